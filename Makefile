@@ -1,0 +1,41 @@
+# The one door for people and CI alike. `make serve` and `make test` set up all they need in .venv.
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: serve test check train export docker clean
+
+serve: .venv/serve.stamp  ## translate on http://127.0.0.1:$(PORT)
+	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service
+
+test: .venv/dev.stamp  ## all tests; ARGS are pytest's, as in make test ARGS="-k beam"
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/dev.stamp  ## format, lint, types, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+train: .venv/dev.stamp  ## ARGS are those of python -m model.train
+	$(BIN)/python -m model.train $(ARGS)
+
+export: .venv/dev.stamp  ## ARGS are those of python -m export
+	$(BIN)/python -m export $(ARGS)
+
+docker:  ## build the image attendant:latest
+	docker build -t attendant:latest -f docker/Dockerfile .
+
+clean:  ## remove what the other targets made
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
+
+.venv/serve.stamp: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -e .
+	touch $@
+
+.venv/dev.stamp: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -e '.[train,dev]'
+	touch $@

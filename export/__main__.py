@@ -1,0 +1,66 @@
+"""`python -m export RUN --data DIR --out BUNDLE`: a trained run becomes a bundle that the service runs."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from export.bundle_writer import ExportOptions, write_bundle
+from export.verify import VerificationError
+from model.checkpoint import CheckpointError, load_run
+from model.config import ConfigError
+from model.data import DataError, read_aligned
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Export; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m export", description=__doc__)
+    parser.add_argument("run", type=Path, help="a run's folder, or one checkpoint in it")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        help="folder with valid.<code>, for calibration and proof",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the bundle's folder")
+    parser.add_argument(
+        "--average",
+        type=int,
+        default=5,
+        help="average so many last checkpoints of a run (default 5)",
+    )
+    parser.add_argument("--name", help="the model's name; default: the name of the bundle's folder")
+    parser.add_argument(
+        "--precisions",
+        default="int8,fp16",
+        help="comma-separated among int8, fp16, fp32 (default int8,fp16)",
+    )
+    parser.add_argument(
+        "--licence", action="append", default=[], help="of the training data; may be repeated"
+    )
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    precisions = tuple(options.precisions.split(","))
+    if unknown := set(precisions) - {"int8", "fp16", "fp32"}:
+        parser.error(f"--precisions: {', '.join(sorted(unknown))} is none of int8, fp16, fp32")
+    if options.average < 1:
+        parser.error(f"--average: {options.average} must be at least 1")
+    try:
+        checkpoint = load_run(options.run, options.average)
+        text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
+        chosen = ExportOptions(
+            name=options.name or options.out.name,
+            precisions=precisions,
+            licences=tuple(options.licence),
+        )
+        manifest = write_bundle(checkpoint, text, options.out, chosen)
+    except (CheckpointError, ConfigError, DataError, VerificationError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    size = sum((options.out / name).stat().st_size for name in manifest.files)
+    print(f"{options.out}: {manifest.name}, step {checkpoint.step}, {size / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

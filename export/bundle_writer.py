@@ -1,0 +1,189 @@
+"""Checkpoint to bundle: graphs, proof, manifest, in a folder beside its place that is renamed at the end."""
+
+import json
+import logging
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from tqdm import tqdm
+
+from export.decoder import build_decoder
+from export.encoder import build_encoder
+from export.graph import ActivationRange, GraphBuilder
+from export.quantize import calibrate
+from export.verify import engine_translations, reference_translations, verify
+from model.checkpoint import Checkpoint
+from model.data import Batcher, Corpus
+from model.evaluate import suppressed_ids
+from model.search import Found
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from service.bundle import (
+    FORMAT_VERSION,
+    MANIFEST,
+    DecodingDefaults,
+    Direction,
+    Graphs,
+    Limits,
+    Manifest,
+    Precision,
+    Provenance,
+    SpecialTokens,
+    sha256,
+)
+from service.engine.engine import SpecialIds
+
+logger = logging.getLogger(__name__)
+
+VOCABULARY, GOLDEN = "sentencepiece.model", "golden.jsonl"
+SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to make of a checkpoint."""
+
+    name: str
+    precisions: tuple[Precision, ...] = ("int8", "fp16")
+    licences: tuple[str, ...] = ()
+    calibration_batches: int = 40
+    """Batches of held-out text whose activations set the int8 scales."""
+    golden_sentences: int = 40
+    """Held-out sentences that the reference search translates for the proof."""
+
+
+def write_bundle(
+    checkpoint: Checkpoint, text: dict[str, list[str]], out: Path, options: ExportOptions
+) -> Manifest:
+    """Export, verify and publish a checkpoint as the folder `out`, replacing a bundle that is there.
+
+    Args:
+        checkpoint: weights, configuration and vocabulary.
+        text: held-out lines by language, aligned; for calibration and proof.
+        out: the bundle's folder; nothing is written to it unless all went well.
+        options: precisions, name and so on.
+
+    Raises:
+        VerificationError: a graph does not compute what the network does.
+        FileExistsError: `out` is there and is no bundle.
+    """
+    if out.exists() and not (out / MANIFEST).is_file():
+        raise FileExistsError(f"{out} exists and is not a bundle")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        manifest = _write(checkpoint, text, partial, options)
+        partial.chmod(0o755)
+        if out.exists():
+            _keep_documents(out, partial)
+            shutil.rmtree(out)
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return manifest
+
+
+def _write(
+    checkpoint: Checkpoint, text: dict[str, list[str]], folder: Path, options: ExportOptions
+) -> Manifest:
+    config, tokenizer = checkpoint.config, checkpoint.tokenizer
+    network = checkpoint.network()
+    suppressed = suppressed_ids(tokenizer, config)
+    corpus = Corpus.encode(text, config.data, tokenizer)
+    batcher = Batcher(corpus.pairs, batch_tokens=2048, seed=0)
+    batches = batcher.epoch(0)[: options.calibration_batches]
+    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    ranges = calibrate(network, (batcher.collate(batch) for batch in batches))
+    (folder / VOCABULARY).write_bytes(tokenizer.model)
+
+    every = max(1, len(corpus.pairs) // options.golden_sentences)
+    pairs = corpus.pairs[::every][: options.golden_sentences]
+    sources = [pair.source.tolist() for pair in pairs]
+    reference = []
+    for source in tqdm(sources, desc="reference search", unit="sentence"):
+        reference += reference_translations(network, [source], suppressed)
+    _write_golden(folder / GOLDEN, sources, reference)
+
+    graphs: dict[Precision, Graphs] = {}
+    for precision in options.precisions:
+        graphs[precision] = _write_graphs(
+            checkpoint, weights, ranges, suppressed, folder, precision
+        )
+        encoder, decoder = folder / graphs[precision].encoder, folder / graphs[precision].decoder
+        logger.info(
+            verify(precision, reference, engine_translations(encoder, decoder, SPECIAL, sources))
+        )
+
+    manifest = Manifest(
+        format_version=FORMAT_VERSION,
+        name=options.name,
+        directions=[
+            Direction(source=source, target=target, tag=tokenizer.tag_id(target))
+            for source, target in (direction.split("-") for direction in config.data.directions)
+        ],
+        vocabulary=VOCABULARY,
+        vocab_size=config.model.vocab_size,
+        special_tokens=SpecialTokens(pad=PAD_ID, unk=UNK_ID, bos=BOS_ID, eos=EOS_ID),
+        limits=Limits(
+            max_source_length=config.model.max_positions // 2,
+            max_target_length=config.model.max_positions,
+        ),
+        decoding=DecodingDefaults(),
+        graphs=graphs,
+        files={path.name: sha256(path) for path in sorted(folder.iterdir())},
+        provenance=Provenance(
+            config=config.to_mapping(),
+            step=checkpoint.step,
+            parameters=sum(array.size for array in weights.values()),
+            licences=list(options.licences),
+        ),
+    )
+    write_manifest(folder, manifest)
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write `manifest.json`, whole or not at all."""
+    partial = folder / f".{MANIFEST}.partial"
+    partial.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    partial.rename(folder / MANIFEST)
+
+
+def _write_graphs(
+    checkpoint: Checkpoint,
+    weights: dict[str, np.ndarray],
+    ranges: dict[str, ActivationRange],
+    suppressed: tuple[int, ...],
+    folder: Path,
+    precision: Precision,
+) -> Graphs:
+    def builder(prefix: str = "") -> GraphBuilder:
+        return GraphBuilder(precision, weights, ranges, prefix)
+
+    sizes = checkpoint.config.model
+    graphs = Graphs(encoder=f"encoder.{precision}.onnx", decoder=f"decoder.{precision}.onnx")
+    onnx.save(build_encoder(builder(), sizes), folder / graphs.encoder)
+    onnx.save(
+        build_decoder(builder(), builder("step."), sizes, suppressed), folder / graphs.decoder
+    )
+    return graphs
+
+
+def _write_golden(
+    path: Path, sources: Sequence[list[int]], reference: Sequence[list[Found]]
+) -> None:
+    """What the reference search found, for whoever wants to check the bundle again."""
+    with path.open("w", encoding="utf-8") as file:
+        for source, found in zip(sources, reference, strict=True):
+            line = {"source_ids": source, "ids": found[0].ids, "score": round(found[0].score, 4)}
+            file.write(json.dumps(line) + "\n")
+
+
+def _keep_documents(old: Path, new: Path) -> None:
+    """A bundle's own documents outlive its next version."""
+    for document in old.glob("*.md"):
+        shutil.copy2(document, new / document.name)

@@ -1,0 +1,247 @@
+"""The decoder's graph: several steps of beam search for a ragged batch in one run.
+
+All beams of a sentence share one append-only self-attention cache; each step appends one entry a beam.
+An additive ancestor mask says which entries lie on a beam's own path, so that no cache is ever reordered.
+The vocabulary never leaves the graph: what comes out is a handful of candidates a sentence.
+
+Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim, t steps
+done, V vocabulary.
+
+in:  steps i64 []            how many steps at most; no row may grow past its limit in them
+     stop_after i64 []       end early when so many sentences have found their hypotheses
+     ids i64 [B, K]          last token of each beam
+     totals f32 [B, K]       its log-probability so far; DEAD where there is no beam
+     position i64 [B, 1]     tokens decoded so far
+     finished i64 [B, 1]     hypotheses finished so far
+     beam_size i64 [B, 1]    each sentence's own, at most K
+     ancestors f32 [B, K, L] 0 where the entry is on the beam's path, MASKED elsewhere
+     row i64 [B], entry i64 [B, L]   where in the previous run's caches each row and entry is: retiring,
+                             compacting and admitting are this one gather
+     source_bias f32 [B, S]  0 at tokens, MASKED at padding
+     past_keys.N, past_values.N    [B', H, L', D] of the previous run
+     cross_keys.N, cross_values.N  [B, H, S, D] of the encoder
+out: next_ids, next_totals [B, K], next_finished [B, 1], next_ancestors [B, K, L + K t]
+     keys.N, values.N [B, H, L + K t, D]
+     scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
+"""
+
+import math
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from export.encoder import feed_forward
+from export.graph import MASKED, GraphBuilder, tensor, to_model
+from model.config import ModelConfig
+from model.tokenizer import EOS_ID
+from model.transformer import sinusoids
+
+DEAD = -1e9
+"""Log-probability of a beam that does not exist; below every real one."""
+
+
+def build_decoder(
+    builder: GraphBuilder, body: GraphBuilder, config: ModelConfig, suppressed: tuple[int, ...]
+) -> onnx.ModelProto:
+    """Build the graph; `body` gathers the step, the weights among it, and needs a prefix of its own.
+
+    `suppressed` tokens are never produced: they get no probability.
+    """
+    b = builder
+    layers = range(config.num_decoder_layers)
+    caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
+    compacted = _gather_caches(b, [f"past_{name}" for name in caches], config)
+    # what stays the same in every step, seen by the body from outside
+    beams = b.op("Shape", "ids", start=1, end=2)
+    b.named("candidates", "Mul", beams, b.constant([2]))
+    square = b.op("ConstantOfShape", b.op("Concat", beams, beams, axis=0))
+    own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
+    own = b.op(
+        "Mul", b.op("Sub", own, b.constant(1.0, np.float32)), b.constant(-MASKED, np.float32)
+    )
+    batch = b.op("Shape", "ids", start=0, end=1)
+    # [B, K, K]: 0 on the diagonal, MASKED off it
+    b.named("own_entries", "Expand", own, b.op("Concat", batch, beams, beams, axis=0))
+    bias = b.op("Unsqueeze", b.to_float("source_bias"), b.constant([1, 2]))
+    one = b.constant([1])
+    b.named(
+        "cross_bias", "Expand", bias, b.op("Concat", one, one, beams, one, axis=0)
+    )  # [B, 1, K, S]
+
+    state = ["ids", "totals", "position", "finished", "ancestors"]
+    loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
+    node = helper.make_node(
+        "Loop",
+        ["steps", b.constant(True, np.bool_), *state, *compacted],
+        loop_outputs,
+        body=_body(body, config, caches, suppressed),
+    )
+    node.name = "steps"
+    b.nodes.append(node)
+    heads, width = config.num_heads, config.d_head
+    outputs = {
+        "loop_ids": tensor("next_ids", "i64", ["B", "K"]),
+        "loop_totals": tensor("next_totals", "f32", ["B", "K"]),
+        "loop_finished": tensor("next_finished", "i64", ["B", 1]),
+        "loop_ancestors": tensor("next_ancestors", "f32", ["B", "K", "next_L"]),
+        **{
+            f"loop_{name}": tensor(name, b.float_kind, ["B", heads, "next_L", width])
+            for name in caches
+        },
+        "loop_scores": tensor("scores", "f32", ["t", "B", "candidates"]),
+        "loop_tokens": tensor("tokens", "i64", ["t", "B", "candidates"]),
+        "loop_parents": tensor("parents", "i64", ["t", "B", "candidates"]),
+    }
+    inputs = [
+        tensor("steps", "i64", []),
+        tensor("stop_after", "i64", []),
+        tensor("ids", "i64", ["B", "K"]),
+        tensor("totals", "f32", ["B", "K"]),
+        tensor("position", "i64", ["B", 1]),
+        tensor("finished", "i64", ["B", 1]),
+        tensor("beam_size", "i64", ["B", 1]),
+        tensor("ancestors", "f32", ["B", "K", "L"]),
+        tensor("row", "i64", ["B"]),
+        tensor("entry", "i64", ["B", "L"]),
+        tensor("source_bias", "f32", ["B", "S"]),
+        *(
+            tensor(f"past_{name}", b.float_kind, ["past_B", heads, "past_L", width])
+            for name in caches
+        ),
+        *(
+            tensor(f"cross_{part}.{index}", b.float_kind, ["B", heads, "S", width])
+            for index in layers
+            for part in ("keys", "values")
+        ),
+    ]
+    return to_model(b.finish("decoder", inputs, outputs))
+
+
+def _gather_caches(b: GraphBuilder, caches: list[str], config: ModelConfig) -> list[str]:
+    """[B', H, L', D] -> [B, H, L, D]: out[b, h, l] = cache[row[b], h, entry[b, l]], one Gather a cache."""
+    heads = config.num_heads
+    past_length = b.op("Shape", caches[0], start=2, end=3)
+    head = b.constant(np.arange(heads)[None, :, None])
+    place = b.op("Mul", b.op("Unsqueeze", "row", b.constant([1, 2])), b.constant([heads]))
+    place = b.op("Mul", b.op("Add", place, head), past_length)
+    place = b.op("Add", place, b.op("Unsqueeze", "entry", b.constant([1])))  # [B, H, L]
+    flat_shape = b.constant([-1, config.d_head])
+    return [b.op("Gather", b.op("Reshape", cache, flat_shape), place) for cache in caches]
+
+
+def _body(
+    b: GraphBuilder, config: ModelConfig, caches: list[str], suppressed: tuple[int, ...]
+) -> onnx.GraphProto:
+    """One step of every beam; names that start with `b.prefix` are the body's own."""
+    p = b.prefix
+    new_caches: dict[str, str] = {}
+    mask = b.op("Concat", f"{p}ancestors", "own_entries", axis=2)  # [B, K, L + K]
+    attention_mask = b.op("Unsqueeze", b.to_float(mask), b.constant([1]))
+    table = b.weights["embedding.weight"]
+    positions = sinusoids(config.max_positions, config.d_model).numpy().astype(b.float_dtype)
+    x = b.op(
+        "Add",
+        b.embed(f"{p}ids", table * math.sqrt(config.d_model), f"{p}embedding.weight.scaled"),
+        b.op("Gather", b.initializer(f"{p}positions", positions), f"{p}position"),
+    )
+    for index in range(config.num_decoder_layers):
+        x = _layer(b, x, index, attention_mask, new_caches, config)
+    bias = np.zeros(config.vocab_size, dtype=b.float_dtype)
+    bias[list(suppressed)] = MASKED
+    logits = b.matmul(
+        x, table, "embedding.weight", "projection", b.initializer("projection.bias", bias)
+    )
+    if b.precision == "fp16":
+        logits = b.op("Cast", logits, to=TensorProto.FLOAT)
+    chosen = _select(b, b.op("LogSoftmax", logits, axis=-1), mask)
+
+    outputs = {
+        chosen["go_on"]: tensor(f"{p}next_go_on", "bool", []),
+        chosen["ids"]: tensor(f"{p}next_ids", "i64", ["B", "K"]),
+        chosen["totals"]: tensor(f"{p}next_totals", "f32", ["B", "K"]),
+        chosen["position"]: tensor(f"{p}next_position", "i64", ["B", 1]),
+        chosen["finished"]: tensor(f"{p}next_finished", "i64", ["B", 1]),
+        chosen["ancestors"]: tensor(f"{p}next_ancestors", "f32", None),
+    }
+    for name in caches:
+        outputs[new_caches[name]] = tensor(f"{p}next_{name}", b.float_kind, None)
+    outputs[chosen["scores"]] = tensor(f"{p}scores", "f32", None)
+    outputs[chosen["tokens"]] = tensor(f"{p}tokens", "i64", None)
+    outputs[chosen["parents"]] = tensor(f"{p}parents", "i64", None)
+    inputs = [
+        tensor(f"{p}iteration", "i64", []),
+        tensor(f"{p}go_on", "bool", []),
+        tensor(f"{p}ids", "i64", ["B", "K"]),
+        tensor(f"{p}totals", "f32", ["B", "K"]),
+        tensor(f"{p}position", "i64", ["B", 1]),
+        tensor(f"{p}finished", "i64", ["B", 1]),
+        tensor(f"{p}ancestors", "f32", None),
+        *(tensor(f"{p}{name}", b.float_kind, None) for name in caches),
+    ]
+    return b.finish("step", inputs, outputs)
+
+
+def _layer(
+    b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
+) -> str:
+    """One decoder layer, [B, K, d] -> [B, K, d]; adds its grown caches to `new_caches`."""
+    layer, scale = f"decoder.{index}", float(np.float32(config.d_head**-0.5))
+    q, k, v = (b.linear(x, f"{layer}.self_attention.{part}") for part in ("w_q", "w_k", "w_v"))
+    q, k, v = (b.split_heads(part, config.num_heads) for part in (q, k, v))
+    keys = b.op("Concat", f"{b.prefix}keys.{index}", k, axis=2)
+    values = b.op("Concat", f"{b.prefix}values.{index}", v, axis=2)
+    new_caches[f"keys.{index}"], new_caches[f"values.{index}"] = keys, values
+    context = b.merge_heads(b.op("Attention", q, keys, values, mask, scale=scale))
+    attended = b.linear(context, f"{layer}.self_attention.w_o")
+    x = b.layer_norm(b.op("Add", x, attended), f"{layer}.norm_1")
+
+    q = b.split_heads(b.linear(x, f"{layer}.cross_attention.w_q"), config.num_heads)
+    cross = (f"cross_keys.{index}", f"cross_values.{index}", "cross_bias")
+    context = b.merge_heads(b.op("Attention", q, *cross, scale=scale))
+    attended = b.linear(context, f"{layer}.cross_attention.w_o")
+    x = b.layer_norm(b.op("Add", x, attended), f"{layer}.norm_2")
+    return b.layer_norm(b.op("Add", x, feed_forward(b, x, layer)), f"{layer}.norm_3")
+
+
+def _select(b: GraphBuilder, log_probs: str, mask: str) -> dict[str, str]:
+    """From log-probabilities [B, K, V] to the candidates and the beams that go on."""
+    p = b.prefix
+    flat = b.constant([0, -1])
+    best, best_tokens = b.op("TopK", log_probs, "candidates", axis=-1, outputs=2)  # [B, K, 2K]
+    totals = b.op("Add", best, b.op("Unsqueeze", f"{p}totals", b.constant([2])))
+    scores, place = b.op(
+        "TopK", b.op("Reshape", totals, flat), "candidates", axis=-1, outputs=2
+    )  # [B, 2K]
+    tokens = b.op("GatherElements", b.op("Reshape", best_tokens, flat), place, axis=1)
+    parents = b.op("Div", place, "candidates")
+
+    ends = b.op("Equal", tokens, b.constant(EOS_ID))
+    zero, one = b.constant(0), b.constant(1)
+    ranks = b.op("Range", zero, b.op("Squeeze", "candidates"), one)
+    within = b.op("Less", ranks, "beam_size")  # [B, 2K]
+    counted = b.op("Cast", b.op("And", ends, within), to=TensorProto.INT64)
+    newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
+    finished = b.op("Add", f"{p}finished", newly)
+
+    dead = b.constant(DEAD, np.float32)
+    beams = b.op("Shape", f"{p}ids", start=1, end=2)
+    alive = b.op("Where", ends, dead, scores)
+    next_totals, survivors = b.op("TopK", alive, beams, axis=-1, outputs=2)  # [B, K]
+    beam_ranks = b.op("Range", zero, b.op("Squeeze", beams), one)
+    next_totals = b.op("Where", b.op("Less", beam_ranks, "beam_size"), next_totals, dead)
+    next_parents = b.op("GatherElements", parents, survivors, axis=1)
+    done = b.op("Cast", b.op("GreaterOrEqual", finished, "beam_size"), to=TensorProto.INT64)
+    return {
+        "scores": scores,
+        "tokens": tokens,
+        "parents": parents,
+        "ids": b.op("GatherElements", tokens, survivors, axis=1),
+        "totals": next_totals,
+        "position": b.op("Add", f"{p}position", b.constant([1])),
+        "finished": finished,
+        "ancestors": b.op(
+            "GatherND", mask, b.op("Unsqueeze", next_parents, b.constant([2])), batch_dims=1
+        ),
+        "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
+    }

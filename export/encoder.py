@@ -1,0 +1,75 @@
+"""The encoder's graph: source ids to every decoder layer's cross-attention keys and values, computed once.
+
+in:  source_ids i64 [B, S], source_bias f32 [B, S] (0 at tokens, MASKED at padding)
+out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N
+"""
+
+import math
+
+import numpy as np
+import onnx
+
+from export.graph import GraphBuilder, tensor, to_model
+from model.config import ModelConfig
+from model.transformer import sinusoids
+
+
+def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto:
+    """Build the graph in the builder's precision."""
+    b = builder
+    table = b.weights["embedding.weight"] * math.sqrt(config.d_model)
+    positions = sinusoids(config.max_positions, config.d_model).numpy()
+    length = b.op("Shape", "source_ids", start=1, end=2)
+    x = b.op(
+        "Add",
+        b.embed("source_ids", table, "embedding.weight.scaled"),
+        b.op(
+            "Slice",
+            b.initializer("positions", positions.astype(b.float_dtype)),
+            b.constant([0]),
+            length,
+            b.constant([0]),
+        ),
+    )
+    mask = b.op("Unsqueeze", b.to_float("source_bias"), b.constant([1, 2]))  # [B, 1, 1, S]
+    # one row for each query: the CPU kernel of Attention does not broadcast a mask over queries
+    batch = b.op("Shape", "source_ids", start=0, end=1)
+    mask = b.op("Expand", mask, b.op("Concat", batch, b.constant([1]), length, length, axis=0))
+    for index in range(config.num_encoder_layers):
+        layer = f"encoder.{index}"
+        x = b.layer_norm(
+            b.op("Add", x, _self_attention(b, x, mask, layer, config)), f"{layer}.norm_1"
+        )
+        x = b.layer_norm(b.op("Add", x, feed_forward(b, x, layer)), f"{layer}.norm_2")
+    outputs = {}
+    for index in range(config.num_decoder_layers):
+        for part, name in (("w_k", "cross_keys"), ("w_v", "cross_values")):
+            projected = b.linear(x, f"decoder.{index}.cross_attention.{part}")
+            heads = b.split_heads(projected, config.num_heads)
+            outputs[heads] = tensor(
+                f"{name}.{index}", b.float_kind, ["B", config.num_heads, "S", config.d_head]
+            )
+    inputs = [tensor("source_ids", "i64", ["B", "S"]), tensor("source_bias", "f32", ["B", "S"])]
+    return to_model(b.finish("encoder", inputs, outputs))
+
+
+def feed_forward(b: GraphBuilder, x: str, layer: str) -> str:
+    """W2 ReLU(W1 x)."""
+    return b.linear(
+        b.linear(x, f"{layer}.feed_forward.w_1"), f"{layer}.feed_forward.w_2", relu_input=True
+    )
+
+
+def _self_attention(b: GraphBuilder, x: str, mask: str, layer: str, config: ModelConfig) -> str:
+    q, k, v = (b.linear(x, f"{layer}.self_attention.{part}") for part in ("w_q", "w_k", "w_v"))
+    context = b.op(
+        "Attention",
+        q,
+        k,
+        v,
+        mask,
+        q_num_heads=config.num_heads,
+        kv_num_heads=config.num_heads,
+        scale=float(np.float32(config.d_head**-0.5)),
+    )
+    return b.linear(context, f"{layer}.self_attention.w_o")

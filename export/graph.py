@@ -1,0 +1,210 @@
+"""A small builder for ONNX graphs: weights and operators in, a checked model out.
+
+It knows the precisions (fp32, fp16, int8) and nothing of the network; `encoder.py` and `decoder.py` do.
+Initializers keep the names of the network's parameters: `NAME` as it is, `NAME.T` transposed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+Precision = Literal["fp32", "fp16", "int8"]
+
+OPSET = 23
+"""The first with the operator Attention."""
+IR_VERSION = 11
+MASKED = -1e4
+"""Added to an attention score to forbid it: its exponential is 0 in fp32, and it is finite in fp16."""
+ELEMENT_TYPES: dict[str, int] = {
+    "f32": TensorProto.FLOAT,
+    "f16": TensorProto.FLOAT16,
+    "i64": TensorProto.INT64,
+    "bool": TensorProto.BOOL,
+}
+Weights = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class ActivationRange:
+    """Smallest and largest value that calibration saw at the input of a linear layer."""
+
+    low: float
+    high: float
+
+
+@dataclass
+class GraphBuilder:
+    """Collects nodes and initializers of one graph, or of the body of a Loop.
+
+    Args of the constructor: the precision, the network's weights by parameter name, the calibrated input
+    ranges of its linear layers by module name (int8 only), and a prefix that keeps a body's names apart
+    from those of the graph around it.
+    """
+
+    precision: Precision
+    weights: Weights
+    ranges: Mapping[str, ActivationRange] = field(default_factory=dict)
+    prefix: str = ""
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    _counter: int = 0
+
+    @property
+    def float_kind(self) -> Literal["f16", "f32"]:
+        """What `tensor` calls the activations' type."""
+        return "f16" if self.precision == "fp16" else "f32"
+
+    @property
+    def float_type(self) -> int:
+        """Element type of the activations."""
+        return ELEMENT_TYPES[self.float_kind]
+
+    @property
+    def float_dtype(self) -> type[np.floating[Any]]:
+        """The same as a numpy type."""
+        return np.float16 if self.precision == "fp16" else np.float32
+
+    def op(
+        self, kind: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: Any
+    ) -> Any:
+        """Append an operator; returns the name of its output, or a list where there are several."""
+        self._counter += 1
+        names = [
+            f"{self.prefix}{kind}_{self._counter}" + (f".{i}" if outputs > 1 else "")
+            for i in range(outputs)
+        ]
+        node = helper.make_node(kind, list(inputs), names, domain=domain, **attributes)
+        node.name = names[0]
+        self.nodes.append(node)
+        return names[0] if outputs == 1 else names
+
+    def named(self, name: str, kind: str, *inputs: str, **attributes: Any) -> None:
+        """Append an operator whose result another graph refers to by `name`."""
+        self.op(kind, *inputs, **attributes)
+        self.nodes[-1].output[0] = name
+
+    def constant(self, value: Any, dtype: Any = np.int64) -> str:
+        """A small tensor, shared among all who ask for the same one."""
+        array = np.asarray(value, dtype=dtype)
+        shape, values = "x".join(map(str, array.shape)), "_".join(map(str, array.ravel()))
+        name = f"{self.prefix}const_{array.dtype}_{shape}_{values}"
+        return self.initializer(name, array)
+
+    def initializer(self, name: str, array: np.ndarray) -> str:
+        """A tensor stored in the graph under `name`."""
+        if name not in self.initializers:
+            self.initializers[name] = numpy_helper.from_array(array.copy(order="C"), name)
+        return name
+
+    def parameter(self, name: str) -> str:
+        """One of the network's vectors, in the precision of the activations."""
+        return self.initializer(name, self.weights[name].astype(self.float_dtype))
+
+    def to_float(self, x: str) -> str:
+        """Cast to the precision of the activations."""
+        return str(self.op("Cast", x, to=self.float_type))
+
+    def linear(self, x: str, layer: str, relu_input: bool = False) -> str:
+        """X W^T + b of the module `layer`, [..., in] -> [..., out]; with `relu_input`, of ReLU(x)."""
+        weight, bias = self.weights[f"{layer}.weight"], self.parameter(f"{layer}.bias")
+        return self.matmul(x, weight, f"{layer}.weight", layer, bias, relu_input)
+
+    def matmul(
+        self, x: str, weight: np.ndarray, name: str, layer: str, bias: str, relu_input: bool = False
+    ) -> str:
+        """X W^T + b; in int8 with static input scales, so that no sentence depends on its neighbours."""
+        if self.precision == "int8":
+            return self._int8_matmul(x, weight, name, self.ranges[layer], bias, relu_input)
+        if relu_input:
+            x = self.op("Relu", x)
+        transposed = self.initializer(f"{name}.T", weight.T.astype(self.float_dtype))
+        return str(self.op("Add", self.op("MatMul", x, transposed), bias))
+
+    def _int8_matmul(
+        self,
+        x: str,
+        weight: np.ndarray,
+        name: str,
+        seen: ActivationRange,
+        bias: str,
+        relu_input: bool,
+    ) -> str:
+        """Unsigned inputs, signed weights per output column; a zero point of 0 clips as ReLU does."""
+        low = 0.0 if relu_input else min(seen.low, 0.0)
+        high = max(seen.high, 0.0)
+        scale = max((high - low) / 255, 1e-8)
+        zero_point = round(-low / scale)
+        columns = np.maximum(np.abs(weight).max(axis=1) / 127, 1e-8).astype(np.float32)  # [out]
+        quantized = np.clip(np.rint(weight / columns[:, None]), -127, 127).astype(np.int8)
+        x_scale = self.constant(scale, np.float32)
+        x_zero = self.constant(zero_point, np.uint8)
+        return str(
+            self.op(
+                "MatMulIntegerToFloat",
+                self.op("QuantizeLinear", x, x_scale, x_zero),
+                self.initializer(f"{name}.T.int8", quantized.T),
+                x_scale,
+                self.initializer(f"{name}.T.scale", columns),
+                x_zero,
+                "",
+                bias,
+                domain="com.microsoft",
+            )
+        )
+
+    def embed(self, ids: str, table: np.ndarray, name: str) -> str:
+        """Rows of `table` [V, d] by ids; stored in fp16 unless the graph is fp32."""
+        stored = table.astype(np.float32 if self.precision == "fp32" else np.float16)
+        rows = self.op("Gather", self.initializer(name, stored), ids)
+        return str(rows) if self.precision != "int8" else self.to_float(rows)
+
+    def layer_norm(self, x: str, layer: str) -> str:
+        """LayerNorm of the module `layer` over the last axis."""
+        scale, bias = self.parameter(f"{layer}.weight"), self.parameter(f"{layer}.bias")
+        return str(self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-5))
+
+    def split_heads(self, x: str, num_heads: int) -> str:
+        """[B, T, H*D] -> [B, H, T, D]."""
+        split = self.op("Reshape", x, self.constant([0, 0, num_heads, -1]))
+        return str(self.op("Transpose", split, perm=[0, 2, 1, 3]))
+
+    def merge_heads(self, x: str) -> str:
+        """[B, H, T, D] -> [B, T, H*D]."""
+        return str(
+            self.op(
+                "Reshape", self.op("Transpose", x, perm=[0, 2, 1, 3]), self.constant([0, 0, -1])
+            )
+        )
+
+    def finish(
+        self,
+        name: str,
+        inputs: Sequence[onnx.ValueInfoProto],
+        outputs: Mapping[str, onnx.ValueInfoProto],
+    ) -> onnx.GraphProto:
+        """The graph; `outputs` maps names of the nodes' results to what they are called outside."""
+        for result, info in outputs.items():
+            node = helper.make_node("Identity", [result], [info.name])
+            node.name = f"{self.prefix}output_{info.name}"
+            self.nodes.append(node)
+        return helper.make_graph(
+            self.nodes, name, list(inputs), list(outputs.values()), list(self.initializers.values())
+        )
+
+
+def tensor(name: str, kind: str, shape: Sequence[str | int] | None) -> onnx.ValueInfoProto:
+    """Describe an input or output; `kind` is one of f32, f16, i64, bool, and None an unknown shape."""
+    return helper.make_tensor_value_info(name, ELEMENT_TYPES[kind], shape)
+
+
+def to_model(graph: onnx.GraphProto) -> onnx.ModelProto:
+    """Wrap and check a finished graph; the same graph gives the same bytes."""
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, producer_name="attendant")
+    model.ir_version = IR_VERSION
+    onnx.checker.check_model(model)
+    return model

@@ -1,0 +1,45 @@
+"""Calibration for int8: what range of values each linear layer's input takes on real text.
+
+The scales are static, so the translation of a sentence cannot depend on its neighbours in a batch.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from export.graph import ActivationRange
+from model.data import Batch
+from model.transformer import Transformer
+
+
+@torch.inference_mode()
+def calibrate(network: Transformer, batches: Iterable[Batch]) -> dict[str, ActivationRange]:
+    """Range of every linear layer's input, by module name; `projection` is the pre-softmax one.
+
+    Post-norm keeps the inputs within a few standard deviations, so that the plain minimum and maximum
+    serve well: nothing is clipped that calibration saw.
+    """
+    ranges: dict[str, ActivationRange] = {}
+
+    def observe(name: str, x: Tensor) -> None:
+        low, high = float(x.min()), float(x.max())
+        if name in ranges:
+            low, high = min(low, ranges[name].low), max(high, ranges[name].high)
+        ranges[name] = ActivationRange(low, high)
+
+    handles = [
+        module.register_forward_pre_hook(lambda _, inputs, name=name: observe(name, inputs[0]))
+        for name, module in network.named_modules()
+        if isinstance(module, nn.Linear)
+    ]
+    try:
+        for batch in batches:
+            memory = network.encode(batch.source)
+            observe("projection", network.decode(batch.target_in, memory, batch.source))
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not ranges:
+        raise ValueError("calibration needs at least one batch of text")
+    return ranges

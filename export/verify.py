@@ -1,0 +1,119 @@
+"""The proof before publication: the reference search in torch against the service's own engine.
+
+fp32 must agree in every n-best list; the lower precisions, whose roundings flip near ties, in the
+log-probabilities of the reference's best translation and in most of the translations themselves.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.search import Found, beam_search, max_target_length
+from model.transformer import Transformer
+from service.bundle import Precision
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine, SpecialIds
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions, Hypothesis
+
+logger = logging.getLogger(__name__)
+
+BEAM_SIZE = 4
+LENGTH_PENALTY = 0.6
+
+
+class VerificationError(RuntimeError):
+    """The graphs do not compute what the network does; nothing is published."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a precision may be from the reference."""
+
+    score: float
+    """Mean difference of the best hypotheses' scores, where the tokens are equal."""
+    equal: float
+    """Share of sentences whose best translation must be the same."""
+    whole_list: bool = False
+    """Whether the whole n-best list must be the same."""
+
+
+TOLERANCES: dict[Precision, Tolerance] = {
+    "fp32": Tolerance(score=1e-3, equal=1.0, whole_list=True),
+    "fp16": Tolerance(score=0.02, equal=0.9),
+    "int8": Tolerance(score=0.1, equal=0.6),
+}
+
+
+def reference_translations(
+    network: Transformer, sources: Sequence[Sequence[int]], suppressed: Sequence[int]
+) -> list[list[Found]]:
+    """The reference's n-best list of every source."""
+    return [
+        beam_search(
+            network, source, BEAM_SIZE, LENGTH_PENALTY, max_target_length(len(source)), suppressed
+        )
+        for source in sources
+    ]
+
+
+def engine_translations(
+    encoder: Path, decoder: Path, special: SpecialIds, sources: Sequence[Sequence[int]]
+) -> list[list[Hypothesis]]:
+    """The engine's n-best list of every source, all of them in flight together."""
+    engine = Engine(
+        OnnxModelRunner(encoder, decoder), special, EngineConfig(max_waiting=max(1, len(sources)))
+    )
+    engine.start()
+    try:
+        sequences = engine.submit(
+            [
+                (
+                    source,
+                    DecodingOptions(
+                        max_decoding_length=max_target_length(len(source)),
+                        beam_size=BEAM_SIZE,
+                        num_hypotheses=BEAM_SIZE,
+                        length_penalty=LENGTH_PENALTY,
+                    ),
+                )
+                for source in sources
+            ]
+        )
+        return [sequence.future.result() for sequence in sequences]
+    finally:
+        engine.close()
+
+
+def verify(
+    precision: Precision,
+    reference: Sequence[Sequence[Found]],
+    found: Sequence[Sequence[Hypothesis]],
+) -> str:
+    """Compare the two; returns one line that says how well they agree.
+
+    Raises:
+        VerificationError: they differ by more than the precision's tolerance.
+    """
+    tolerance = TOLERANCES[precision]
+    equal_best, differences = 0, []
+    for expected, got in zip(reference, found, strict=True):
+        count = len(got) if tolerance.whole_list else 1
+        expected_ids = [hypothesis.ids for hypothesis in expected[:count]]
+        same = expected_ids == [hypothesis.ids for hypothesis in got[:count]]
+        equal_best += same
+        if same:
+            differences.append(abs(expected[0].score - got[0].score))
+    share = equal_best / len(reference)
+    worst = max(differences, default=float("inf"))
+    mean = sum(differences) / len(differences) if differences else float("inf")
+    line = (
+        f"{precision}: {equal_best} of {len(reference)} translations equal the reference's, "
+        f"scores differ by {mean:.2g} on average, {worst:.2g} at most"
+    )
+    if share < tolerance.equal:
+        raise VerificationError(f"{line}; at least {tolerance.equal:.0%} must be equal")
+    if not mean <= tolerance.score:
+        raise VerificationError(f"{line}; the average must be at most {tolerance.score}")
+    return line

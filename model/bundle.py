@@ -1,0 +1,62 @@
+"""Reads weights back out of an exported bundle, so that training can start from one.
+
+`export` gives every initializer the name of its parameter, `NAME.T` where it is transposed, in the graphs
+of the floating-point precisions; that naming is all this file relies on.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+
+from model.checkpoint import Checkpoint, CheckpointError
+from model.config import Config
+from model.tokenizer import PAD_ID, Tokenizer
+from model.transformer import Transformer
+
+
+def load(folder: Path) -> Checkpoint:
+    """The network of a bundle, in its highest floating-point precision.
+
+    Raises:
+        CheckpointError: the bundle is unreadable or holds int8 graphs only.
+    """
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        graphs = manifest["graphs"].get("fp32") or manifest["graphs"].get("fp16")
+        provenance, vocabulary = manifest["provenance"], folder / manifest["vocabulary"]
+    except (OSError, ValueError, KeyError) as error:
+        raise CheckpointError(f"{path}: not a bundle's manifest: {error!r}") from None
+    if graphs is None:
+        raise CheckpointError(f"{folder}: has no fp32 or fp16 graphs to take weights from")
+    config = Config.from_mapping(provenance["config"], str(path))
+    stored = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for name in (graphs["encoder"], graphs["decoder"])
+        for tensor in _initializers(onnx.load(folder / name).graph)
+    }
+    weights = {}
+    for name, like in Transformer(config.model, PAD_ID).state_dict().items():
+        array = stored.get(name)
+        if array is None and f"{name}.T" in stored:
+            array = stored[f"{name}.T"].T
+        if array is None or array.shape != tuple(like.shape):
+            raise CheckpointError(
+                f"{folder}: the graphs hold no {name} of shape {tuple(like.shape)}"
+            )
+        weights[name] = torch.from_numpy(array.astype(np.float32))
+    return Checkpoint(config, Tokenizer.load(vocabulary), weights, provenance["step"])
+
+
+def _initializers(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Those of a graph and of the bodies of its loops."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _initializers(attribute.g)

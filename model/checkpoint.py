@@ -1,0 +1,118 @@
+"""Checkpoints on disk: one folder each, written beside its place and renamed, so that it is whole or absent.
+
+`RUN/step_0001000/` holds `config.json` (readable), `sentencepiece.model`, `weights.pt` and, to go on from
+exactly there, `training.pt` (optimizer, random generators, place in the data).
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model import tokenizer as vocabulary
+from model.config import Config
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+Weights = Mapping[str, Tensor]
+
+
+class CheckpointError(ValueError):
+    """A folder that holds no usable checkpoint."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that a trained network needs to be used, or trained further."""
+
+    config: Config
+    tokenizer: Tokenizer
+    weights: Weights
+    step: int
+
+    def network(self) -> Transformer:
+        """The network with these weights, in evaluation mode, on the CPU."""
+        network = Transformer(self.config.model, vocabulary.PAD_ID)
+        network.load_state_dict(dict(self.weights))
+        return network.eval()
+
+
+def save(run: Path, checkpoint: Checkpoint, training_state: Mapping[str, Any], keep: int) -> Path:
+    """Write `run/step_N` and drop all but the last `keep` checkpoints; returns the folder."""
+    folder = run / f"step_{checkpoint.step:07d}"
+    partial = run / f".{folder.name}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    description = {"step": checkpoint.step, **checkpoint.config.to_mapping()}
+    (partial / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    (partial / vocabulary.FILE_NAME).write_bytes(checkpoint.tokenizer.model)
+    torch.save(dict(checkpoint.weights), partial / "weights.pt")
+    torch.save(dict(training_state), partial / "training.pt")
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
+    for old in list_checkpoints(run)[:-keep]:
+        shutil.rmtree(old)
+    return folder
+
+
+def list_checkpoints(run: Path) -> list[Path]:
+    """The checkpoint folders of a run, oldest first."""
+    return sorted(path for path in run.glob("step_*") if (path / "weights.pt").is_file())
+
+
+def load(folder: Path) -> Checkpoint:
+    """Read one checkpoint folder.
+
+    Raises:
+        CheckpointError: a file is missing or unreadable.
+    """
+    try:
+        description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        step = description.pop("step")
+        weights = torch.load(folder / "weights.pt", map_location="cpu", weights_only=True)
+        tokenizer = Tokenizer.load(folder / vocabulary.FILE_NAME)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{folder}: no checkpoint: {error.filename} is missing") from None
+    except (RuntimeError, ValueError, KeyError, EOFError) as error:
+        raise CheckpointError(f"{folder}: damaged checkpoint: {error}") from error
+    return Checkpoint(
+        Config.from_mapping(description, str(folder / "config.json")), tokenizer, weights, step
+    )
+
+
+def load_training_state(folder: Path) -> dict[str, Any]:
+    """What `save` was given beside the weights."""
+    state: dict[str, Any] = torch.load(
+        folder / "training.pt", map_location="cpu", weights_only=True
+    )
+    return state
+
+
+def average(folders: Sequence[Path]) -> Checkpoint:
+    """The mean of several checkpoints' weights, as section 6.1 of the paper; step and config of the last."""
+    if not folders:
+        raise CheckpointError("no checkpoint to average")
+    checkpoints = [load(folder) for folder in folders]
+    last = checkpoints[-1]
+    mean = {
+        name: torch.stack([checkpoint.weights[name].double() for checkpoint in checkpoints])
+        .mean(0)
+        .to(tensor.dtype)
+        for name, tensor in last.weights.items()
+    }
+    return Checkpoint(last.config, last.tokenizer, mean, last.step)
+
+
+def load_run(path: Path, last: int) -> Checkpoint:
+    """A checkpoint folder as it is, or the average of the `last` checkpoints of a run's folder."""
+    if (path / "weights.pt").is_file():
+        return load(path)
+    folders = list_checkpoints(path)
+    if not folders:
+        raise CheckpointError(f"{path}: neither a checkpoint nor a run with checkpoints")
+    return average(folders[-last:])

@@ -1,0 +1,237 @@
+"""What a training run is made of, checked where it is made: sizes, data and recipe, read from TOML.
+
+`configs/*.toml` are the presets, with a comment on every line; a checkpoint carries the same values as JSON.
+"""
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+PRESETS = Path(__file__).parent / "configs"
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot work; the message names the key, the value and the limit."""
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes of the network, in the names of section 3 of the paper."""
+
+    vocab_size: int
+    d_model: int = 512
+    d_ff: int = 2048
+    num_heads: int = 8
+    num_encoder_layers: int = 6
+    num_decoder_layers: int = 6
+    dropout: float = 0.1
+    max_positions: int = 1024
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that no network can have."""
+        for name in (
+            "vocab_size",
+            "d_model",
+            "d_ff",
+            "num_heads",
+            "num_encoder_layers",
+            "num_decoder_layers",
+        ):
+            _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
+        _require(
+            self.d_model % (2 * self.num_heads) == 0,
+            f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
+        )
+        _require(0 <= self.dropout < 1, f"model.dropout = {self.dropout} must be in [0, 1)")
+        _require(self.max_positions >= 8, "model.max_positions must be at least 8")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one attention head: d_k = d_v of section 3.2.2."""
+        return self.d_model // self.num_heads
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which directions are learnt from the aligned files, and how text becomes tokens."""
+
+    directions: tuple[str, ...]
+    vocab_type: Literal["unigram", "bpe"] = "unigram"
+    character_coverage: float = 0.9999
+    byte_fallback: bool = True
+    max_tokens: int = 128
+
+    def __post_init__(self) -> None:
+        """Refuse directions that are not written `de-en`."""
+        _require(len(self.directions) >= 1, "data.directions must name at least one direction")
+        for direction in self.directions:
+            source, _, target = direction.partition("-")
+            _require(
+                bool(source and target and source != target),
+                f"data.directions: {direction!r} is not of the form 'de-en'",
+            )
+        _require(self.vocab_type in ("unigram", "bpe"), f"data.vocab_type = {self.vocab_type!r}")
+        _require(self.max_tokens >= 4, "data.max_tokens must be at least 4")
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Every language of the directions, sorted."""
+        return tuple(sorted({code for pair in self.directions for code in pair.split("-")}))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every language that is translated into, sorted."""
+        return tuple(sorted({pair.split("-")[1] for pair in self.directions}))
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The recipe: section 5 of the paper, with what a machine of another size needs to change."""
+
+    seed: int = 1
+    batch_tokens: int = 4096
+    accumulate_batches: int = 1
+    max_steps: int = 100_000
+    warmup_steps: int = 4000
+    learning_rate_factor: float = 1.0
+    adam_betas: tuple[float, float] = (0.9, 0.98)
+    adam_epsilon: float = 1e-9
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    log_every: int = 50
+    validate_every: int = 1000
+    bleu_sentences: int = 200
+    checkpoint_every: int = 1000
+    keep_checkpoints: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse a recipe that cannot run."""
+        for name in (
+            "batch_tokens",
+            "accumulate_batches",
+            "max_steps",
+            "warmup_steps",
+            "log_every",
+            "validate_every",
+            "checkpoint_every",
+            "keep_checkpoints",
+        ):
+            _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
+        _require(0 <= self.label_smoothing < 1, "training.label_smoothing must be in [0, 1)")
+        _require(self.learning_rate_factor > 0, "training.learning_rate_factor must be above 0")
+        _require(
+            self.precision in ("auto", "bf16", "fp32"),
+            f"training.precision = {self.precision!r} is none of auto, bf16, fp32",
+        )
+
+
+@dataclass(frozen=True)
+class Config:
+    """One training run."""
+
+    model: ModelConfig
+    data: DataConfig
+    training: TrainingConfig
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any], origin: str) -> Self:
+        """Build from nested mappings; a wrong key or type is a ConfigError that names `origin`."""
+        sections = {field.name: field.type for field in dataclasses.fields(cls)}
+        for name in values:
+            _require(
+                name in sections,
+                f"{origin}: unknown section [{name}]; known: {', '.join(sections)}",
+            )
+        try:
+            return cls(
+                model=ModelConfig(
+                    **_section(ModelConfig, values.get("model", {}), f"{origin}: [model]")
+                ),
+                data=DataConfig(
+                    **_section(DataConfig, values.get("data", {}), f"{origin}: [data]")
+                ),
+                training=TrainingConfig(
+                    **_section(TrainingConfig, values.get("training", {}), f"{origin}: [training]")
+                ),
+            )
+        except ConfigError as error:
+            raise ConfigError(
+                str(error) if str(error).startswith(origin) else f"{origin}: {error}"
+            ) from None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The inverse of `from_mapping`, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        _require(name in fields, f"{origin}: unknown key {name!r}; known: {', '.join(fields)}")
+        default = fields[name].default
+        if isinstance(value, list):
+            value = tuple(value)
+        if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        expected = (
+            tuple
+            if name == "directions"
+            else int
+            if default is dataclasses.MISSING
+            else type(default)
+        )
+        _require(
+            type(value) is expected,
+            f"{origin}: {name} = {value!r} is not of type {expected.__name__}",
+        )
+        result[name] = value
+    for name, field in fields.items():
+        _require(
+            name in result or field.default is not dataclasses.MISSING,
+            f"{origin}: {name} is missing",
+        )
+    return result
+
+
+def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
+    """Read a preset by name (`small`) or a TOML file by path.
+
+    Args:
+        preset_or_path: name of a file in `configs/` without its ending, or any path.
+        overrides: `section.key=value` strings, the value in TOML's syntax, applied on top.
+
+    Raises:
+        ConfigError: the file is missing or wrong, or an override names no known key.
+    """
+    path = Path(preset_or_path)
+    if not path.suffix:
+        path = PRESETS / f"{preset_or_path}.toml"
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        presets = ", ".join(sorted(preset.stem for preset in PRESETS.glob("*.toml")))
+        raise ConfigError(
+            f"{preset_or_path}: neither a TOML file nor one of the presets {presets}"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    for override in overrides:
+        name, equals, text = override.partition("=")
+        section, dot, key = name.strip().partition(".")
+        _require(bool(equals and dot), f"--set {override}: not of the form section.key=value")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        values.setdefault(section, {})[key] = value
+    return Config.from_mapping(values, str(path))

@@ -1,0 +1,87 @@
+"""How good a network is: loss on held-out text, and BLEU of its translations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sacrebleu
+import torch
+
+from model.config import Config
+from model.data import Batcher, Corpus
+from model.loss import label_smoothed_loss
+from model.search import greedy_search
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class ValidationLoss:
+    """Means over the real target tokens."""
+
+    smoothed: float
+    nll: float
+
+
+def suppressed_ids(tokenizer: Tokenizer, config: Config) -> tuple[int, ...]:
+    """Tokens that no translation holds: padding, BOS and the language tags."""
+    return (PAD_ID, BOS_ID, *(tokenizer.tag_id(code) for code in config.data.targets))
+
+
+@torch.inference_mode()
+def validation_loss(network: Transformer, corpus: Corpus, config: Config) -> ValidationLoss:
+    """Teacher-forced loss over the whole corpus, in the network's own precision and mode."""
+    device = network.embedding.weight.device
+    batcher = Batcher(corpus.pairs, config.training.batch_tokens, seed=0)
+    smoothed = nll = tokens = 0.0
+    for indices in batcher.epoch(0):
+        batch = batcher.collate(indices).to(device)
+        logits = network(batch.source, batch.target_in)
+        sums = label_smoothed_loss(
+            logits.flatten(0, 1),
+            batch.target_out.flatten(),
+            PAD_ID,
+            config.training.label_smoothing,
+        )
+        smoothed, nll = smoothed + float(sums.smoothed), nll + float(sums.nll)
+        tokens += float(sums.tokens)
+    return ValidationLoss(smoothed / tokens, nll / tokens)
+
+
+def greedy_translate(
+    network: Transformer,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    target_language: str,
+    suppressed: Sequence[int],
+    batch_size: int = 100,
+) -> list[str]:
+    """Greedy translations in the order of `sentences`, batched by length."""
+    tag = tokenizer.tag_id(target_language)
+    encoded = [[tag, *ids, EOS_ID] for ids in tokenizer.encode(sentences)]
+    order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+    translations = [""] * len(encoded)
+    device = network.embedding.weight.device
+    for start in range(0, len(order), batch_size):
+        chunk = order[start : start + batch_size]
+        width = max(len(encoded[index]) for index in chunk)
+        rows = [encoded[index] + [PAD_ID] * (width - len(encoded[index])) for index in chunk]
+        found = greedy_search(network, torch.tensor(rows, device=device), suppressed)
+        for index, text in zip(chunk, tokenizer.decode(found), strict=True):
+            translations[index] = text
+    return translations
+
+
+def greedy_bleu(
+    network: Transformer, tokenizer: Tokenizer, text: dict[str, list[str]], config: Config
+) -> dict[str, float]:
+    """SacreBLEU of greedy translations by direction, over the first `bleu_sentences` lines."""
+    suppressed = suppressed_ids(tokenizer, config)
+    scores = {}
+    for direction in config.data.directions:
+        source_code, target_code = direction.split("-")
+        count = config.training.bleu_sentences
+        hypotheses = greedy_translate(
+            network, tokenizer, text[source_code][:count], target_code, suppressed
+        )
+        scores[direction] = sacrebleu.corpus_bleu(hypotheses, [text[target_code][:count]]).score
+    return scores

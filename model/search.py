@@ -1,0 +1,117 @@
+"""The reference search: greedy and beam, slow and simple; the whole prefix is fed at each step.
+
+It is the oracle that the exported graphs and the service's engine are held against, so it shares nothing
+with them but the definition of the search, which stands here:
+
+- every step, the candidates are all continuations of the live beams, best first; the first 2K count;
+- those that end (EOS) among the first K are finished; the best K that do not end live on;
+- it stops when K hypotheses have finished, or after `max_length` tokens: then, unless one has
+  finished, the live beams stand as they are;
+- hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, EOS counted
+  (Wu et al., 2016, equation 14).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Found:
+    """One hypothesis: ids without BOS and EOS, its normalized score, whether it ended by itself."""
+
+    ids: tuple[int, ...]
+    score: float
+    ended: bool
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^alpha, by which a log-probability is divided."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+def max_target_length(source_length: int) -> int:
+    """Source pieces + 50, tag and EOS not counted (section 6.1)."""
+    return source_length - 2 + 50
+
+
+def suppressed_mask(vocab_size: int, suppressed: Sequence[int]) -> Tensor:
+    """0 everywhere, -inf at the tokens that are never produced: [V]."""
+    mask = torch.zeros(vocab_size)
+    mask[list(suppressed)] = -torch.inf
+    return mask
+
+
+def next_log_probs(
+    network: Transformer, memory: Tensor, source: Tensor, prefixes: Tensor, mask: Tensor
+) -> Tensor:
+    """What follows each prefix: memory [1, S, d_model], source [1, S], prefixes [N, T] -> [N, V]."""
+    count = len(prefixes)
+    states = network.decode(prefixes, memory.expand(count, -1, -1), source.expand(count, -1))[:, -1]
+    return (network.project(states).float() + mask).log_softmax(-1)
+
+
+@torch.inference_mode()
+def beam_search(
+    network: Transformer,
+    source: Sequence[int],
+    beam_size: int,
+    alpha: float,
+    max_length: int,
+    suppressed: Sequence[int],
+) -> list[Found]:
+    """All hypotheses that were found, best first, for source ids (tag ... EOS)."""
+    mask = suppressed_mask(network.config.vocab_size, suppressed)
+    source_row = torch.tensor([list(source)])
+    memory = network.encode(source_row)
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    finished: list[Found] = []
+    for _ in range(max_length):
+        prefixes = torch.tensor([[BOS_ID, *ids] for _, ids in live])
+        log_probs = next_log_probs(network, memory, source_row, prefixes, mask)  # [N, V]
+        sums = log_probs + torch.tensor([[total] for total, _ in live])
+        scores, places = sums.flatten().topk(2 * beam_size)
+        beams: list[tuple[float, tuple[int, ...]]] = []
+        for rank, (total, place) in enumerate(zip(scores.tolist(), places.tolist(), strict=True)):
+            parent, token = divmod(place, log_probs.shape[1])
+            ids = live[parent][1]
+            if token != EOS_ID:
+                beams.append((total, (*ids, token)))
+            elif rank < beam_size:
+                finished.append(Found(ids, total / length_penalty(len(ids) + 1, alpha), ended=True))
+        live = beams[:beam_size]
+        if len(finished) >= beam_size:
+            break
+    if not finished:
+        finished = [
+            Found(ids, total / length_penalty(len(ids), alpha), ended=False) for total, ids in live
+        ]
+    return sorted(finished, key=lambda found: -found.score)
+
+
+@torch.inference_mode()
+def greedy_search(
+    network: Transformer, sources: Tensor, suppressed: Sequence[int]
+) -> list[list[int]]:
+    """The most probable token at every step, a batch at once: sources [B, S] -> ids without BOS and EOS."""
+    lengths = (sources != PAD_ID).sum(1)
+    limit = int(max_target_length(int(lengths.max())))
+    mask = suppressed_mask(network.config.vocab_size, suppressed).to(sources.device)
+    memory = network.encode(sources)
+    target = torch.full((len(sources), 1), BOS_ID, device=sources.device)
+    ended = torch.zeros(len(sources), dtype=torch.bool, device=sources.device)
+    for _ in range(limit):
+        states = network.decode(target, memory, sources)[:, -1]
+        chosen = (network.project(states).float() + mask).argmax(-1).masked_fill(ended, PAD_ID)
+        target = torch.cat((target, chosen[:, None]), dim=1)
+        ended |= (chosen == EOS_ID) | (target.shape[1] - 1 >= lengths - 2 + 50)
+        if bool(ended.all()):
+            break
+    return [
+        [token for token in row if token not in (PAD_ID, EOS_ID)] for row in target[:, 1:].tolist()
+    ]

@@ -1,0 +1,224 @@
+"""The Transformer, section by section of "Attention Is All You Need" (Vaswani et al., 2017).
+
+Shapes: B sentences, S source and T target positions, H heads, D = d_model / H, V vocabulary.
+Post-norm as in the paper: every sub-layer gives LayerNorm(x + Dropout(Sublayer(x))).
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.config import ModelConfig
+
+AttentionMaps = dict[str, Tensor]
+"""Attention weights by place, as `encoder.0.self` or `decoder.2.cross`, each [B, H, queries, keys]."""
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """True where a key may be attended to: ids [B, S] -> [B, 1, 1, S]."""
+    return (ids != pad_id)[:, None, None, :]
+
+
+def look_ahead_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """True where position i (row) may see position j <= i (column): [1, 1, T, T] (section 3.1)."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+
+
+class MultiHeadAttention(nn.Module):
+    """Scaled dot-product attention in H heads (sections 3.2.1 and 3.2.2)."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        """Project d_model into `num_heads` heads of d_model / num_heads each."""
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_q = nn.Linear(d_model, d_model)
+        self.w_k = nn.Linear(d_model, d_model)
+        self.w_v = nn.Linear(d_model, d_model)
+        self.w_o = nn.Linear(d_model, d_model)
+
+    def _split(self, x: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        heads = x.view(batch, length, self.num_heads, width // self.num_heads)
+        return heads.transpose(1, 2)  # [B, T, H*D] -> [B, H, T, D]
+
+    def forward(
+        self, query: Tensor, memory: Tensor, mask: Tensor, weights_out: list[Tensor] | None = None
+    ) -> Tensor:
+        """Attend from query [B, T, d_model] to memory [B, S, d_model] where `mask` is True.
+
+        `mask` broadcasts to [B, H, T, S]. Given a list, the weights [B, H, T, S] are appended to it.
+        """
+        q = self._split(self.w_q(query))  # [B, H, T, D]
+        k = self._split(self.w_k(memory))  # [B, H, S, D]
+        v = self._split(self.w_v(memory))  # [B, H, S, D]
+        if weights_out is None and q.is_cuda:
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        else:  # the fused CPU kernel is slower than the formula at the lengths of sentences
+            scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # equation (1)
+            weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+            if weights_out is not None:
+                weights_out.append(weights)
+            context = weights.to(v.dtype) @ v
+        output: Tensor = self.w_o(context.transpose(1, 2).flatten(-2))  # [B, T, d_model]
+        return output
+
+
+class PositionwiseFeedForward(nn.Module):
+    """FFN(x) = max(0, x W1 + b1) W2 + b2 (section 3.3)."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        """Widen d_model to d_ff and back."""
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [B, T, d_model] to the same shape, each position alone."""
+        output: Tensor = self.w_2(F.relu(self.w_1(x)))
+        return output
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the sinusoids of section 3.5; even dimensions are sines, odd ones cosines."""
+
+    table: Tensor
+
+    def __init__(self, d_model: int, max_positions: int) -> None:
+        """Precompute [max_positions, d_model]; longer sequences are an error."""
+        super().__init__()
+        self.register_buffer("table", sinusoids(max_positions, d_model), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add positions 0 .. T-1 to x [B, T, d_model]."""
+        if x.shape[1] > self.table.shape[0]:
+            raise ValueError(
+                f"{x.shape[1]} positions, but the model has max_positions = {self.table.shape[0]}"
+            )
+        return x + self.table[: x.shape[1]]
+
+
+def sinusoids(positions: int, d_model: int) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same); [positions, d_model]."""
+    frequency = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+    angle = torch.arange(positions)[:, None] * frequency  # [positions, d_model / 2]
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each with residual and norm (section 3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Build one layer of the given sizes."""
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.feed_forward = PositionwiseFeedForward(config.d_model, config.d_ff)
+        self.norm_1 = nn.LayerNorm(config.d_model)
+        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, source_mask: Tensor, weights_out: list[Tensor] | None = None
+    ) -> Tensor:
+        """[B, S, d_model] -> [B, S, d_model]."""
+        x = self.norm_1(x + self.dropout(self.self_attention(x, x, source_mask, weights_out)))
+        output: Tensor = self.norm_2(x + self.dropout(self.feed_forward(x)))
+        return output
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention over the encoder's output, feed-forward (section 3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Build one layer of the given sizes."""
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.feed_forward = PositionwiseFeedForward(config.d_model, config.d_ff)
+        self.norm_1 = nn.LayerNorm(config.d_model)
+        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.norm_3 = nn.LayerNorm(config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        target_mask: Tensor,
+        source_mask: Tensor,
+        weights_out: list[Tensor] | None = None,
+    ) -> Tensor:
+        """X [B, T, d_model] with memory [B, S, d_model] -> [B, T, d_model]."""
+        x = self.norm_1(x + self.dropout(self.self_attention(x, x, target_mask, weights_out)))
+        x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, source_mask, weights_out)))
+        output: Tensor = self.norm_3(x + self.dropout(self.feed_forward(x)))
+        return output
+
+
+class Transformer(nn.Module):
+    """The whole network; one table embeds source and target and projects to the vocabulary (3.4)."""
+
+    def __init__(self, config: ModelConfig, pad_id: int) -> None:
+        """Build with Xavier-uniform weights and embeddings of variance 1 / d_model."""
+        super().__init__()
+        self.config = config
+        self.pad_id = pad_id
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.positions = PositionalEncoding(config.d_model, config.max_positions)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2 and not name.startswith("embedding"):
+                nn.init.xavier_uniform_(parameter)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        scaled = self.embedding(ids) * math.sqrt(self.config.d_model)
+        embedded: Tensor = self.dropout(self.positions(scaled))
+        return embedded
+
+    def encode(self, source: Tensor, maps: AttentionMaps | None = None) -> Tensor:
+        """Source ids [B, S] -> memory [B, S, d_model]."""
+        mask = padding_mask(source, self.pad_id)
+        x = self._embed(source)
+        for index, layer in enumerate(self.encoder):
+            weights: list[Tensor] | None = None if maps is None else []
+            x = layer(x, mask, weights)
+            if maps is not None and weights:
+                maps[f"encoder.{index}.self"] = weights[0]
+        return x
+
+    def decode(
+        self, target: Tensor, memory: Tensor, source: Tensor, maps: AttentionMaps | None = None
+    ) -> Tensor:
+        """Target ids [B, T], begun with BOS, over memory [B, S, d_model] -> states [B, T, d_model].
+
+        Targets are padded on the right, so the look-ahead mask alone hides padding from real positions.
+        """
+        source_mask = padding_mask(source, self.pad_id)
+        target_mask = look_ahead_mask(target.shape[1], target.device)
+        x = self._embed(target)
+        for index, layer in enumerate(self.decoder):
+            weights: list[Tensor] | None = None if maps is None else []
+            x = layer(x, memory, target_mask, source_mask, weights)
+            if maps is not None and weights:
+                maps[f"decoder.{index}.self"], maps[f"decoder.{index}.cross"] = weights
+        return x
+
+    def project(self, states: Tensor) -> Tensor:
+        """The pre-softmax projection: states [..., d_model] -> logits [..., V]."""
+        return F.linear(states, self.embedding.weight)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Teacher forcing: source ids [B, S] and target ids [B, T] (from BOS on) -> logits [B, T, V]."""
+        return self.project(self.decode(target, self.encode(source), source))
+
+    def attention_maps(self, source: Tensor, target: Tensor) -> AttentionMaps:
+        """Every layer's attention weights over source [B, S] and target [B, T]."""
+        maps: AttentionMaps = {}
+        self.decode(target, self.encode(source, maps), source, maps)
+        return maps

@@ -1,0 +1,1 @@
+"""The HTTP interface: parse, call the translator, answer."""

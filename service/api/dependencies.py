@@ -1,0 +1,74 @@
+"""What handlers are given: the parts of the running service, and the watch over their client."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
+
+from service.errors import CancelledError, NotReadyError
+from service.metrics import Metrics
+from service.serving import ServedModel
+from service.settings import Settings
+from service.translator import Translator
+
+Result = TypeVar("Result")
+
+
+def served_model(request: Request) -> ServedModel:
+    """The loaded model.
+
+    Raises:
+        NotReadyError: it is being loaded, or the service is stopping.
+    """
+    model: ServedModel | None = request.app.state.model
+    if model is None:
+        raise NotReadyError("the service is starting or stopping")
+    return model
+
+
+def translator(model: Annotated[ServedModel, Depends(served_model)]) -> Translator:
+    """The loaded model's translator."""
+    return model.translator
+
+
+def settings(request: Request) -> Settings:
+    """The operator's settings."""
+    chosen: Settings = request.app.state.settings
+    return chosen
+
+
+def metrics(request: Request) -> Metrics:
+    """The service's metrics."""
+    registered: Metrics = request.app.state.metrics
+    return registered
+
+
+async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of `work`, which is cancelled when the client closes its connection.
+
+    Raises:
+        CancelledError: the client left.
+    """
+    task = asyncio.ensure_future(work)
+    watcher = asyncio.ensure_future(_until_disconnected(request))
+    try:
+        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise CancelledError("the client closed its connection")
+    finally:
+        task.cancel()
+        watcher.cancel()
+
+
+async def _until_disconnected(request: Request) -> None:
+    """Return when the client is gone; the body has been read, so nothing else can come."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+ModelDependency = Annotated[ServedModel, Depends(served_model)]
+TranslatorDependency = Annotated[Translator, Depends(translator)]
+SettingsDependency = Annotated[Settings, Depends(settings)]
+MetricsDependency = Annotated[Metrics, Depends(metrics)]

@@ -1,0 +1,93 @@
+"""Around every request: an id, a clock, the books, and the limit of its body. Pure ASGI."""
+
+import logging
+import re
+import time
+import uuid
+from contextvars import ContextVar
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.errors import answer
+from service.metrics import Metrics
+
+logger = logging.getLogger("service.access")
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestContext:
+    """Gives every request an id (the client's `X-Request-ID` if it has one), counts it and times it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        """Wrap `app`."""
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        identity = given.decode() if _ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
+        request_id.set(identity)
+        started, status = time.perf_counter(), HTTPStatus.INTERNAL_SERVER_ERROR.value
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", identity.encode())]
+            await send(message)
+
+        self.metrics.in_flight.inc()
+        try:
+            await self.app(scope, receive, send_with_id)
+        finally:
+            seconds = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", "unmatched")
+            self.metrics.in_flight.dec()
+            self.metrics.requests.labels(route, scope["method"], str(status)).inc()
+            self.metrics.request_seconds.labels(route).observe(seconds)
+            logger.info("%s %s %d %.1f ms", scope["method"], route, status, seconds * 1e3)
+
+
+class BodyLimit:
+    """Answers 413 to a body of more than `limit` bytes, whether or not its length was announced."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        """Wrap `app`."""
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > self.limit:
+            await self._refuse(int(announced), scope, receive, send)
+            return
+        messages, size = [], 0
+        while True:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+            if size > self.limit:
+                await self._refuse(size, scope, receive, send)
+                return
+            if not message.get("more_body", False):
+                break
+        waiting = iter(messages)
+
+        async def replay() -> Message:
+            return next(waiting, None) or await receive()
+
+        await self.app(scope, replay, send)
+
+    async def _refuse(self, size: int, scope: Scope, receive: Receive, send: Send) -> None:
+        message = f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
+        response = answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large")
+        await response(scope, receive, send)

@@ -1,0 +1,181 @@
+"""The rows of a running batch: which row and which cache entries each sentence keeps. Pure numpy.
+
+The caches themselves stay where the runner put them; this room decides what the next run gathers from
+them. `retire`, `admit` and compaction cost nothing of their own: the gather at the head of the decoder's
+graph (`row`, `entry`) does all three.
+
+Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim.
+"""
+
+from collections.abc import Sequence as Items
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.engine.types import DecoderState, Floats, Ints
+
+MASKED = -1e4
+"""In an additive mask: not to be attended to."""
+DEAD = -1e9
+"""Log-probability of a beam that does not exist."""
+ROUND_ENTRIES = 4
+ROUND_SOURCE = 8
+"""Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
+
+
+def empty_state() -> DecoderState:
+    """No rows."""
+    return DecoderState(
+        ids=np.zeros((0, 1), np.int64),
+        totals=np.zeros((0, 1), np.float32),
+        position=np.zeros((0, 1), np.int64),
+        finished=np.zeros((0, 1), np.int64),
+        beam_size=np.zeros((0, 1), np.int64),
+        ancestors=np.zeros((0, 1, 1), np.float32),
+        row=np.zeros(0, np.int64),
+        entry=np.zeros((0, 1), np.int64),
+    )
+
+
+def keep_order(leaving: Items[bool]) -> list[int]:
+    """Which old row each new row is, when the `leaving` ones go and the last ones fill their places.
+
+    >>> keep_order([False, True, False, False])
+    [0, 3, 2]
+    """
+    order = list(range(len(leaving)))
+    index = 0
+    while index < len(order):
+        if not leaving[order[index]]:
+            index += 1
+        elif index == len(order) - 1:
+            order.pop()
+        else:
+            order[index] = order.pop()
+    return order
+
+
+def retire_and_compact(state: DecoderState, order: Items[int]) -> DecoderState:
+    """The rows `order` of `state`, with only the cache entries that a live beam descends from."""
+    rows = np.asarray(order, dtype=np.int64)
+    if not len(rows):
+        return empty_state()
+    totals = state.totals[rows]
+    ancestors = state.ancestors[rows]
+    ancestors[totals <= DEAD / 2] = MASKED
+    live = (ancestors > MASKED / 2).any(axis=1)  # [B, L]
+    length = _round_up(int(live.sum(axis=1).max()), ROUND_ENTRIES)
+    entry = np.argsort(~live, axis=1, kind="stable")[:, :length]
+    width = int(state.beam_size[rows].max())
+    return DecoderState(
+        ids=state.ids[rows, :width],
+        totals=totals[:, :width],
+        position=state.position[rows],
+        finished=state.finished[rows],
+        beam_size=state.beam_size[rows],
+        ancestors=np.take_along_axis(ancestors, entry[:, None, :], axis=2)[:, :width],
+        row=state.row[rows],
+        entry=np.take_along_axis(state.entry[rows], entry, axis=1),
+    )
+
+
+def admit(state: DecoderState, beam_sizes: Items[int], bos_id: int) -> DecoderState:
+    """The same rows, and below them one new row for each of `beam_sizes`."""
+    if not len(beam_sizes):
+        return state
+    old, width = state.ids.shape
+    length = state.entry.shape[1]
+    new, needed = len(beam_sizes), max(width if old else 1, *beam_sizes)
+    totals = np.full((old + new, needed), DEAD, np.float32)
+    totals[:old, :width] = state.totals
+    totals[old:, 0] = 0.0
+    ids = np.full((old + new, needed), bos_id, np.int64)
+    ids[:old, :width] = state.ids
+    ancestors = np.full((old + new, needed, length), MASKED, np.float32)
+    ancestors[:old, :width] = state.ancestors
+    none = np.zeros((new, 1), np.int64)
+    return DecoderState(
+        ids=ids,
+        totals=totals,
+        position=np.concatenate((state.position, none)),
+        finished=np.concatenate((state.finished, none)),
+        beam_size=np.concatenate((state.beam_size, np.asarray(beam_sizes, np.int64)[:, None])),
+        ancestors=ancestors,
+        row=np.concatenate((state.row, none[:, 0])),
+        entry=np.concatenate((state.entry, np.zeros((new, length), np.int64))),
+    )
+
+
+class SourcePool:
+    """Cross-attention keys and values of the running sentences, rows in the order of the batch.
+
+    One preallocated array for each of the decoder's, [rows, H, S, D]; the sentences at hand are a dense
+    prefix of it, so that a run gets a view. `version` changes with every write.
+    """
+
+    def __init__(self) -> None:
+        """Start with no rows and no memory."""
+        self.arrays: list[NDArray[np.floating]] = []
+        self.bias: Floats = np.zeros((0, 0), np.float32)
+        self.count = 0
+        self.version = 0
+
+    def retire(self, order: Items[int]) -> None:
+        """Keep the rows `order`, as `keep_order` gave them."""
+        for new, old in enumerate(order):
+            if new != old:
+                for array in self.arrays:
+                    array[new] = array[old]
+                self.bias[new] = self.bias[old]
+                self.version += 1
+        self.count = len(order)
+
+    def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> None:
+        """Append rows: `encoded` [B, H, S, D] each, of which the first `lengths` positions are tokens."""
+        rows, width = len(lengths), encoded[0].shape[2]
+        self._reserve(self.count + rows, width, encoded)
+        place = slice(self.count, self.count + rows)
+        for array, new in zip(self.arrays, encoded, strict=True):
+            array[place, :, :width] = new
+            array[place, :, width:] = 0
+        self.bias[place] = np.where(
+            np.arange(self.bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
+        )
+        self.count += rows
+        self.version += 1
+
+    def views(self) -> tuple[list[NDArray[np.floating]], Floats]:
+        """The live rows of every array, and of the additive mask [B, S]."""
+        return [array[: self.count] for array in self.arrays], self.bias[: self.count]
+
+    def _reserve(self, rows: int, width: int, like: Items[NDArray[np.floating]]) -> None:
+        """Make room for `rows` of `width` positions; an empty pool takes just the width it needs."""
+        capacity, present = self.bias.shape
+        if rows <= capacity and (width == present or (self.count and width <= present)):
+            return
+        width = max(width, present) if self.count else width
+        rows = max(rows, capacity)
+        old = self.views()
+        self.arrays = [
+            np.zeros((rows, new.shape[1], width, new.shape[3]), new.dtype) for new in like
+        ]
+        self.bias = np.full((rows, width), MASKED, np.float32)
+        if self.count:
+            for array, kept in zip(self.arrays, old[0], strict=True):
+                array[: self.count, :, : kept.shape[2]] = kept
+            self.bias[: self.count, : old[1].shape[1]] = old[1]
+
+
+def pad_sources(sources: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:
+    """Source ids [B, S] and their additive mask [B, S]."""
+    width = _round_up(max(map(len, sources)), ROUND_SOURCE)
+    ids = np.full((len(sources), width), pad_id, np.int64)
+    bias = np.full((len(sources), width), MASKED, np.float32)
+    for index, source in enumerate(sources):
+        ids[index, : len(source)] = source
+        bias[index, : len(source)] = 0.0
+    return ids, bias
+
+
+def _round_up(length: int, multiple: int) -> int:
+    return max(1, -(-length // multiple)) * multiple

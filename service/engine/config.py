@@ -1,0 +1,28 @@
+"""Limits of one engine. Imports nothing of the project."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """How much an engine takes on, and how it cuts its work into steps."""
+
+    num_loops: int = 1
+    """Batches that run side by side, one thread each; best is one a core."""
+    max_num_seqs: int = 16
+    """Sentences in one loop's batch."""
+    max_num_batched_tokens: int = 4096
+    """Bound on a batch's sentences x its longest source and as long a target."""
+    max_waiting: int = 2000
+    """Sentences that may wait; more are refused."""
+    steps_per_run: int = 4
+    """Decoder steps between two looks at who joins and who leaves."""
+    max_consecutive_failures: int = 3
+    """Failed steps in a row after which the engine is dead."""
+
+    def __post_init__(self) -> None:
+        """Refuse limits that nothing fits in."""
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if value < 1:
+                raise ValueError(f"{name} = {value} must be at least 1")

@@ -1,0 +1,201 @@
+"""Runs the two graphs; the only file that imports onnxruntime.
+
+A runner keeps nothing between runs: the caches of a batch go out as an opaque handle and come in again.
+"""
+
+import ctypes
+import logging
+from collections.abc import Sequence as Items
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from service.engine.types import DecoderState, Floats, Ints, identity_places
+
+logger = logging.getLogger(__name__)
+
+Device = Literal["cpu", "cuda"]
+Caches = Any
+"""The self-attention caches that a run left behind; only the runner looks inside."""
+
+
+@dataclass(slots=True)
+class DecoderRun:
+    """What a few steps gave."""
+
+    state: DecoderState
+    """The same rows, so many steps on."""
+    caches: Caches
+    scores: Floats
+    """[t, B, 2K], best first; so are the next two."""
+    tokens: Ints
+    parents: Ints
+
+
+class ModelRunner(Protocol):
+    """What the engine needs of a model, safe to call from many threads; tests put a fake in its place."""
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        """Cross-attention keys and values, [B, H, S, D] each."""
+
+    def decode(
+        self,
+        state: DecoderState,
+        caches: Caches | None,
+        cross: Items[NDArray[np.floating]],
+        source_bias: Floats,
+        steps: int,
+        stop_after: int,
+    ) -> DecoderRun:
+        """At most `steps` steps, fewer once `stop_after` sentences are finished."""
+
+
+def cuda_is_usable() -> bool:
+    """Whether a driver and a device are there; onnxruntime lists CUDA on machines that have neither."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return (
+        driver.cuInit(0) == 0
+        and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+        and count.value > 0
+    )
+
+
+class OnnxModelRunner:
+    """The graphs of a bundle in ONNX Runtime."""
+
+    def __init__(
+        self, encoder: Path, decoder: Path, device: Device = "cpu", threads: int = 1
+    ) -> None:
+        """Load both graphs.
+
+        Args:
+            encoder: the encoder's file.
+            decoder: the decoder's file.
+            device: where to run; "cuda" must really be there.
+            threads: threads inside one operator; 1 where several loops share the runner.
+
+        Raises:
+            RuntimeError: CUDA was asked for and is not what runs.
+        """
+        self.device: Device = device
+        if device == "cuda":
+            onnxruntime.preload_dlls()
+        self._encoder = _session(encoder, device, threads)
+        self._decoder = _session(decoder, device, threads)
+        self.provider: str = self._decoder.get_providers()[0]
+        if device == "cuda" and self.provider != "CUDAExecutionProvider":
+            raise RuntimeError(f"CUDA was asked for, but ONNX Runtime runs on {self.provider}")
+        described = self._decoder.get_inputs()
+        self._past = [item.name for item in described if item.name.startswith("past_")]
+        self._cross = [item.name for item in described if item.name.startswith("cross_")]
+        self._cross_outputs = [item.name for item in self._encoder.get_outputs()]
+        if sorted(self._cross) != sorted(self._cross_outputs):
+            raise RuntimeError(f"{encoder.name} and {decoder.name} are not of the same network")
+        past = next(item for item in described if item.name.startswith("past_"))
+        dtype = np.float16 if past.type == "tensor(float16)" else np.float32
+        # a first run has no caches: one entry that every mask hides
+        self._no_cache = np.zeros((1, past.shape[1], 1, past.shape[3]), dtype)
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        """Cross-attention keys and values, [B, H, S, D] each, in the decoder's order of inputs."""
+        outputs = self._encoder.run(
+            self._cross, {"source_ids": source_ids, "source_bias": source_bias}
+        )
+        arrays: list[NDArray[np.floating]] = list(outputs)
+        return arrays
+
+    def decode(
+        self,
+        state: DecoderState,
+        caches: Caches | None,
+        cross: Items[NDArray[np.floating]],
+        source_bias: Floats,
+        steps: int,
+        stop_after: int,
+    ) -> DecoderRun:
+        """See ModelRunner."""
+        feeds: dict[str, NDArray[Any]] = {
+            "steps": np.array(steps, np.int64),
+            "stop_after": np.array(stop_after, np.int64),
+            "ids": state.ids,
+            "totals": state.totals,
+            "position": state.position,
+            "finished": state.finished,
+            "beam_size": state.beam_size,
+            "ancestors": state.ancestors,
+            "row": state.row,
+            "entry": state.entry,
+            "source_bias": source_bias,
+            **dict(zip(self._cross, cross, strict=True)),
+        }
+        if caches is None:
+            feeds |= dict.fromkeys(self._past, self._no_cache)
+        # the arrays must live until the run ends: their values share memory
+        contiguous = {
+            name: np.ascontiguousarray(array).reshape(array.shape) for name, array in feeds.items()
+        }
+        binding = self._decoder.io_binding()
+        for name, array in contiguous.items():
+            binding.bind_cpu_input(name, array)
+        if caches is not None:
+            for name, value in zip(self._past, caches, strict=True):
+                binding.bind_ortvalue_input(name, value)
+        for name in _HOST_OUTPUTS:
+            binding.bind_output(name, "cpu")
+        for name in self._past:
+            binding.bind_output(name.removeprefix("past_"), self.device)
+        self._decoder.run_with_iobinding(binding)
+        values = binding.get_outputs()
+        ids, totals, finished, ancestors, scores, tokens, parents = (
+            value.numpy() for value in values[: len(_HOST_OUTPUTS)]
+        )
+        row, entry = identity_places(len(ids), ancestors.shape[2])
+        next_state = DecoderState(
+            ids=ids,
+            totals=totals,
+            position=state.position + len(scores),
+            finished=finished,
+            beam_size=state.beam_size,
+            ancestors=ancestors,
+            row=row,
+            entry=entry,
+        )
+        return DecoderRun(next_state, values[len(_HOST_OUTPUTS) :], scores, tokens, parents)
+
+
+_HOST_OUTPUTS = (
+    "next_ids",
+    "next_totals",
+    "next_finished",
+    "next_ancestors",
+    "scores",
+    "tokens",
+    "parents",
+)
+
+
+def _session(path: Path, device: Device, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    if threads > 1:  # idle threads must not spin while other loops compute
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    providers: list[Any] = ["CPUExecutionProvider"]
+    # on a CPU the fused Add + LayerNormalization is the slower of the two
+    disabled = ["SkipLayerNormFusion"] if device == "cpu" else []
+    if device == "cuda":
+        providers.insert(
+            0, ("CUDAExecutionProvider", {"arena_extend_strategy": "kSameAsRequested"})
+        )
+    return onnxruntime.InferenceSession(
+        str(path), options, providers=providers, disabled_optimizers=disabled
+    )

@@ -1,0 +1,134 @@
+"""The engine's vocabulary: plain data that its rooms exchange. Imports nothing of the project."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingOptions:
+    """How one sentence is searched; every sentence of a batch may have its own."""
+
+    max_decoding_length: int
+    """Most tokens of the translation, EOS counted."""
+    beam_size: int = 4
+    num_hypotheses: int = 1
+    length_penalty: float = 0.6
+    """Alpha of Wu et al. (2016), equation 14; 0 ranks by plain log-probability."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no search can do."""
+        if self.beam_size < 1:
+            raise ValueError(f"beam_size = {self.beam_size} must be at least 1")
+        if not 1 <= self.num_hypotheses <= self.beam_size:
+            raise ValueError(
+                f"num_hypotheses = {self.num_hypotheses} must be from 1 to beam_size = {self.beam_size}"
+            )
+        if self.max_decoding_length < 1:
+            raise ValueError(f"max_decoding_length = {self.max_decoding_length} must be at least 1")
+
+
+class FinishReason(StrEnum):
+    """Why a hypothesis ends where it does."""
+
+    END = "end"
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One translation of a sentence."""
+
+    ids: tuple[int, ...]
+    """Without BOS and EOS."""
+    score: float
+    """Log-probability over the length penalty."""
+    finish_reason: FinishReason
+
+
+class SequenceStatus(Enum):
+    """Where a sentence is on its way."""
+
+    WAITING = auto()
+    RUNNING = auto()
+    DONE = auto()
+
+
+@dataclass(eq=False, slots=True)
+class Sequence:
+    """One sentence on its way through the engine; `future` always ends, be it cancelled."""
+
+    source_ids: tuple[int, ...]
+    options: DecodingOptions
+    arrived: float
+    """By the engine's clock, in seconds."""
+    deadline: float | None = None
+    status: SequenceStatus = SequenceStatus.WAITING
+    future: Future[list[Hypothesis]] = field(default_factory=Future)
+
+    @property
+    def cost(self) -> int:
+        """Tokens that it may hold at once: its source and as long a target."""
+        return 2 * len(self.source_ids)
+
+    def has_left(self, now: float) -> bool:
+        """Whether its work is no longer wanted: given up by its sender, or late."""
+        return self.future.cancelled() or self.is_expired(now)
+
+    def is_expired(self, now: float) -> bool:
+        """Whether its deadline has passed."""
+        return self.deadline is not None and now >= self.deadline
+
+
+@dataclass(frozen=True, slots=True)
+class StepStats:
+    """What one step of one loop did; durations in seconds."""
+
+    loop: int
+    rows: int
+    """Sentences in the batch that was decoded."""
+    admitted: int
+    steps: int
+    """Decoder steps done for every row."""
+    source_tokens: int
+    target_tokens: int
+    """Tokens of the hypotheses that were given out."""
+    queue_waits: tuple[float, ...]
+    """Of the admitted sentences."""
+    encode_seconds: float
+    decode_seconds: float
+    host_seconds: float
+    """Everything else: scheduling, beams, cache rows."""
+
+
+@dataclass(slots=True)
+class DecoderState:
+    """What a run starts from and leaves behind, on the host; see export/decoder.py for the contract."""
+
+    ids: Ints
+    """[B, K]"""
+    totals: Floats
+    """[B, K]"""
+    position: Ints
+    """[B, 1]"""
+    finished: Ints
+    """[B, 1]"""
+    beam_size: Ints
+    """[B, 1]"""
+    ancestors: Floats
+    """[B, K, L]"""
+    row: Ints
+    """[B]"""
+    entry: Ints
+    """[B, L]"""
+
+
+def identity_places(rows: int, entries: int) -> tuple[Ints, Ints]:
+    """`row` and `entry` of a state whose caches are just as its run left them."""
+    return np.arange(rows), np.broadcast_to(np.arange(entries), (rows, entries))

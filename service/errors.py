@@ -1,0 +1,115 @@
+"""What can go wrong, as one tree. Each class has a stable code; `api/errors.py` knows its HTTP status.
+
+AttendantError
+├── InvalidRequestError          the caller can mend it
+│   ├── MissingParameterError
+│   ├── UnsupportedLanguageError
+│   └── LimitExceededError       a value over an operator's limit
+│       └── TextTooLongError
+├── RefusedError                 nothing was done; try again later
+│   ├── QueueFullError
+│   └── NotReadyError            starting or draining
+├── AbandonedError               admitted, then given up
+│   ├── DeadlineExceededError
+│   └── CancelledError
+├── EngineError                  our own fault
+│   ├── StepFailedError          this batch failed, the engine goes on
+│   └── EngineDeadError
+└── BundleError                  a model folder that cannot be served
+"""
+
+
+class AttendantError(Exception):
+    """Base of all; `code` is stable and part of the interface, the message is for people."""
+
+    code = "internal_error"
+
+
+class InvalidRequestError(AttendantError):
+    """The request cannot be served as it is."""
+
+    code = "invalid_request"
+
+
+class MissingParameterError(InvalidRequestError):
+    """A required parameter is absent or empty."""
+
+    code = "missing_parameter"
+
+
+class UnsupportedLanguageError(InvalidRequestError):
+    """No loaded model has this language, or this direction."""
+
+    code = "unsupported_language"
+
+
+class LimitExceededError(InvalidRequestError):
+    """A value is over the operator's limit."""
+
+    code = "limit_exceeded"
+
+
+class TextTooLongError(LimitExceededError):
+    """The text, or one sentence of it, is too long."""
+
+    code = "text_too_long"
+
+
+class RefusedError(AttendantError):
+    """Refused before any work."""
+
+    code = "refused"
+
+
+class QueueFullError(RefusedError):
+    """As many sentences wait as may wait."""
+
+    code = "queue_full"
+
+
+class NotReadyError(RefusedError):
+    """The service is starting, or draining before it stops."""
+
+    code = "not_ready"
+
+
+class AbandonedError(AttendantError):
+    """Work that was begun and given up."""
+
+    code = "abandoned"
+
+
+class DeadlineExceededError(AbandonedError):
+    """The deadline passed before the translation was done."""
+
+    code = "deadline_exceeded"
+
+
+class CancelledError(AbandonedError):
+    """Nobody waits for the answer any more, or the engine was closed."""
+
+    code = "cancelled"
+
+
+class EngineError(AttendantError):
+    """The engine could not do what it should."""
+
+    code = "engine_error"
+
+
+class StepFailedError(EngineError):
+    """A step of this sentence's batch failed; others are served on."""
+
+    code = "step_failed"
+
+
+class EngineDeadError(EngineError):
+    """The engine failed too often in a row and serves no more."""
+
+    code = "engine_dead"
+
+
+class BundleError(AttendantError):
+    """A bundle is missing, damaged or of another format."""
+
+    code = "bundle_error"

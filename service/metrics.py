@@ -1,0 +1,112 @@
+"""Prometheus metrics: consumes plain numbers from the other rooms, so that none of them knows Prometheus.
+
+No label ever holds a key, an address or a text.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from service.engine.types import StepStats
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128, 256, 512)
+
+
+class Metrics:
+    """All metrics of one service, in a registry of its own."""
+
+    def __init__(self) -> None:
+        """Register every metric."""
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "attendant_requests",
+            "Requests answered.",
+            ["route", "method", "status"],
+            registry=self.registry,
+        )
+        self.request_seconds = self._histogram(
+            "attendant_request_duration_seconds",
+            "From the request's head to the answer's end.",
+            ["route"],
+        )
+        self.in_flight = Gauge(
+            "attendant_requests_in_flight", "Requests being served.", registry=self.registry
+        )
+        self.sentences = Counter(
+            "attendant_sentences",
+            "Sentences by direction and outcome (ok, rejected, cancelled, expired, error).",
+            ["direction", "outcome"],
+            registry=self.registry,
+        )
+        self.source_tokens = Counter(
+            "attendant_source_tokens",
+            "Tokens of sentences that were encoded.",
+            registry=self.registry,
+        )
+        self.target_tokens = Counter(
+            "attendant_target_tokens",
+            "Tokens of the best translations given out.",
+            registry=self.registry,
+        )
+        self.queue_wait = self._histogram(
+            "attendant_queue_wait_seconds", "From a sentence's arrival to its place in a batch."
+        )
+        self.encode_seconds = self._histogram(
+            "attendant_encode_duration_seconds",
+            "Encoding of the sentences that join a batch together.",
+        )
+        self.decode_step_seconds = self._histogram(
+            "attendant_decode_step_duration_seconds", "One decoder step of a whole batch."
+        )
+        self.step_rows = Histogram(
+            "attendant_step_rows",
+            "Sentences in a batch that is decoded.",
+            buckets=ROWS,
+            registry=self.registry,
+        )
+        self.model_info = Gauge(
+            "attendant_model_info",
+            "1, labelled with what is served and what really runs it.",
+            ["bundle", "provider", "precision"],
+            registry=self.registry,
+        )
+
+    def _histogram(
+        self, name: str, text: str, labels: tuple[str, ...] | list[str] = ()
+    ) -> Histogram:
+        return Histogram(name, text, labels, buckets=SECONDS, registry=self.registry)
+
+    def watch(
+        self, waiting: Callable[[], int], running: Callable[[], int], alive: Callable[[], bool]
+    ) -> None:
+        """Read the engine's state whenever the metrics are read."""
+        for name, text, read in (
+            ("attendant_sequences_waiting", "Sentences that wait for a place in a batch.", waiting),
+            ("attendant_sequences_running", "Sentences in a batch.", running),
+            ("attendant_engine_up", "1 while the engine works.", alive),
+        ):
+            Gauge(name, text, registry=self.registry).set_function(partial(_as_float, read))
+
+    def on_step(self, stats: StepStats) -> None:
+        """Take in one step of the engine; called by its threads."""
+        for wait in stats.queue_waits:
+            self.queue_wait.observe(wait)
+        if stats.admitted:
+            self.encode_seconds.observe(stats.encode_seconds)
+            self.source_tokens.inc(stats.source_tokens)
+        if stats.steps:
+            self.decode_step_seconds.observe(stats.decode_seconds / stats.steps)
+            self.step_rows.observe(stats.rows)
+        self.target_tokens.inc(stats.target_tokens)
+
+    def render(self) -> bytes:
+        """The text that Prometheus scrapes."""
+        return generate_latest(self.registry)
+
+
+def _as_float(read: Callable[[], int]) -> float:
+    return float(read())

@@ -1,0 +1,116 @@
+"""A model in service: bundle, runner, engine and translator, built together and stopped together."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.bundle import Bundle, Precision, load
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine, SpecialIds
+from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
+from service.engine.types import DecodingOptions
+from service.errors import BundleError
+from service.metrics import Metrics
+from service.settings import Settings, available_cores
+from service.text.tokenizer import Tokenizer
+from service.translator import Translator
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """What serves one bundle."""
+
+    bundle: Bundle
+    engine: Engine
+    translator: Translator
+    precision: Precision
+    provider: str
+
+
+def choose_device(settings: Settings, bundle: Bundle) -> tuple[Device, Precision]:
+    """Where to run and in which precision.
+
+    Raises:
+        BundleError: what was asked for is not there.
+    """
+    has = bundle.manifest.graphs
+    device: Device = "cpu"
+    if settings.device == "cuda" and not cuda_is_usable():
+        raise BundleError("ATTENDANT_DEVICE=cuda, but no CUDA driver or device is there")
+    if settings.device == "cuda" or (
+        settings.device == "auto"
+        and settings.precision != "int8"
+        and has.keys() != {"int8"}
+        and cuda_is_usable()
+    ):
+        device = "cuda"
+    if settings.precision != "auto":
+        bundle.graphs(settings.precision)
+        return device, settings.precision
+    order: tuple[Precision, ...] = (
+        ("fp16", "fp32", "int8") if device == "cuda" else ("int8", "fp32", "fp16")
+    )
+    return device, next(precision for precision in order if precision in has)
+
+
+def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedModel:
+    """Load a bundle, start its engine and run a first translation through it.
+
+    Raises:
+        BundleError: the bundle cannot be served.
+    """
+    bundle = load(folder)
+    device, precision = choose_device(settings, bundle)
+    tokenizer = Tokenizer(bundle.vocabulary)
+    manifest = bundle.manifest
+    if tokenizer.vocab_size != manifest.vocab_size:
+        raise BundleError(
+            f"{bundle.vocabulary} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
+        )
+    encoder, decoder = bundle.graphs(precision)
+    try:
+        runner = OnnxModelRunner(encoder, decoder, device)
+    except Exception as error:
+        raise BundleError(
+            f"{folder}: its {precision} graphs cannot run on {device}: {error}"
+        ) from error
+    config = EngineConfig(
+        num_loops=settings.num_loops or (1 if device == "cuda" else available_cores()),
+        max_num_seqs=settings.max_num_seqs,
+        max_num_batched_tokens=settings.max_num_batched_tokens,
+        max_waiting=settings.max_waiting,
+        steps_per_run=settings.steps_per_run,
+    )
+    special = manifest.special_tokens
+    ids = SpecialIds(pad=special.pad, bos=special.bos, eos=special.eos)
+    engine = Engine(runner, ids, config, on_step=metrics.on_step)
+    engine.start()
+    translator = Translator(
+        bundle, tokenizer, engine, settings.max_beam_size, settings.max_text_characters
+    )
+    try:
+        _warm_up(engine, [direction.tag for direction in manifest.directions], special.eos)
+    except Exception as error:
+        engine.close()
+        raise BundleError(f"{folder}: a first translation failed: {error}") from error
+    metrics.watch(lambda: engine.num_waiting, lambda: engine.num_running, lambda: engine.is_alive)
+    metrics.model_info.labels(manifest.name, runner.provider, precision).set(1)
+    logger.info(
+        "serving %s (%s) with %s, %s, %d loops",
+        manifest.name,
+        ", ".join(f"{direction.source}-{direction.target}" for direction in manifest.directions),
+        runner.provider,
+        precision,
+        config.num_loops,
+    )
+    return ServedModel(bundle, engine, translator, precision, runner.provider)
+
+
+def _warm_up(engine: Engine, tags: list[int], eos: int) -> None:
+    """Make every loop allocate its memory before the first request comes."""
+    options = DecodingOptions(max_decoding_length=8)
+    items = [([tag, eos], options) for tag in tags for _ in range(engine.config.num_loops)]
+    for sequence in engine.submit(items):
+        sequence.future.result(timeout=60)

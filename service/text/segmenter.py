@@ -1,0 +1,127 @@
+"""Cuts text into sentences, so that what a model sees is what it was trained on, and puts the layout back.
+
+`"".join(segment.text for segment in split(text))` is always `text`: what is not a sentence (line breaks,
+indentation, list markers, spaces between sentences, lines without a letter) is kept as it is.
+"""
+
+import re
+from dataclasses import dataclass
+
+# What ends a sentence, with the quotes and brackets that close behind it, if what follows may begin one.
+_BOUNDARY = re.compile(
+    r"""(?P<mark>[.!?…]+)
+        [)\]}"'”’»“]*           # closing marks
+        (?P<space>[ \t\u00a0]+)
+        (?=[("'„“‚‘«¿¡\[\s]*[^\W_a-zß-öø-ÿ])   # a capital letter or a digit, perhaps in quotes
+    """,
+    re.VERBOSE,
+)
+_FULL_WIDTH = re.compile(r"[。！？]+[」』”）]*")
+_MARKER = re.compile(
+    r"[ \t\u00a0]*(?:[-*+•‣–—>#]+[ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)*", re.IGNORECASE
+)
+_LETTER = re.compile(r"[^\W\d_]")
+
+_ABBREVIATIONS = frozenset(
+    """
+    mr mrs ms dr prof st jr sr vs etc e.g i.e cf no vol pp p fig al inc ltd co corp dept est approx
+    jan feb mar apr jun jul aug sep sept oct nov dec gen col lt sgt capt rev hon mt
+    z.b d.h u.a o.ä bzw ca nr str evtl ggf usw vgl bsp inkl zzgl abs art bd hr fr frl hrsg jh mio mrd
+    mind max min sog tel u.s.w z.t i.d.r s.o s.u v.a v.chr n.chr geb gest
+    """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+)
+_NEVER_FINAL = _ABBREVIATIONS - {
+    "etc",
+    "usw",
+    "inc",
+    "ltd",
+    "co",
+    "corp",
+    "u.s.w",
+    "al",
+    "str",
+    "no",
+    "max",
+    "min",
+    "art",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the text."""
+
+    text: str
+    is_sentence: bool
+    """Whether it is to be translated; what is not comes back as it is."""
+
+
+def split(text: str) -> list[Segment]:
+    """Cut `text` into sentences and what lies between them."""
+    segments: list[Segment] = []
+    for piece in re.split(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)", text):
+        if not piece:
+            continue
+        if piece[0] in "\n\r\v\f\x85\u2028\u2029":
+            segments.append(Segment(piece, False))
+        else:
+            segments.extend(_split_line(piece))
+    return segments
+
+
+def _split_line(line: str) -> list[Segment]:
+    """Sentences of one line, which holds no line break."""
+    segments: list[Segment] = []
+    marker = _MARKER.match(line)
+    start = marker.end() if marker and marker.end() < len(line) else 0
+    if start:
+        segments.append(Segment(line[:start], False))
+    while start < len(line):
+        end, next_start = _next_boundary(line, start)
+        segments.extend(_trimmed(line[start:end]))
+        if next_start > end:
+            segments.append(Segment(line[end:next_start], False))
+        start = next_start
+    return segments
+
+
+def _trimmed(sentence: str) -> list[Segment]:
+    """A sentence without its outer spaces, which become segments of their own."""
+    core = sentence.strip()
+    if not core or not _LETTER.search(core):
+        return [Segment(sentence, False)]
+    begin = sentence.index(core)
+    parts = [
+        Segment(sentence[:begin], False),
+        Segment(core, True),
+        Segment(sentence[begin + len(core) :], False),
+    ]
+    return [part for part in parts if part.text]
+
+
+def _next_boundary(line: str, start: int) -> tuple[int, int]:
+    """Where the sentence that begins at `start` ends, and where the next one begins."""
+    candidates = [(match.start("space"), match.end()) for match in _sentence_ends(line, start)]
+    full_width = _FULL_WIDTH.search(line, start)
+    if full_width:
+        candidates.append((full_width.end(), full_width.end()))
+    return min(candidates, default=(len(line), len(line)))
+
+
+def _sentence_ends(line: str, start: int) -> list[re.Match[str]]:
+    """The first real end behind `start`: not the dot of an abbreviation, an initial or an ordinal number."""
+    for match in _BOUNDARY.finditer(line, start):
+        if match["mark"] != "." or not _is_inner_dot(line[start : match.start("mark")]):
+            return [match]
+    return []
+
+
+def _is_inner_dot(before: str) -> bool:
+    """Whether a dot behind `before` belongs to its last word."""
+    word = before.rsplit(maxsplit=1)[-1] if before.strip() else ""
+    word = word.lstrip("(\"'„“‚‘«[").casefold()
+    if word.isdigit():
+        return len(word) <= 2  # "am 3. Mai"; a year ends a sentence
+    if len(word) == 1 and word.isalpha():
+        return before[-1:].isupper() or word in "zdusoivn"  # "J. S. Bach", "z. B."
+    return word in _NEVER_FINAL

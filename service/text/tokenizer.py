@@ -1,0 +1,38 @@
+"""SentencePiece: sentences to ids and back."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from service.errors import BundleError
+
+
+class Tokenizer:
+    """The vocabulary of one bundle; safe to use from many threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Load a SentencePiece model.
+
+        Raises:
+            BundleError: the file is not one.
+        """
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        except (RuntimeError, OSError) as error:
+            raise BundleError(f"{path} is not a SentencePiece model: {error}") from None
+
+    @property
+    def vocab_size(self) -> int:
+        """How many tokens there are."""
+        return int(self._processor.vocab_size())
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Ids of each sentence, without tag, BOS or EOS."""
+        encoded: list[list[int]] = self._processor.encode(list(sentences))
+        return encoded
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Text of each list of ids; bytes that are no character are left out."""
+        decoded: list[str] = self._processor.decode([list(row) for row in ids])
+        return [text.replace("\ufffd", "").strip() for text in decoded]
