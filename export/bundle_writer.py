@@ -118,11 +118,21 @@ def _write(
             verify(precision, reference, engine_translations(encoder, decoder, SPECIAL, sources))
         )
 
-    manifest = Manifest(
+    manifest = _describe(checkpoint, graphs, folder, options)
+    write_manifest(folder, manifest)
+    return manifest
+
+
+def _describe(
+    checkpoint: Checkpoint, graphs: dict[Precision, Graphs], folder: Path, options: ExportOptions
+) -> Manifest:
+    """The manifest of the files that are in `folder`."""
+    config = checkpoint.config
+    return Manifest(
         format_version=FORMAT_VERSION,
         name=options.name,
         directions=[
-            Direction(source=source, target=target, tag=tokenizer.tag_id(target))
+            Direction(source=source, target=target, tag=checkpoint.tokenizer.tag_id(target))
             for source, target in (direction.split("-") for direction in config.data.directions)
         ],
         vocabulary=VOCABULARY,
@@ -138,12 +148,10 @@ def _write(
         provenance=Provenance(
             config=config.to_mapping(),
             step=checkpoint.step,
-            parameters=sum(array.size for array in weights.values()),
+            parameters=sum(tensor.numel() for tensor in checkpoint.weights.values()),
             licences=list(options.licences),
         ),
     )
-    write_manifest(folder, manifest)
-    return manifest
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -52,7 +52,23 @@ def build_decoder(
     layers = range(config.num_decoder_layers)
     caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
     compacted = _gather_caches(b, [f"past_{name}" for name in caches], config)
-    # what stays the same in every step, seen by the body from outside
+    _name_constants_of_all_steps(b)
+    state = ["ids", "totals", "position", "finished", "ancestors"]
+    loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
+    node = helper.make_node(
+        "Loop",
+        ["steps", b.constant(True, np.bool_), *state, *compacted],
+        loop_outputs,
+        body=_body(body, config, caches, suppressed),
+    )
+    node.name = "steps"
+    b.nodes.append(node)
+    inputs, outputs = _signature(b, config, caches)
+    return to_model(b.finish("decoder", inputs, outputs))
+
+
+def _name_constants_of_all_steps(b: GraphBuilder) -> None:
+    """What stays the same in every step, seen by the body from outside: `candidates`, 2K; two masks."""
     beams = b.op("Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", beams, b.constant([2]))
     square = b.op("ConstantOfShape", b.op("Concat", beams, beams, axis=0))
@@ -69,16 +85,11 @@ def build_decoder(
         "cross_bias", "Expand", bias, b.op("Concat", one, one, beams, one, axis=0)
     )  # [B, 1, K, S]
 
-    state = ["ids", "totals", "position", "finished", "ancestors"]
-    loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
-    node = helper.make_node(
-        "Loop",
-        ["steps", b.constant(True, np.bool_), *state, *compacted],
-        loop_outputs,
-        body=_body(body, config, caches, suppressed),
-    )
-    node.name = "steps"
-    b.nodes.append(node)
+
+def _signature(
+    b: GraphBuilder, config: ModelConfig, caches: list[str]
+) -> tuple[list[onnx.ValueInfoProto], dict[str, onnx.ValueInfoProto]]:
+    """The inputs, and the Loop's results with what they are called outside."""
     heads, width = config.num_heads, config.d_head
     outputs = {
         "loop_ids": tensor("next_ids", "i64", ["B", "K"]),
@@ -109,13 +120,9 @@ def build_decoder(
             tensor(f"past_{name}", b.float_kind, ["past_B", heads, "past_L", width])
             for name in caches
         ),
-        *(
-            tensor(f"cross_{part}.{index}", b.float_kind, ["B", heads, "S", width])
-            for index in layers
-            for part in ("keys", "values")
-        ),
+        *(tensor(f"cross_{name}", b.float_kind, ["B", heads, "S", width]) for name in caches),
     ]
-    return to_model(b.finish("decoder", inputs, outputs))
+    return inputs, outputs
 
 
 def _gather_caches(b: GraphBuilder, caches: list[str], config: ModelConfig) -> list[str]:

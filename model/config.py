@@ -65,6 +65,7 @@ class DataConfig:
 
     directions: tuple[str, ...]
     vocab_type: Literal["unigram", "bpe"] = "unigram"
+    normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     character_coverage: float = 0.9999
     byte_fallback: bool = True
     max_tokens: int = 128
@@ -79,6 +80,10 @@ class DataConfig:
                 f"data.directions: {direction!r} is not of the form 'de-en'",
             )
         _require(self.vocab_type in ("unigram", "bpe"), f"data.vocab_type = {self.vocab_type!r}")
+        _require(
+            self.normalization in ("nmt_nfkc", "nfkc", "identity"),
+            f"data.normalization = {self.normalization!r} is none of nmt_nfkc, nfkc, identity",
+        )
         _require(self.max_tokens >= 4, "data.max_tokens must be at least 4")
 
     @property

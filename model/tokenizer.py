@@ -40,6 +40,7 @@ def train_tokenizer(config: Config, sentences: Iterable[str], origin: str) -> by
             model_writer=model,
             model_type=config.data.vocab_type,
             vocab_size=config.model.vocab_size,
+            normalization_rule_name=config.data.normalization,
             character_coverage=config.data.character_coverage,
             byte_fallback=config.data.byte_fallback,
             control_symbols=[tag_piece(code) for code in config.data.targets],

@@ -3,7 +3,7 @@
 No label ever holds a key, an address or a text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -13,6 +13,7 @@ from service.engine.types import StepStats
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+Labels = Sequence[str]
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 
 
@@ -22,35 +23,31 @@ class Metrics:
     def __init__(self) -> None:
         """Register every metric."""
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "attendant_requests",
-            "Requests answered.",
-            ["route", "method", "status"],
-            registry=self.registry,
+        self._register_http()
+        self._register_engine()
+
+    def _register_http(self) -> None:
+        self.requests = self._counter(
+            "attendant_requests", "Requests answered.", ["route", "method", "status"]
         )
         self.request_seconds = self._histogram(
             "attendant_request_duration_seconds",
             "From the request's head to the answer's end.",
             ["route"],
         )
-        self.in_flight = Gauge(
-            "attendant_requests_in_flight", "Requests being served.", registry=self.registry
-        )
-        self.sentences = Counter(
+        self.in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
+        self.sentences = self._counter(
             "attendant_sentences",
             "Sentences by direction and outcome (ok, rejected, cancelled, expired, error).",
             ["direction", "outcome"],
-            registry=self.registry,
         )
-        self.source_tokens = Counter(
-            "attendant_source_tokens",
-            "Tokens of sentences that were encoded.",
-            registry=self.registry,
+
+    def _register_engine(self) -> None:
+        self.source_tokens = self._counter(
+            "attendant_source_tokens", "Tokens of sentences that were encoded."
         )
-        self.target_tokens = Counter(
-            "attendant_target_tokens",
-            "Tokens of the best translations given out.",
-            registry=self.registry,
+        self.target_tokens = self._counter(
+            "attendant_target_tokens", "Tokens of the best translations given out."
         )
         self.queue_wait = self._histogram(
             "attendant_queue_wait_seconds", "From a sentence's arrival to its place in a batch."
@@ -68,16 +65,19 @@ class Metrics:
             buckets=ROWS,
             registry=self.registry,
         )
-        self.model_info = Gauge(
+        self.model_info = self._gauge(
             "attendant_model_info",
             "1, labelled with what is served and what really runs it.",
             ["bundle", "provider", "precision"],
-            registry=self.registry,
         )
 
-    def _histogram(
-        self, name: str, text: str, labels: tuple[str, ...] | list[str] = ()
-    ) -> Histogram:
+    def _counter(self, name: str, text: str, labels: Labels = ()) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, labels: Labels = ()) -> Gauge:
+        return Gauge(name, text, labels, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, labels: Labels = ()) -> Histogram:
         return Histogram(name, text, labels, buckets=SECONDS, registry=self.registry)
 
     def watch(
@@ -89,7 +89,7 @@ class Metrics:
             ("attendant_sequences_running", "Sentences in a batch.", running),
             ("attendant_engine_up", "1 while the engine works.", alive),
         ):
-            Gauge(name, text, registry=self.registry).set_function(partial(_as_float, read))
+            self._gauge(name, text).set_function(partial(_as_float, read))
 
     def on_step(self, stats: StepStats) -> None:
         """Take in one step of the engine; called by its threads."""
@@ -102,6 +102,10 @@ class Metrics:
             self.decode_step_seconds.observe(stats.decode_seconds / stats.steps)
             self.step_rows.observe(stats.rows)
         self.target_tokens.inc(stats.target_tokens)
+
+    def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:
+        """Take in how a request's sentences ended."""
+        self.sentences.labels(direction, outcome).inc(sentences)
 
     def render(self) -> bytes:
         """The text that Prometheus scrapes."""

@@ -62,34 +62,35 @@ def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedMod
         BundleError: the bundle cannot be served.
     """
     bundle = load(folder)
+    manifest = bundle.manifest
     device, precision = choose_device(settings, bundle)
     tokenizer = Tokenizer(bundle.vocabulary)
-    manifest = bundle.manifest
     if tokenizer.vocab_size != manifest.vocab_size:
         raise BundleError(
             f"{bundle.vocabulary} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
         )
-    encoder, decoder = bundle.graphs(precision)
     try:
-        runner = OnnxModelRunner(encoder, decoder, device)
+        runner = OnnxModelRunner(*bundle.graphs(precision), device)
     except Exception as error:
         raise BundleError(
             f"{folder}: its {precision} graphs cannot run on {device}: {error}"
         ) from error
-    config = EngineConfig(
-        num_loops=settings.num_loops or (1 if device == "cuda" else available_cores()),
-        max_num_seqs=settings.max_num_seqs,
-        max_num_batched_tokens=settings.max_num_batched_tokens,
-        max_waiting=settings.max_waiting,
-        steps_per_run=settings.steps_per_run,
-    )
     special = manifest.special_tokens
-    ids = SpecialIds(pad=special.pad, bos=special.bos, eos=special.eos)
-    engine = Engine(runner, ids, config, on_step=metrics.on_step)
-    engine.start()
-    translator = Translator(
-        bundle, tokenizer, engine, settings.max_beam_size, settings.max_text_characters
+    engine = Engine(
+        runner,
+        SpecialIds(pad=special.pad, bos=special.bos, eos=special.eos),
+        _engine_config(settings, device),
+        on_step=metrics.on_step,
     )
+    translator = Translator(
+        bundle,
+        tokenizer,
+        engine,
+        settings.max_beam_size,
+        settings.max_text_characters,
+        metrics.on_outcome,
+    )
+    engine.start()
     try:
         _warm_up(engine, [direction.tag for direction in manifest.directions], special.eos)
     except Exception as error:
@@ -97,15 +98,18 @@ def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedMod
         raise BundleError(f"{folder}: a first translation failed: {error}") from error
     metrics.watch(lambda: engine.num_waiting, lambda: engine.num_running, lambda: engine.is_alive)
     metrics.model_info.labels(manifest.name, runner.provider, precision).set(1)
-    logger.info(
-        "serving %s (%s) with %s, %s, %d loops",
-        manifest.name,
-        ", ".join(f"{direction.source}-{direction.target}" for direction in manifest.directions),
-        runner.provider,
-        precision,
-        config.num_loops,
-    )
+    logger.info("serving %s with %s in %s", manifest.name, runner.provider, precision)
     return ServedModel(bundle, engine, translator, precision, runner.provider)
+
+
+def _engine_config(settings: Settings, device: Device) -> EngineConfig:
+    return EngineConfig(
+        num_loops=settings.num_loops or (1 if device == "cuda" else available_cores()),
+        max_num_seqs=settings.max_num_seqs,
+        max_num_batched_tokens=settings.max_num_batched_tokens,
+        max_waiting=settings.max_waiting,
+        steps_per_run=settings.steps_per_run,
+    )
 
 
 def _warm_up(engine: Engine, tags: list[int], eos: int) -> None:

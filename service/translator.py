@@ -1,20 +1,27 @@
 """One request's way from text to text: sentences, ids, engine, ids, layout. Knows nothing of HTTP."""
 
 import asyncio
+from collections.abc import Callable
 from collections.abc import Sequence as Items
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from service.bundle import Bundle, Direction
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, Hypothesis
 from service.errors import (
+    AbandonedError,
+    DeadlineExceededError,
     LimitExceededError,
     MissingParameterError,
+    RefusedError,
     TextTooLongError,
     UnsupportedLanguageError,
 )
 from service.text.segmenter import Segment, split
 from service.text.tokenizer import Tokenizer
+
+Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 
 CHARACTERS_ON_LOOP = 5_000
 """Longer requests are cut and tokenized on another thread, so that the event loop stays free."""
@@ -67,11 +74,16 @@ class Translator:
         engine: Engine,
         max_beam_size: int,
         max_characters: int,
+        on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
     ) -> None:
-        """Put the parts together; the two limits hold for each request."""
+        """Put the parts together; the two limits hold for each request.
+
+        `on_outcome` is told the direction, the outcome and the number of sentences of every request.
+        """
         self.manifest = bundle.manifest
         self.tokenizer, self.engine = tokenizer, engine
         self.max_beam_size, self.max_characters = max_beam_size, max_characters
+        self.on_outcome = on_outcome
 
     async def translate(
         self,
@@ -105,7 +117,23 @@ class Translator:
             prepared = await asyncio.to_thread(self._prepare, texts, direction)
         else:
             prepared = self._prepare(texts, direction)
-        found = await self._search(prepared.source_ids, decoding, timeout)
+        outcome: Outcome = "error"
+        try:
+            found = await self._search(prepared.source_ids, decoding, timeout)
+            outcome = "ok"
+        except RefusedError:
+            outcome = "rejected"
+            raise
+        except DeadlineExceededError:
+            outcome = "expired"
+            raise
+        except (AbandonedError, asyncio.CancelledError):
+            outcome = "cancelled"
+            raise
+        finally:
+            self.on_outcome(
+                f"{direction.source}-{direction.target}", outcome, len(prepared.source_ids)
+            )
         return self._assemble(prepared, found, options)
 
     def choose_direction(self, source: str | None, target: str | None) -> Direction:
@@ -181,16 +209,9 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
         extra = self.manifest.decoding.extra_length
+        longest = decoding.max_decoding_length
         items = [
-            (
-                ids,
-                DecodingOptions(
-                    max_decoding_length=min(len(ids) - 2 + extra, decoding.max_decoding_length),
-                    beam_size=decoding.beam_size,
-                    num_hypotheses=decoding.num_hypotheses,
-                    length_penalty=decoding.length_penalty,
-                ),
-            )
+            (ids, replace(decoding, max_decoding_length=min(len(ids) - 2 + extra, longest)))
             for ids in source_ids
         ]
         sequences = self.engine.submit(items, deadline=self.engine.clock() + timeout)

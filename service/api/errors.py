@@ -54,6 +54,10 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def of_http(_: Request, error: HTTPException) -> JSONResponse:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            place = f"{error.__cause__.reason} at byte {error.__cause__.start}"
+            message = f"Invalid request: the body is not valid UTF-8: {place}"
+            return answer(error.status_code, message, "invalid_request")
         phrase = HTTPStatus(error.status_code).phrase
         return answer(error.status_code, str(error.detail), phrase.lower().replace(" ", "_"))
 

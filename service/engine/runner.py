@@ -125,23 +125,14 @@ class OnnxModelRunner:
         feeds: dict[str, NDArray[Any]] = {
             "steps": np.array(steps, np.int64),
             "stop_after": np.array(stop_after, np.int64),
-            "ids": state.ids,
-            "totals": state.totals,
-            "position": state.position,
-            "finished": state.finished,
-            "beam_size": state.beam_size,
-            "ancestors": state.ancestors,
-            "row": state.row,
-            "entry": state.entry,
+            **{name: getattr(state, name) for name in _STATE_INPUTS},
             "source_bias": source_bias,
             **dict(zip(self._cross, cross, strict=True)),
         }
         if caches is None:
             feeds |= dict.fromkeys(self._past, self._no_cache)
         # the arrays must live until the run ends: their values share memory
-        contiguous = {
-            name: np.ascontiguousarray(array).reshape(array.shape) for name, array in feeds.items()
-        }
+        contiguous = {name: np.require(array, requirements="C") for name, array in feeds.items()}
         binding = self._decoder.io_binding()
         for name, array in contiguous.items():
             binding.bind_cpu_input(name, array)
@@ -153,24 +144,28 @@ class OnnxModelRunner:
         for name in self._past:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
-        values = binding.get_outputs()
-        ids, totals, finished, ancestors, scores, tokens, parents = (
-            value.numpy() for value in values[: len(_HOST_OUTPUTS)]
-        )
-        row, entry = identity_places(len(ids), ancestors.shape[2])
-        next_state = DecoderState(
-            ids=ids,
-            totals=totals,
-            position=state.position + len(scores),
-            finished=finished,
-            beam_size=state.beam_size,
-            ancestors=ancestors,
-            row=row,
-            entry=entry,
-        )
-        return DecoderRun(next_state, values[len(_HOST_OUTPUTS) :], scores, tokens, parents)
+        return _unpack(state, binding.get_outputs())
 
 
+def _unpack(before: DecoderState, values: list[onnxruntime.OrtValue]) -> DecoderRun:
+    """What a run gave out, of which only the caches stay where they are."""
+    host = [value.numpy() for value in values[: len(_HOST_OUTPUTS)]]
+    ids, totals, finished, ancestors, scores, tokens, parents = host
+    row, entry = identity_places(len(ids), ancestors.shape[2])
+    state = DecoderState(
+        ids=ids,
+        totals=totals,
+        position=before.position + len(scores),
+        finished=finished,
+        beam_size=before.beam_size,
+        ancestors=ancestors,
+        row=row,
+        entry=entry,
+    )
+    return DecoderRun(state, values[len(_HOST_OUTPUTS) :], scores, tokens, parents)
+
+
+_STATE_INPUTS = ("ids", "totals", "position", "finished", "beam_size", "ancestors", "row", "entry")
 _HOST_OUTPUTS = (
     "next_ids",
     "next_totals",

@@ -17,8 +17,9 @@ _BOUNDARY = re.compile(
     re.VERBOSE,
 )
 _FULL_WIDTH = re.compile(r"[。！？]+[」』”）]*")
+# "- ", "* ", "1. ", "(2) ", "a) " in front of a line
 _MARKER = re.compile(
-    r"[ \t\u00a0]*(?:[-*+•‣–—>#]+[ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)*", re.IGNORECASE
+    r"[ \t\u00a0]*(?:[-*+•‣–—>#]+[ \t]+|\d{1,3}[.)][ \t]+|\(?(?:\d{1,3}|[a-z])\)[ \t]+)*"
 )
 _LETTER = re.compile(r"[^\W\d_]")
 

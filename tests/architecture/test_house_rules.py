@@ -1,0 +1,30 @@
+"""The rules of the house: who may import whom, and how long a file may get."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(
+    path for package in ("service", "model", "export") for path in (ROOT / package).rglob("*.py")
+)
+
+
+def test_import_contracts() -> None:
+    lint_imports = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run([lint_imports], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_functions_fit_in_the_head(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 350
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            length = node.end_lineno - node.lineno + 1
+            assert length <= 50, f"{path.name}: {node.name} has {length} lines"

@@ -1,0 +1,38 @@
+"""What many tests need: the tiny bundle, and the service with it, without a network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.settings import Settings
+
+TINY_BUNDLE = Path(__file__).parent / "data" / "tiny_bundle"
+
+
+@pytest.fixture
+def tiny_bundle() -> Path:
+    """A bundle of the toy language in fp32 and int8; see make_tiny_bundle.py."""
+    return TINY_BUNDLE
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """The tiny bundle in fp32, with limits that tests can reach."""
+    return Settings(
+        bundle=TINY_BUNDLE,
+        precision="fp32",
+        device="cpu",
+        num_loops=2,
+        max_text_characters=2000,
+        max_body_bytes=10_000,
+    )
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    """The service, started."""
+    with TestClient(create_app(settings), raise_server_exceptions=False) as started:
+        yield started

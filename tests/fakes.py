@@ -1,0 +1,105 @@
+"""Stand-ins for the engine's model: no graph, no weights, and every rule of the contract checked."""
+
+import threading
+import time
+from collections.abc import Sequence as Items
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.engine.engine import SpecialIds
+from service.engine.runner import DecoderRun
+from service.engine.types import DecoderState, Floats, Ints, identity_places
+
+SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
+JUNK = 9
+
+
+class EchoRunner:
+    """A model that "translates" every source into itself, token by token, with one real beam.
+
+    Its caches hold the tokens of each row, one entry a step, and every run checks that what the engine
+    gathered and unmasked is exactly what the row has decoded so far.
+    """
+
+    def __init__(self, seconds_per_step: float = 0.0) -> None:
+        self.seconds_per_step = seconds_per_step
+        self.fail_on: set[int] = set()
+        """Source tokens that make a run fail."""
+        self.largest_batch = 0
+        self.hold = threading.Event()
+        self.hold.set()
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        """Keys are the source's ids: [B, 1, S, 1]."""
+        assert ((source_bias == 0) == (source_ids != SPECIAL.pad)).all()
+        return [source_ids[:, None, :, None].astype(np.float32)]
+
+    def decode(
+        self,
+        state: DecoderState,
+        caches: Any,
+        cross: Items[NDArray[np.floating]],
+        source_bias: Floats,
+        steps: int,
+        stop_after: int,
+    ) -> DecoderRun:
+        """Emit the source again, up to its EOS."""
+        assert self.hold.wait(10)
+        time.sleep(self.seconds_per_step)
+        sources = cross[0][:, 0, :, 0].astype(np.int64)
+        rows, width = state.ids.shape
+        self.largest_batch = max(self.largest_batch, rows)
+        if self.fail_on & set(sources.ravel().tolist()):
+            raise RuntimeError("the graph failed")
+        past = np.zeros((1, 1), np.int64) if caches is None else caches
+        entries = past[state.row[:, None], state.entry]  # [B, L]
+        for row in range(rows):
+            seen = entries[row][state.ancestors[row, 0] == 0].tolist()
+            done = int(state.position[row, 0])
+            assert seen == [SPECIAL.bos, *sources[row, 1:done].tolist()][:done], (
+                "a cache row is not its own"
+            )
+        ids, position, finished = state.ids, state.position, state.finished
+        totals, ancestors = state.totals, state.ancestors
+        scores, tokens = [], []
+        for _ in range(steps):
+            entries = np.concatenate((entries, ids), axis=1)
+            own = np.where(np.eye(width, dtype=bool), 0.0, -1e4).astype(np.float32)
+            ancestors = np.concatenate(
+                (ancestors, np.broadcast_to(own, (rows, width, width))), axis=2
+            )
+            ancestors = np.repeat(ancestors[:, :1], width, axis=1)  # all continue beam 0
+            place = np.minimum(position + 1, sources.shape[1] - 1)
+            token = np.take_along_axis(sources, place, axis=1)  # [B, 1]; the tag is skipped
+            step_tokens = np.full((rows, 2 * width), JUNK)
+            step_tokens[:, :1] = token
+            step_scores = totals[:, :1] - 0.5 - np.arange(2 * width, dtype=np.float32)
+            scores.append(step_scores)
+            tokens.append(step_tokens)
+            ends = token == SPECIAL.eos
+            finished = finished + ends
+            ids = np.where(ends, JUNK, np.repeat(token, width, axis=1))
+            totals = np.concatenate(
+                (step_scores[:, :1], np.full((rows, width - 1), -1e9)), axis=1, dtype=np.float32
+            )
+            position = position + 1
+            if (finished >= state.beam_size).sum() >= stop_after:
+                break
+        row, entry = identity_places(rows, entries.shape[1])
+        after = DecoderState(
+            ids, totals, position, finished, state.beam_size, ancestors, row, entry
+        )
+        parents = np.zeros((len(scores), rows, 2 * width), np.int64)
+        return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)
+
+
+def echo_source(length: int, first: int = 10) -> list[int]:
+    """A source of `length` distinct tokens, tag in front and EOS behind; its echo is [first, ...]."""
+    return [1, *range(first, first + length), SPECIAL.eos]
+
+
+def echo_of(source: Items[int]) -> tuple[int, ...]:
+    """What EchoRunner makes of it."""
+    return tuple(source[1:-1])

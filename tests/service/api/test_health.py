@@ -1,0 +1,72 @@
+"""Health, readiness and metrics in every state of the engine."""
+
+import re
+
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.settings import Settings
+
+
+def test_a_healthy_service_says_what_it_serves(client: TestClient) -> None:
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/health/live").json() == {"status": "ok"}
+    assert client.get("/health/ready").json() == {
+        "status": "ok",
+        "bundle": "tiny",
+        "provider": "CPUExecutionProvider",
+        "precision": "fp32",
+    }
+
+
+def test_before_start_it_lives_but_is_not_ready(settings: Settings) -> None:
+    client = TestClient(create_app(settings))  # without its context, nothing has started
+    assert client.get("/health/live").status_code == 200
+    for path in ("/health", "/health/ready"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+        assert answer.headers["retry-after"] == "1"
+    answer = client.post("/translate", json={"q": "Hund", "source": "de"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+
+
+def test_a_stopped_engine_is_not_ready(client: TestClient) -> None:
+    client.app.state.model.engine.close()  # type: ignore[attr-defined]
+    assert client.get("/health/live").status_code == 200
+    assert client.get("/health/ready").status_code == 503
+    assert client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503
+
+
+def _value(text: str, series: str) -> float:
+    match = re.search(rf"^{re.escape(series)} (\S+)$", text, re.MULTILINE)
+    assert match, f"no {series}"
+    return float(match[1])
+
+
+def test_metrics_count_what_happened(client: TestClient) -> None:
+    body = {
+        "q": ["der alte Hund schläft.", "das gute Kind wartet."],
+        "source": "de",
+        "target": "en",
+    }
+    client.post("/translate", json=body)
+    client.post("/translate", json={"q": ""})
+    client.post("/translate", json={"q": "Hund", "source": "de", "target": "xx"})
+    client.get("/nowhere/secret-text")
+    text = client.get("/metrics").text
+    series = 'attendant_requests_total{method="POST",route="/translate",status="%s"}'
+    assert _value(text, series % 200) == 1
+    assert _value(text, series % 400) == 2
+    assert (
+        _value(text, 'attendant_requests_total{method="GET",route="unmatched",status="404"}') == 1
+    )
+    assert _value(text, 'attendant_sentences_total{direction="de-en",outcome="ok"}') == 2
+    assert _value(text, 'attendant_request_duration_seconds_count{route="/translate"}') == 3
+    assert _value(text, "attendant_queue_wait_seconds_count") >= 2
+    assert _value(text, "attendant_target_tokens_total") > 10
+    assert _value(text, "attendant_engine_up") == 1
+    assert _value(text, "attendant_sequences_running") == 0
+    info = 'attendant_model_info{bundle="tiny",precision="fp32",provider="CPUExecutionProvider"}'
+    assert _value(text, info) == 1
+    assert "Hund" not in text
+    assert "secret" not in text

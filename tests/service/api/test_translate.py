@@ -1,0 +1,123 @@
+"""POST /translate and GET /languages, with a model that knows a toy language."""
+
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+
+
+@pytest.mark.parametrize("name", ["text", "q"])
+def test_a_text_for_a_text(client: TestClient, name: str) -> None:
+    answer = client.post(
+        "/translate", json={name: "das gute Kind wartet.", "source": "de", "target": "en"}
+    )
+    assert answer.status_code == 200
+    assert answer.json() == {"translatedText": "the good child waits."}
+
+
+def test_a_list_for_a_list_in_its_order(client: TestClient) -> None:
+    texts = ["der alte Hund schläft.", "", "42", "die alte Frau fällt dort."]
+    answer = client.post("/translate", json={"q": texts, "source": "de", "target": "en"})
+    assert answer.json() == {
+        "translatedText": ["the old dog sleeps.", "", "42", "the old woman falls there."]
+    }
+
+
+def test_both_directions_of_one_model(client: TestClient) -> None:
+    answer = client.post(
+        "/translate", json={"q": "the red bird sings.", "source": "en", "target": "de"}
+    )
+    assert answer.json()["translatedText"] == "der rote Vogel singt."
+
+
+def test_the_layout_survives(client: TestClient) -> None:
+    text = "\n  - der alte Hund schläft.\r\n\n\t* die kleine Katze singt heute.  \n"
+    answer = client.post("/translate", json={"text": text, "source": "de"})
+    expected = "\n  - the old dog sleeps.\r\n\n\t* the small cat sings today.  \n"
+    assert answer.json()["translatedText"] == expected
+
+
+def test_codes_may_be_left_out_where_they_are_clear(client: TestClient) -> None:
+    for body in ({"source": "de"}, {"target": "en"}):
+        answer = client.post("/translate", json={"text": "der alte Hund schläft.", **body})
+        assert answer.json()["translatedText"] == "the old dog sleeps."
+
+
+def test_alternatives_and_scores_when_asked(client: TestClient) -> None:
+    body = {"source": "de", "target": "en", "alternatives": 2, "return_scores": True}
+    answer = client.post("/translate", json={"text": "der alte Hund schläft.", **body}).json()
+    assert answer["translatedText"] == "the old dog sleeps."
+    assert 1 <= len(answer["alternatives"]) <= 2
+    assert answer["translatedText"] not in answer["alternatives"]
+    [[details]] = answer["details"]
+    assert details["source"] == "der alte Hund schläft."
+    assert details["target"] == "the old dog sleeps."
+    assert -3 < details["score"] < 0
+    several = client.post("/translate", json={"text": ["der alte Hund schläft."], **body}).json()
+    assert several["alternatives"] == [answer["alternatives"]]
+
+
+def test_options_reach_the_search(client: TestClient) -> None:
+    body = {"text": "der alte Hund schläft.", "source": "de", "return_scores": True}
+    scores = [
+        client.post("/translate", json={**body, **options}).json()["details"][0][0]["score"]
+        for options in ({"length_penalty": 0.0}, {"length_penalty": 2.0}, {"beam_size": 1})
+    ]
+    assert scores[1] == pytest.approx(scores[0] / ((5 + 11) / 6) ** 2, rel=0.5)
+    assert scores[1] > scores[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message", "code"),
+    [
+        ({}, 400, "Invalid request: missing q parameter", "missing_parameter"),
+        ({"q": ""}, 400, "Invalid request: missing q parameter", "missing_parameter"),
+        ({"q": []}, 400, "Invalid request: missing q parameter", "missing_parameter"),
+        ({"q": "a"}, 400, "Invalid request: missing target parameter", "missing_parameter"),
+        ({"q": "a", "text": "b"}, 400, "two names for one parameter", "invalid_request"),
+        ({"q": "a", "source": "zz", "target": "en"}, 400, "zz is not supported", "unsupported_language"),
+        ({"q": "a", "source": "de", "target": "xx"}, 400, "xx is not supported", "unsupported_language"),
+        ({"q": "a", "source": "de", "target": "de"}, 400, "de to de is not supported", "unsupported_language"),
+        ({"q": 5, "source": "de"}, 400, "q.str parameter: Input should be a valid string, and is 5", "invalid_request"),
+        ({"q": [5], "source": "de"}, 400, "valid string", "invalid_request"),
+        ({"q": "a", "source": "de", "alternatives": -1}, 400, "alternatives parameter: .* and is -1", "invalid_request"),
+        ({"q": "a", "source": "de", "alternatives": 8}, 400, "alternatives parameter must be <= 7, and is 8", "limit_exceeded"),
+        ({"q": "a", "source": "de", "beam_size": 9}, 400, "beam_size parameter must be <= 8, and is 9", "limit_exceeded"),
+        ({"q": "a", "source": "de", "beam_size": 2, "alternatives": 2}, 400, "must be <= 1", "limit_exceeded"),
+        ({"q": "ab" * 1001, "source": "de"}, 400, r"request \(2002\) exceeds text limit \(2000\)", "text_too_long"),
+        ({"q": "Hund " * 60, "source": "de"}, 400, "tokens exceeds the model's limit of 62", "text_too_long"),
+    ],
+)  # fmt: skip
+def test_every_mistake_has_its_answer(
+    client: TestClient, body: dict[str, object], status: int, message: str, code: str
+) -> None:
+    answer = client.post("/translate", json=body)
+    assert answer.status_code == status
+    assert answer.json().keys() == {"error", "code"}
+    assert answer.json()["code"] == code
+    assert re.search(message, answer.json()["error"])
+    after = client.post("/translate", json={"q": "der alte Hund schläft.", "source": "de"})
+    assert after.json() == {"translatedText": "the old dog sleeps."}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"q": "a"', "not valid JSON: .* at character 9"),
+        (b"[1]", "the body must be a JSON object"),
+        (b'{"q": "\xff"}', "not valid UTF-8: invalid start byte at byte 7"),
+    ],
+)
+def test_a_broken_body_is_told_where(client: TestClient, content: bytes, message: str) -> None:
+    answer = client.post(
+        "/translate", content=content, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 400
+    assert re.search(message, answer.json()["error"])
+
+
+def test_languages(client: TestClient) -> None:
+    assert client.get("/languages").json() == [
+        {"code": "de", "name": "German", "targets": ["en"]},
+        {"code": "en", "name": "English", "targets": ["de"]},
+    ]

@@ -1,0 +1,160 @@
+"""The conductor, with a model that echoes: who joins, who leaves, what happens when things go wrong."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError as FutureCancelled
+from contextlib import contextmanager
+
+import pytest
+
+from service import errors
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.types import DecodingOptions, FinishReason, StepStats
+from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
+
+GREEDY = DecodingOptions(max_decoding_length=60, beam_size=1)
+
+
+@contextmanager
+def running(
+    runner: EchoRunner,
+    config: EngineConfig | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    on_step: Callable[[StepStats], None] = lambda _: None,
+) -> Iterator[Engine]:
+    engine = Engine(runner, SPECIAL, config or EngineConfig(max_num_seqs=4), on_step, clock)
+    engine.start()
+    try:
+        yield engine
+    finally:
+        runner.hold.set()
+        engine.close()
+
+
+def result(engine: Engine, source: list[int], options: DecodingOptions = GREEDY) -> tuple[int, ...]:
+    return engine.submit([(source, options)])[0].future.result(10)[0].ids
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(10_000):
+        if condition():
+            return
+        time.sleep(0.001)
+    raise TimeoutError
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+def test_two_hundred_at_once_each_get_their_own_answer(loops: int) -> None:
+    runner = EchoRunner()
+    sources = [echo_source(1 + n % 23, first=10 + n) for n in range(200)]
+    with running(runner, EngineConfig(num_loops=loops, max_num_seqs=8)) as engine:
+        sequences = engine.submit([(source, GREEDY) for source in sources])
+        answers = [sequence.future.result(20)[0].ids for sequence in sequences]
+    assert answers == [echo_of(source) for source in sources]
+    assert 1 < runner.largest_batch <= 8
+
+
+def test_a_sentence_that_joins_a_running_batch_gets_what_it_gets_alone() -> None:
+    long, short = echo_source(40), echo_source(5, first=100)
+    steps: list[StepStats] = []
+    with running(EchoRunner(0.002), on_step=steps.append) as engine:
+        alone = result(engine, short)
+        first = engine.submit([(long, GREEDY)])[0]
+        wait_until(lambda: len(steps) >= 4)
+        joined = engine.submit([(short, GREEDY)])[0]
+        assert joined.future.result(10)[0].ids == alone == echo_of(short)
+        assert not first.future.done()
+        assert first.future.result(10)[0].ids == echo_of(long)
+    assert max(stats.rows for stats in steps) == 2
+
+
+def test_a_translation_ends_at_its_length_limit_and_says_so() -> None:
+    with running(EchoRunner()) as engine:
+        options = DecodingOptions(max_decoding_length=7, beam_size=1)
+        found = engine.submit([(echo_source(20), options)])[0].future.result(10)[0]
+    assert found.ids == echo_of(echo_source(7))
+    assert found.finish_reason is FinishReason.LENGTH
+
+
+def test_an_aborted_sentence_frees_its_row_and_the_others_go_on() -> None:
+    runner = EchoRunner(0.002)
+    with running(runner) as engine:
+        kept, dropped = engine.submit([(echo_source(30), GREEDY), (echo_source(40, 60), GREEDY)])
+        engine.abort([dropped])
+        with pytest.raises(FutureCancelled):
+            dropped.future.result(10)
+        assert kept.future.result(10)[0].ids == echo_of(echo_source(30))
+        assert engine.drain(10)
+        assert [engine.num_waiting, engine.num_running] == [0, 0]
+
+
+def test_a_failing_step_fails_its_batch_and_nothing_after_it() -> None:
+    runner = EchoRunner()
+    runner.fail_on = {77}
+    with running(runner) as engine:
+        bad = engine.submit([([1, 77, 3], GREEDY)])[0]
+        with pytest.raises(errors.StepFailedError, match="the graph failed"):
+            bad.future.result(10)
+        assert result(engine, echo_source(5)) == echo_of(echo_source(5))
+        assert engine.is_alive
+
+
+def test_an_engine_that_keeps_failing_dies_and_leaves_nobody_waiting() -> None:
+    runner = EchoRunner()
+    runner.fail_on = {77}
+    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    with running(runner, config) as engine:
+        sequences = engine.submit([([1, 77, 3], GREEDY)] * 10)
+        failures = [type(sequence.future.exception(10)) for sequence in sequences]
+        assert failures == [errors.StepFailedError] * 3 + [errors.EngineDeadError] * 7
+        assert not engine.is_alive
+        with pytest.raises(errors.EngineDeadError, match="the graph failed"):
+            engine.submit([(echo_source(3), GREEDY)])
+
+
+def test_all_sentences_of_a_request_are_admitted_or_none() -> None:
+    runner = EchoRunner()
+    runner.hold.clear()
+    with running(runner, EngineConfig(max_num_seqs=1, max_waiting=3)) as engine:
+        engine.submit([(echo_source(3), GREEDY)])
+        wait_until(lambda: engine.num_waiting == 0)
+        engine.submit([(echo_source(3), GREEDY)] * 2)
+        with pytest.raises(
+            errors.QueueFullError, match=r"2 sentences wait and 2 more .* limit of 3"
+        ):
+            engine.submit([(echo_source(3), GREEDY)] * 2)
+        wait_until(lambda: engine.num_waiting == 2)
+
+
+def test_a_passed_deadline_fails_waiting_and_running_sentences() -> None:
+    now = 0.0
+    runner = EchoRunner()
+    runner.hold.clear()
+    with running(runner, EngineConfig(max_num_seqs=1), clock=lambda: now) as engine:
+        sequences = engine.submit([(echo_source(30), GREEDY)] * 2, deadline=5.0)
+        now = 6.0
+        runner.hold.set()
+        for sequence in sequences:
+            with pytest.raises(
+                errors.DeadlineExceededError, match=r"6.000 s; the deadline was 5.000 s"
+            ):
+                sequence.future.result(10)
+
+
+def test_draining_finishes_what_is_there_and_refuses_what_comes() -> None:
+    with running(EchoRunner(0.001)) as engine:
+        sequences = engine.submit([(echo_source(20), GREEDY)] * 12)
+        assert engine.drain(20)
+        assert all(sequence.future.done() for sequence in sequences)
+        with pytest.raises(errors.NotReadyError):
+            engine.submit([(echo_source(3), GREEDY)])
+
+
+def test_closing_leaves_no_future_pending() -> None:
+    runner = EchoRunner(0.005)
+    with running(runner, EngineConfig(max_num_seqs=1)) as engine:
+        sequences = engine.submit([(echo_source(30), GREEDY)] * 5)
+        engine.close()
+        outcomes = [type(sequence.future.exception(1)) for sequence in sequences]
+    assert set(outcomes) == {errors.CancelledError}

@@ -1,0 +1,100 @@
+"""The real graphs in the real engine, held against what the torch reference found when they were exported."""
+
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from service import bundle
+from service.bundle import Precision
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine, SpecialIds
+from service.engine.runner import OnnxModelRunner, cuda_is_usable
+from service.engine.types import DecodingOptions
+
+SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
+
+
+@pytest.fixture
+def golden(tiny_bundle: Path) -> list[dict[str, list[int]]]:
+    lines = (tiny_bundle / "golden.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def start(folder: Path, precision: Precision = "fp32", **limits: int) -> Engine:
+    encoder, decoder = bundle.load(folder).graphs(precision)
+    engine = Engine(OnnxModelRunner(encoder, decoder), SPECIAL, EngineConfig(**limits))
+    engine.start()
+    return engine
+
+
+def options_for(source: list[int], beam_size: int = 4, num_hypotheses: int = 1) -> DecodingOptions:
+    return DecodingOptions(len(source) - 2 + 50, beam_size, num_hypotheses)
+
+
+def test_it_finds_what_the_reference_found(
+    tiny_bundle: Path, golden: list[dict[str, list[int]]]
+) -> None:
+    engine = start(tiny_bundle, max_num_seqs=5)
+    sources = [line["source_ids"] for line in golden]
+    sequences = engine.submit([(source, options_for(source)) for source in sources])
+    found = [sequence.future.result(30)[0] for sequence in sequences]
+    engine.close()
+    assert [list(hypothesis.ids) for hypothesis in found] == [line["ids"] for line in golden]
+    assert [h.score for h in found] == pytest.approx([line["score"] for line in golden], abs=1e-3)
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+def test_neighbours_and_their_options_change_nothing(
+    tiny_bundle: Path, golden: list[dict[str, list[int]]], loops: int
+) -> None:
+    rng = random.Random(loops)
+    sources = [line["source_ids"] for line in golden for _ in range(4)]
+    work = [
+        (source, options_for(source, beam, rng.randint(1, beam)))
+        for source in sources
+        for beam in [rng.choice([1, 2, 4, 6])]
+    ]
+    alone_engine = start(tiny_bundle, max_num_seqs=1)
+    alone = [sequence.future.result(60) for sequence in alone_engine.submit(work)]
+    alone_engine.close()
+    engine = start(tiny_bundle, num_loops=loops, max_num_seqs=8, steps_per_run=3)
+    with ThreadPoolExecutor(16) as pool:  # requests that come and go as they like
+        together = list(pool.map(lambda item: engine.submit([item])[0].future.result(60), work))
+    engine.close()
+    for one, other in zip(alone, together, strict=True):
+        assert [h.ids for h in one] == [h.ids for h in other]
+        assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=1e-4)
+
+
+def test_int8_agrees_with_the_reference_but_for_roundings(
+    tiny_bundle: Path, golden: list[dict[str, list[int]]]
+) -> None:
+    engine = start(tiny_bundle, "int8")
+    sequences = engine.submit(
+        [(line["source_ids"], options_for(line["source_ids"])) for line in golden]
+    )
+    found = [list(sequence.future.result(30)[0].ids) for sequence in sequences]
+    engine.close()
+    equal = sum(ids == line["ids"] for ids, line in zip(found, golden, strict=True))
+    assert equal >= 0.9 * len(golden)
+
+
+def test_graphs_of_two_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
+    encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
+    with pytest.raises(RuntimeError, match="not of the same network"):
+        OnnxModelRunner(decoder, decoder)
+    with pytest.raises(Exception, match="invalid|INVALID|parse|failed"):
+        broken = tmp_path / "broken.onnx"
+        broken.write_bytes(b"no graph")
+        OnnxModelRunner(broken, decoder)
+
+
+def test_asking_for_cuda_where_there_is_none_is_an_error(tiny_bundle: Path) -> None:
+    if cuda_is_usable():
+        pytest.skip("a CUDA device is here")
+    encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
+    with pytest.raises(RuntimeError, match="CUDA was asked for"):
+        OnnxModelRunner(encoder, decoder, device="cuda")
