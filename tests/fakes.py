@@ -55,10 +55,10 @@ class EchoRunner:
             raise RuntimeError("the graph failed")
         past = np.zeros((1, 1), np.int64) if caches is None else caches
         entries = past[state.row[:, None], state.entry]  # [B, L]
-        for row in range(rows):
-            seen = entries[row][state.ancestors[row, 0] == 0].tolist()
-            done = int(state.position[row, 0])
-            assert seen == [SPECIAL.bos, *sources[row, 1:done].tolist()][:done], (
+        for index in range(rows):
+            seen = entries[index][state.ancestors[index, 0] == 0].tolist()
+            done = int(state.position[index, 0])
+            assert seen == [SPECIAL.bos, *sources[index, 1:done].tolist()][:done], (
                 "a cache row is not its own"
             )
         ids, position, finished = state.ids, state.position, state.finished

@@ -1,4 +1,4 @@
-"""`python -m tests.make_tiny_bundle`: makes tests/data/tiny_bundle; with it the service's tests need no torch.
+"""`python -m tests.make_tiny_bundle`: makes tests/data/tiny_bundle, for tests that need no torch.
 
 A minute of training on the toy language gives weights that end their sentences as real ones do; random
 weights repeat one token, and hide mistakes of a beam search.

@@ -56,7 +56,7 @@ def test_work_is_cancelled_when_its_client_leaves() -> None:
             raise
 
     async def serve() -> None:
-        await unless_client_leaves(Request({"type": "http"}, receive), work())  # type: ignore[arg-type]
+        await unless_client_leaves(Request({"type": "http"}, receive), work())
 
     started = time.monotonic()
     with pytest.raises(CancelledError, match="closed its connection"):

@@ -76,7 +76,8 @@ def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
 
 def test_the_source_pool_gives_every_row_its_own_source_through_any_history() -> None:
     rng = np.random.default_rng(0)
-    pool, expected = cache.SourcePool(), []
+    pool = cache.SourcePool()
+    expected: list[np.ndarray] = []
     for _ in range(60):
         leaving = [bool(flag) for flag in rng.random(len(expected)) < 0.4]
         order = cache.keep_order(leaving)

@@ -83,13 +83,16 @@ def test_int8_agrees_with_the_reference_but_for_roundings(
 
 
 def test_graphs_of_two_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
-    encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
+    _, decoder = bundle.load(tiny_bundle).graphs("fp32")
     with pytest.raises(RuntimeError, match="not of the same network"):
         OnnxModelRunner(decoder, decoder)
-    with pytest.raises(Exception, match="invalid|INVALID|parse|failed"):
-        broken = tmp_path / "broken.onnx"
-        broken.write_bytes(b"no graph")
-        OnnxModelRunner(broken, decoder)
+
+
+def test_a_file_that_is_no_graph_is_refused(tiny_bundle: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"no graph")
+    with pytest.raises(Exception, match=r"broken\.onnx"):
+        OnnxModelRunner(broken, bundle.load(tiny_bundle).graphs("fp32")[1])
 
 
 def test_asking_for_cuda_where_there_is_none_is_an_error(tiny_bundle: Path) -> None:
