@@ -5,6 +5,7 @@ exactly there, `training.pt` (optimizer, random generators, place in the data).
 """
 
 import json
+import pickle
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -78,8 +79,9 @@ def load(folder: Path) -> Checkpoint:
         tokenizer = Tokenizer.load(folder / vocabulary.FILE_NAME)
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder}: no checkpoint: {error.filename} is missing") from None
-    except (RuntimeError, ValueError, KeyError, EOFError) as error:
-        raise CheckpointError(f"{folder}: damaged checkpoint: {error}") from error
+    except (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, EOFError) as error:
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        raise CheckpointError(f"{folder}: damaged checkpoint: {reason}") from error
     return Checkpoint(
         Config.from_mapping(description, str(folder / "config.json")), tokenizer, weights, step
     )

@@ -75,7 +75,7 @@ def beam_search(
         prefixes = torch.tensor([[BOS_ID, *ids] for _, ids in live])
         log_probs = next_log_probs(network, memory, source_row, prefixes, mask)  # [N, V]
         sums = log_probs + torch.tensor([[total] for total, _ in live])
-        scores, places = sums.flatten().topk(2 * beam_size)
+        scores, places = sums.flatten().topk(min(2 * beam_size, sums.numel()))
         beams: list[tuple[float, tuple[int, ...]]] = []
         for rank, (total, place) in enumerate(zip(scores.tolist(), places.tolist(), strict=True)):
             parent, token = divmod(place, log_probs.shape[1])

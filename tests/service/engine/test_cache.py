@@ -41,9 +41,9 @@ def test_rows_fill_the_places_of_those_that_leave(leaving: str) -> None:
 
 def test_compaction_drops_entries_without_a_living_descendant() -> None:
     no = cache.MASKED
-    ancestors = [
+    ancestors: list[list[list[float]]] = [
         [[0, no, no, 0, no, no], [0, no, no, no, no, 0]],
-        [[no, no, 0, no, 0, no], [no] * 6],
+        [[no, no, 0, no, 0, no], [no, no, no, no, no, no]],
     ]
     state = state_of(ancestors, [[-1, -2], [-1, cache.DEAD]])
     kept = cache.retire_and_compact(state, [1, 0])
@@ -56,7 +56,7 @@ def test_compaction_drops_entries_without_a_living_descendant() -> None:
 
 def test_a_second_retirement_before_a_run_still_points_into_the_last_runs_caches() -> None:
     no = cache.MASKED
-    ancestors = [[[0, 0]], [[no, 0]], [[0, no]]]
+    ancestors: list[list[list[float]]] = [[[0, 0]], [[no, 0]], [[0, no]]]
     state = state_of(ancestors, [[-1], [-1], [-1]])
     twice = cache.retire_and_compact(cache.retire_and_compact(state, [2, 1]), [1])
     assert twice.row.tolist() == [1]

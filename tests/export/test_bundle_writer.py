@@ -1,0 +1,100 @@
+"""Publication: only what was proven, the same bytes every time, and never half."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from export.__main__ import main
+from export.bundle_writer import ExportOptions, write_bundle
+from export.verify import VerificationError
+from model import bundle as training_bundle
+from model.checkpoint import Checkpoint, save
+from service import bundle
+from tests import toy
+
+OPTIONS = ExportOptions("test", precisions=("fp32", "fp16", "int8"), golden_sentences=12)
+
+
+@pytest.fixture
+def text() -> dict[str, list[str]]:
+    pairs = toy.sentences()[::15]
+    return {"de": [pair[0] for pair in pairs], "en": [pair[1] for pair in pairs]}
+
+
+def test_a_bundle_loads_and_a_second_export_has_the_same_bytes(
+    checkpoint: Checkpoint, text: dict[str, list[str]], tmp_path: Path
+) -> None:
+    first = write_bundle(checkpoint, text, tmp_path / "one", OPTIONS)
+    second = write_bundle(checkpoint, text, tmp_path / "two", OPTIONS)
+    assert first.files == second.files
+    assert len(first.files) == 8
+    loaded = bundle.load(tmp_path / "one")
+    assert loaded.manifest.graphs.keys() == {"fp32", "fp16", "int8"}
+    assert loaded.manifest.provenance.step == checkpoint.step
+
+
+def test_training_reads_back_the_weights_that_were_exported(
+    checkpoint: Checkpoint, text: dict[str, list[str]], tmp_path: Path
+) -> None:
+    write_bundle(checkpoint, text, tmp_path / "b", replace(OPTIONS, precisions=("fp32",)))
+    again = training_bundle.load(tmp_path / "b")
+    assert again.config == checkpoint.config
+    assert again.weights.keys() == checkpoint.weights.keys()
+    for name, tensor in checkpoint.weights.items():
+        assert again.weights[name].equal(tensor), name
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_a_corrupted_weight_fails_verification_and_publishes_nothing(
+    checkpoint: Checkpoint,
+    text: dict[str, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    precision: bundle.Precision,
+) -> None:
+    def corrupting(model: onnx.ModelProto, path: Path) -> None:
+        for node in model.graph.node:
+            for attribute in node.attribute:
+                for tensor in attribute.g.initializer:
+                    if tensor.name.startswith("decoder.0.feed_forward.w_2.weight"):
+                        values = np.frombuffer(tensor.raw_data, np.uint8).copy()
+                        values[: len(values) // 2] ^= 0b01000000
+                        tensor.raw_data = values.tobytes()
+        path.write_bytes(model.SerializeToString())
+
+    monkeypatch.setattr(onnx, "save", corrupting)
+    with pytest.raises(VerificationError, match=precision):
+        write_bundle(checkpoint, text, tmp_path / "b", replace(OPTIONS, precisions=(precision,)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_no_bundle_is_left_alone(
+    checkpoint: Checkpoint, text: dict[str, list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "letters").mkdir()
+    with pytest.raises(FileExistsError, match="letters exists and is not a bundle"):
+        write_bundle(checkpoint, text, tmp_path / "letters", OPTIONS)
+
+
+def test_the_command_line_goes_from_run_to_bundle(
+    checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path / "run", checkpoint, {}, keep=2)
+    toy.write_corpus(tmp_path / "data", train=1, valid=30)
+    arguments = [
+        str(tmp_path / "run"),
+        "--data",
+        str(tmp_path / "data"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert main([*arguments, "--precisions", "int8", "--licence", "CC0"]) == 0
+    assert "out: out, step 900" in capsys.readouterr().out
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["provenance"]["licences"] == ["CC0"]
+    assert main([str(tmp_path / "none"), *arguments[1:]]) == 1
+    assert "neither a checkpoint nor a run" in capsys.readouterr().err

@@ -1,0 +1,173 @@
+"""The graphs against the network: every step's probabilities, every search's result, alone and in flight."""
+
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from export.decoder import DEAD, build_decoder
+from export.encoder import build_encoder
+from export.graph import MASKED, GraphBuilder, Precision
+from export.quantize import calibrate
+from model.checkpoint import Checkpoint
+from model.config import ModelConfig
+from model.data import Batch
+from model.evaluate import suppressed_ids
+from model.search import beam_search
+from model.tokenizer import BOS_ID, EOS_ID
+from model.transformer import Transformer
+from service.engine import cache
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine, SpecialIds
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+
+SPECIAL = SpecialIds(pad=0, bos=BOS_ID, eos=EOS_ID)
+SUPPRESSED = (0, 2)
+
+
+def export(network: Transformer, folder: Path, precision: Precision = "fp32") -> OnnxModelRunner:
+    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    ids = torch.randint(4, network.config.vocab_size, (8, 12))
+    ranges = calibrate(network, [Batch(ids, ids, ids)])
+    encoder = build_encoder(GraphBuilder(precision, weights, ranges), network.config)
+    body = GraphBuilder(precision, weights, ranges, prefix="step.")
+    decoder = build_decoder(
+        GraphBuilder(precision, weights, ranges), body, network.config, SUPPRESSED
+    )
+    onnx.save(encoder, folder / "encoder.onnx")
+    onnx.save(decoder, folder / "decoder.onnx")
+    return OnnxModelRunner(folder / "encoder.onnx", folder / "decoder.onnx")
+
+
+@pytest.fixture
+def network() -> Transformer:
+    """Random weights with untied-looking embeddings, so that it does not repeat one token."""
+    torch.manual_seed(11)
+    sizes = ModelConfig(40, 32, 48, 4, 2, 2, dropout=0.0, max_positions=64)
+    network = Transformer(sizes, 0).eval()
+    torch.nn.init.normal_(network.embedding.weight, std=0.6)
+    return network
+
+
+def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
+    rng = random.Random(count)
+    return [
+        [*(rng.randrange(4, vocab_size) for _ in range(rng.randint(1, 14))), EOS_ID]
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("precision", "tolerance"), [("fp32", 1e-4), ("fp16", 0.05), ("int8", 0.7)]
+)
+def test_cached_decoding_equals_full_decoding(
+    network: Transformer, tmp_path: Path, precision: Precision, tolerance: float
+) -> None:
+    """Greedy steps through the cache; each step's best log-probabilities against a full forward pass."""
+    runner = export(network, tmp_path, precision)
+    sources = sources_of(5)
+    ids, bias = cache.pad_sources(sources, 0)
+    pool = cache.SourcePool()
+    pool.admit(runner.encode(ids, bias), [len(source) for source in sources])
+    state, caches = cache.admit(cache.empty_state(), [1] * 5, BOS_ID), None
+    prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
+    for _ in range(6):
+        totals = state.totals.copy()
+        run = runner.decode(state, caches, *pool.views(), steps=2, stop_after=6)
+        for step in range(2):
+            for row, source in enumerate(sources):
+                logits = network(torch.tensor([source]), torch.tensor([prefixes[row]]))[0, -1]
+                logits[list(SUPPRESSED)] = -torch.inf
+                expected = logits.log_softmax(-1)[run.tokens[step, row]].tolist()
+                found = (run.scores[step, row] - totals[row, 0]).tolist()
+                assert found == pytest.approx(expected, abs=tolerance)
+                chosen = next(t for t in run.tokens[step, row].tolist() if t != EOS_ID)
+                place = run.tokens[step, row].tolist().index(chosen)
+                totals[row, 0] = run.scores[step, row, place]
+                prefixes[row].append(chosen)
+        state, caches = cache.retire_and_compact(run.state, list(range(5))), run.caches
+        assert state.ids[:, 0].tolist() == [prefix[-1] for prefix in prefixes]
+
+
+def check_against_reference(
+    network: Transformer,
+    engine: Engine,
+    sources: list[list[int]],
+    suppressed: tuple[int, ...],
+    seed: int,
+) -> None:
+    """Random options, random arrivals; every n-best list must be the reference's."""
+    rng = random.Random(seed)
+    work = []
+    for source in sources:
+        beam = rng.choice([1, 2, 3, 4, 5])
+        options = DecodingOptions(
+            max_decoding_length=rng.choice([4, 9, len(source) + 20]),
+            beam_size=beam,
+            num_hypotheses=beam,
+            length_penalty=rng.choice([0.0, 0.6, 1.0]),
+        )
+        work.append((source, options))
+    sequences = []
+    for item in work:
+        sequences += engine.submit([item])
+        time.sleep(rng.choice([0, 0, 0.003]))
+    for (source, options), sequence in zip(work, sequences, strict=True):
+        found = sequence.future.result(60)
+        expected = beam_search(
+            network,
+            source,
+            options.beam_size,
+            options.length_penalty,
+            options.max_decoding_length,
+            suppressed,
+        )[: options.beam_size]
+        assert [h.ids for h in found] == [h.ids for h in expected]
+        assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]
+)
+def test_the_engines_search_is_the_references(
+    network: Transformer, tmp_path: Path, config: EngineConfig
+) -> None:
+    engine = Engine(export(network, tmp_path), SPECIAL, config)
+    engine.start()
+    try:
+        check_against_reference(
+            network, engine, sources_of(40), SUPPRESSED, seed=config.max_num_seqs
+        )
+    finally:
+        engine.close()
+
+
+def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Checkpoint) -> None:
+    tokenizer = checkpoint.tokenizer
+    tag = tokenizer.tag_id("en")
+    encoded = tokenizer.encode([german for german, _ in toy.sentences()[::12]])
+    runner = OnnxModelRunner(TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx")
+    engine = Engine(runner, SPECIAL, EngineConfig(num_loops=2, max_num_seqs=8, steps_per_run=5))
+    engine.start()
+    try:
+        check_against_reference(
+            checkpoint.network(),
+            engine,
+            [[tag, *ids, EOS_ID] for ids in encoded],
+            suppressed_ids(tokenizer, checkpoint.config),
+            seed=0,
+        )
+    finally:
+        engine.close()
+
+
+def test_exporter_and_engine_agree_on_their_constants() -> None:
+    assert (DEAD, MASKED) == (cache.DEAD, cache.MASKED)
+    assert np.float16(MASKED) == pytest.approx(MASKED, rel=1e-3)

@@ -1,0 +1,48 @@
+"""Loss and schedule against torch's own and the paper's formula."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from model.loss import label_smoothed_loss
+from model.optim import learning_rate
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("rows", [1, 128, 300])
+def test_the_loss_and_its_gradient_are_torchs(smoothing: float, rows: int) -> None:
+    torch.manual_seed(rows)
+    logits = torch.randn(rows, 37, requires_grad=True)
+    targets = torch.randint(0, 37, (rows,))
+    sums = label_smoothed_loss(logits, targets, pad_id=0, smoothing=smoothing)
+    (sums.smoothed / 7).backward()  # type: ignore[no-untyped-call]
+    ours = logits.grad
+    logits.grad = None
+    expected = F.cross_entropy(
+        logits, targets, ignore_index=0, label_smoothing=smoothing, reduction="sum"
+    )
+    (expected / 7).backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(sums.smoothed, expected)
+    torch.testing.assert_close(ours, logits.grad)
+    torch.testing.assert_close(
+        sums.nll, F.cross_entropy(logits, targets, ignore_index=0, reduction="sum").detach()
+    )
+    assert int(sums.tokens) == int((targets != 0).sum())
+    assert not sums.nll.requires_grad
+
+
+def test_padding_alone_has_no_loss() -> None:
+    sums = label_smoothed_loss(torch.randn(4, 9), torch.zeros(4, dtype=torch.long), 0, 0.1)
+    assert (float(sums.smoothed), int(sums.tokens)) == (0.0, 0)
+
+
+def test_the_schedule_is_equation_3() -> None:
+    d_model, warmup = 512, 4000
+    for step in (1, 2, 3999, 4000, 4001, 100_000):
+        expected = 512**-0.5 * min(1 / step**0.5, step / 4000**1.5)
+        assert learning_rate(step, d_model, warmup) == pytest.approx(expected)
+    rates = [learning_rate(step, d_model, warmup) for step in range(1, 9000)]
+    assert rates.index(max(rates)) == warmup - 1
+    assert learning_rate(10, d_model, warmup, factor=0.5) == learning_rate(5, d_model, warmup)
+    with pytest.raises(ValueError, match="step = 0"):
+        learning_rate(0, d_model, warmup)

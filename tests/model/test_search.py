@@ -1,0 +1,55 @@
+"""The oracle itself, against enumeration."""
+
+import itertools
+
+import torch
+
+from model.search import beam_search, greedy_search, max_target_length
+from model.tokenizer import BOS_ID, EOS_ID
+from model.transformer import Transformer
+
+SUPPRESSED = (0, 2)
+TOKENS = [token for token in range(11) if token not in (*SUPPRESSED, EOS_ID)]
+
+
+def log_probability(network: Transformer, source: list[int], ids: tuple[int, ...]) -> float:
+    """Of the whole translation, EOS included, by one teacher-forced pass."""
+    logits = network(torch.tensor([source]), torch.tensor([[BOS_ID, *ids]]))
+    logits[..., list(SUPPRESSED)] = -torch.inf
+    steps = logits.log_softmax(-1)[0, range(len(ids) + 1), [*ids, EOS_ID]]
+    return float(steps.sum())
+
+
+@torch.inference_mode()
+def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(network: Transformer) -> None:
+    source = [5, 7, 9, EOS_ID]
+    every = sorted(
+        (
+            (log_probability(network, source, ids) / ((5 + len(ids) + 1) / 6) ** 0.6, ids)
+            for size in range(3)
+            for ids in itertools.product(TOKENS, repeat=size)
+        ),
+        reverse=True,
+    )
+    found = beam_search(network, source, 600, 0.6, 3, SUPPRESSED)
+    assert [hypothesis.ids for hypothesis in found[:20]] == [ids for _, ids in every[:20]]
+    expected = torch.tensor([score for score, _ in every[:20]])
+    torch.testing.assert_close(
+        torch.tensor([h.score for h in found[:20]]), expected, atol=1e-4, rtol=0
+    )
+
+
+def test_one_beam_is_greedy_and_a_batch_is_its_sentences(network: Transformer) -> None:
+    torch.manual_seed(1)
+    sources = [[*torch.randint(4, 11, (length,)).tolist(), EOS_ID] for length in (2, 5, 7, 3)]
+    width = max(map(len, sources))
+    rows = torch.tensor([source + [0] * (width - len(source)) for source in sources])
+    batch = greedy_search(network, rows, SUPPRESSED)
+    for source, together in zip(sources, batch, strict=True):
+        limit = max_target_length(len(source))
+        [alone] = beam_search(network, source, 1, 0.6, limit, SUPPRESSED)
+        assert list(alone.ids) == together
+
+
+def test_the_limit_is_source_plus_50() -> None:
+    assert max_target_length(len([8, 5, 6, 7, EOS_ID])) == 3 + 50

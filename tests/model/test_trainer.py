@@ -1,0 +1,121 @@
+"""Training is the same whether or not it was interrupted, and says what is wrong with its input."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model import checkpoint
+from model.config import Config
+from model.data import Batcher, Corpus, read_aligned
+from model.train import main, train
+
+
+def losses(run: Path) -> dict[tuple[str, int], Any]:
+    lines = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    return {(line["kind"], line["step"]): (line["loss"], line.get("bleu")) for line in lines}
+
+
+@pytest.fixture
+def uninterrupted(config: Config, corpus_folder: Path, tmp_path: Path) -> Path:
+    run = tmp_path / "whole"
+    train(config, corpus_folder, run)
+    return run
+
+
+@pytest.mark.parametrize("stop_at", [4, 7])
+def test_a_resumed_run_has_the_losses_and_weights_of_one_never_stopped(
+    config: Config, corpus_folder: Path, tmp_path: Path, uninterrupted: Path, stop_at: int
+) -> None:
+    run = tmp_path / "halves"
+    short = replace(config, training=replace(config.training, max_steps=stop_at))
+    train(short, corpus_folder, run)
+    train(config, corpus_folder, run)
+    expected = losses(uninterrupted)
+    assert len(expected) == 12 + 2
+    found = losses(run)
+    del found["validation", stop_at]  # the last step of the first half is validated too
+    assert found == expected
+    whole, halves = (checkpoint.load_run(folder, 1) for folder in (uninterrupted, run))
+    assert halves.step == whole.step == 12
+    for name, tensor in whole.weights.items():
+        assert halves.weights[name].equal(tensor), name
+
+
+def test_accumulated_batches_are_one_large_batch(
+    config: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    """Two batches of one epoch, summed, give the update of both together."""
+    plain = replace(config, model=replace(config.model, dropout=0.0))
+    whole_epoch = replace(
+        plain.training, batch_tokens=100_000, max_steps=1, validate_every=9, log_every=1
+    )
+    train(replace(plain, training=whole_epoch), corpus_folder, tmp_path / "one")
+    tokenizer = checkpoint.load_run(tmp_path / "one", 1).tokenizer
+    text = read_aligned(corpus_folder, "train", config.data.languages)
+    corpus = Corpus.encode(text, config.data, tokenizer)
+    count = len(Batcher(corpus.pairs, 1000, config.training.seed).epoch(0))
+    assert count > 3
+    accumulated = replace(whole_epoch, batch_tokens=1000, accumulate_batches=count)
+    train(replace(plain, training=accumulated), corpus_folder, tmp_path / "many")
+    one, many = (losses(tmp_path / name)["train", 1][0] for name in ("one", "many"))
+    assert many == pytest.approx(one, rel=1e-5)
+
+
+def test_a_bundle_gives_its_weights_back(
+    tiny_bundle: Path, config: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    plain = replace(config, model=replace(config.model, dropout=0.0, d_model=64))
+    train(plain, corpus_folder, tmp_path / "run", init_bundle=tiny_bundle)
+    assert losses(tmp_path / "run")["train", 1][0] < 1.0, "it starts from what the bundle knows"
+    assert checkpoint.load_run(tmp_path / "run", 1).config.model.d_model == 32
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(corpus_folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [
+        sys.executable, "-m", "model.train", "tiny", "--data", str(corpus_folder), "--out", str(run),
+        "--set", "model.vocab_size=72", "--set", "data.byte_fallback=false", "--set", "model.d_model=32",
+        "--set", "data.normalization=identity", "--set", "training.max_steps=100000",
+        "--set", "training.batch_tokens=200", "--set", "training.checkpoint_every=3",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if len(checkpoint.list_checkpoints(run)) >= 2:
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, stderr
+    last = checkpoint.load_run(run, 1).step
+    goal = str(last + 2)
+    done = subprocess.run(
+        [*command, "--set", f"training.max_steps={goal}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"resuming {run} at step {last}" in done.stderr
+    assert checkpoint.load_run(run, 1).step == last + 2
+
+
+def test_bad_data_ends_with_a_message_and_status_1(
+    corpus_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (corpus_folder / "train.en").open("a") as file:
+        file.write("one line more\n")
+    status = main(["tiny", "--data", str(corpus_folder), "--out", str(tmp_path / "run")])
+    assert status == 1
+    assert "train.en: has 201 lines, but" in capsys.readouterr().err
+    assert main(["medium", "--data", "x", "--out", "y"]) == 1
+    assert "neither a TOML file nor one of the presets" in capsys.readouterr().err

@@ -1,0 +1,90 @@
+"""The network against torch's own attention, the paper's formulas, and what masks must guarantee."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from model.config import load_config
+from model.transformer import MultiHeadAttention, Transformer, look_ahead_mask, sinusoids
+
+
+def test_attention_is_torchs_attention() -> None:
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(24, 4)
+    theirs = nn.MultiheadAttention(24, 4, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.w_q.weight, ours.w_k.weight, ours.w_v.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.w_q.bias, ours.w_k.bias, ours.w_v.bias]))
+        theirs.out_proj.weight.copy_(ours.w_o.weight)
+        theirs.out_proj.bias.copy_(ours.w_o.bias)
+    query, memory = torch.randn(3, 5, 24), torch.randn(3, 7, 24)
+    padding = torch.arange(7) < torch.tensor([7, 4, 1])[:, None]
+    weights: list[torch.Tensor] = []
+    output = ours(query, memory, padding[:, None, None], weights)
+    expected, expected_weights = theirs(
+        query, memory, memory, key_padding_mask=~padding, average_attn_weights=False
+    )
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights[0], expected_weights)
+    torch.testing.assert_close(output, ours(query, memory, padding[:, None, None]))
+
+
+def test_positions_are_the_papers_sinusoids() -> None:
+    table = sinusoids(50, 16)
+    for position in (0, 1, 7, 49):
+        for i in range(8):
+            angle = position / 10000 ** (2 * i / 16)
+            assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_no_position_sees_the_future(network: Transformer) -> None:
+    source, target = torch.randint(4, 11, (2, 6)), torch.randint(4, 11, (2, 9))
+    logits = network(source, target)
+    for changed in range(9):
+        other = target.clone()
+        other[:, changed] = (other[:, changed] - 4 + 1) % 7 + 4
+        difference = (network(source, other) - logits).abs().amax(dim=(0, 2))
+        assert difference[:changed].max().item() < 1e-5 if changed else True
+        assert difference[changed].item() > 1e-4
+
+
+def test_padding_changes_nothing(network: Transformer) -> None:
+    source, target = torch.randint(4, 11, (1, 4)), torch.randint(4, 11, (1, 5))
+    padded_source, padded_target = (nn.functional.pad(ids, (0, 3)) for ids in (source, target))
+    torch.testing.assert_close(
+        network(padded_source, padded_target)[:, :5], network(source, target)
+    )
+
+
+def test_attention_maps_are_distributions_over_what_may_be_seen(network: Transformer) -> None:
+    source, target = torch.tensor([[5, 6, 7, 0]]), torch.tensor([[2, 5, 6]])
+    maps = network.attention_maps(source, target)
+    kinds = ("encoder.{}.self", "decoder.{}.self", "decoder.{}.cross")
+    assert maps.keys() == {kind.format(layer) for kind in kinds for layer in (0, 1)}
+    for name, weights in maps.items():
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        if name.startswith("decoder") and name.endswith("self"):
+            assert not weights[~look_ahead_mask(3).expand_as(weights)].any()
+        else:
+            assert not weights[..., 3].any(), "padding is attended to"
+
+
+def test_embedding_and_projection_share_one_table(network: Transformer) -> None:
+    states = torch.randn(2, 3, 16)
+    torch.testing.assert_close(network.project(states), states @ network.embedding.weight.T)
+
+
+def test_base_has_the_papers_size() -> None:
+    sizes = replace(load_config("base").model, vocab_size=37000)
+    with torch.device("meta"):
+        parameters = sum(p.numel() for p in Transformer(sizes, 0).parameters())
+    assert parameters == pytest.approx(65e6, rel=0.05)  # table 3
+
+
+def test_too_many_positions_are_an_error_with_the_limit(network: Transformer) -> None:
+    with pytest.raises(ValueError, match="65 positions, but the model has max_positions = 64"):
+        network.encode(torch.full((1, 65), 5))
