@@ -107,6 +107,7 @@ class TrainingConfig:
     max_steps: int = 100_000
     warmup_steps: int = 4000
     learning_rate_factor: float = 1.0
+    cooldown_steps: int = 0
     adam_betas: tuple[float, float] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     label_smoothing: float = 0.1
@@ -132,6 +133,10 @@ class TrainingConfig:
         ):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(0 <= self.label_smoothing < 1, "training.label_smoothing must be in [0, 1)")
+        _require(
+            0 <= self.cooldown_steps <= self.max_steps,
+            f"training.cooldown_steps = {self.cooldown_steps} must be from 0 to max_steps = {self.max_steps}",
+        )
         _require(self.learning_rate_factor > 0, "training.learning_rate_factor must be above 0")
         _require(
             self.precision in ("auto", "bf16", "fp32"),

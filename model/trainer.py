@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from model.config import Config
 from model.data import Batch, Batcher, Corpus
 from model.evaluate import greedy_bleu, validation_loss
 from model.loss import label_smoothed_loss
-from model.optim import build_optimizer, learning_rate, set_learning_rate
+from model.optim import build_optimizer, cooldown, learning_rate, set_learning_rate
 from model.tokenizer import PAD_ID, Tokenizer
 from model.transformer import Transformer
 
@@ -78,7 +79,7 @@ class Trainer:
 
     def _resume(self, folder: Path) -> None:
         saved, state = checkpoints.load(folder), checkpoints.load_training_state(folder)
-        if saved.config.model != self.config.model:
+        if replace(saved.config.model, dropout=self.config.model.dropout) != self.config.model:
             raise TrainingError(f"{folder} is of another network: {saved.config.model}")
         self.network.load_state_dict(dict(saved.weights))
         self.optimizer.load_state_dict(state["optimizer"])
@@ -158,12 +159,13 @@ class Trainer:
 
     def _learning_rate(self) -> float:
         training = self.config.training
-        return learning_rate(
+        scheduled = learning_rate(
             self.step,
             self.config.model.d_model,
             training.warmup_steps,
             training.learning_rate_factor,
         )
+        return scheduled * cooldown(self.step, training.max_steps, training.cooldown_steps)
 
     def _autocast(self) -> AbstractContextManager[None]:
         return torch.autocast(

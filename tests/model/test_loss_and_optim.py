@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from model.loss import label_smoothed_loss
-from model.optim import learning_rate
+from model.optim import cooldown, learning_rate
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
@@ -46,3 +46,8 @@ def test_the_schedule_is_equation_3() -> None:
     assert learning_rate(10, d_model, warmup, factor=0.5) == learning_rate(5, d_model, warmup)
     with pytest.raises(ValueError, match="step = 0"):
         learning_rate(0, d_model, warmup)
+
+
+def test_the_cooldown_falls_from_one_to_nothing() -> None:
+    assert [cooldown(step, 10, 4) for step in (1, 7, 8, 9, 10)] == [1, 1, 0.75, 0.5, 0.25]
+    assert cooldown(10, 10, 0) == 1
