@@ -133,10 +133,7 @@ class TrainingConfig:
         ):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(0 <= self.label_smoothing < 1, "training.label_smoothing must be in [0, 1)")
-        _require(
-            0 <= self.cooldown_steps <= self.max_steps,
-            f"training.cooldown_steps = {self.cooldown_steps} must be from 0 to max_steps = {self.max_steps}",
-        )
+        _require(self.cooldown_steps >= 0, "training.cooldown_steps must be at least 0")
         _require(self.learning_rate_factor > 0, "training.learning_rate_factor must be above 0")
         _require(
             self.precision in ("auto", "bf16", "fp32"),

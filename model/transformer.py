@@ -55,14 +55,25 @@ class MultiHeadAttention(nn.Module):
         v = self._split(self.w_v(memory))  # [B, H, S, D]
         if weights_out is None and q.is_cuda:
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        else:  # the fused CPU kernel is slower than the formula at the lengths of sentences
-            scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # equation (1)
+        else:
+            context = self._attend(q.float(), k.float(), v.float(), mask, weights_out)
+        output: Tensor = self.w_o(context.transpose(1, 2).flatten(-2))  # [B, T, d_model]
+        return output
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, weights_out: list[Tensor] | None
+    ) -> Tensor:
+        """Equation (1) as it stands; on a CPU faster than the fused kernel at the lengths of sentences.
+
+        In float32 whatever the rest is in: the gradient of the softmax is a difference of nearly equal
+        numbers, and in bf16 nothing of it was left for the encoder to learn from.
+        """
+        with torch.autocast(q.device.type, enabled=False):
+            scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)
             weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
             if weights_out is not None:
                 weights_out.append(weights)
-            context = weights.to(v.dtype) @ v
-        output: Tensor = self.w_o(context.transpose(1, 2).flatten(-2))  # [B, T, d_model]
-        return output
+            return weights @ v
 
 
 class PositionwiseFeedForward(nn.Module):

@@ -1,5 +1,6 @@
 """`python -m service`: settings from the environment, then serve until SIGTERM or SIGINT."""
 
+import signal
 import sys
 
 import uvicorn
@@ -36,6 +37,9 @@ def main() -> int:
             timeout_graceful_shutdown=round(settings.drain_seconds) or None,
         )
     )
+    # uvicorn drains on these, then sends itself the same signal again: by then all is done
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
     server.run()
     return 0 if server.started else 1
 

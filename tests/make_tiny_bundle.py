@@ -7,6 +7,8 @@ weights repeat one token, and hide mistakes of a beam search.
 import tempfile
 from pathlib import Path
 
+import torch
+
 from export.bundle_writer import ExportOptions, write_bundle
 from model.checkpoint import list_checkpoints, load
 from model.config import Config, DataConfig, ModelConfig, TrainingConfig
@@ -48,6 +50,7 @@ CONFIG = Config(
 
 def main() -> None:
     """Train, export, replace."""
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as name:
         data, run = Path(name) / "data", Path(name) / "run"
         toy.write_corpus(data, train=500, valid=40)

@@ -23,11 +23,13 @@ def sentences() -> list[tuple[str, str]]:
     for (noun, (article, english)), (a, ea), (v, ev), (w, ew) in itertools.product(
         NOUNS.items(), ADJECTIVES.items(), VERBS.items(), ADVERBS.items()
     ):
-        pairs.append((f"{article} {a} {noun} {v}{w}.", f"the {ea} {english} {ev}{ew}."))
+        pairs.append(
+            (f"{article.capitalize()} {a} {noun} {v}{w}.", f"The {ea} {english} {ev}{ew}.")
+        )
         pairs.append(
             (
-                f"{article} {noun} und {article} {a} {noun} {v}{w}.",
-                f"the {english} and the {ea} {english} {ev}{ew}.",
+                f"{article.capitalize()} {noun} und {article} {a} {noun} {v}{w}.",
+                f"The {english} and the {ea} {english} {ev}{ew}.",
             )
         )
     return pairs

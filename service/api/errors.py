@@ -75,7 +75,9 @@ def describe(error: RequestValidationError) -> str:
         return f"Invalid request: the body is not valid JSON: {first['ctx']['error']} at character {position}"
     place = ".".join(str(part) for part in first["loc"] if part != "body")
     if not place:
-        return "Invalid request: the body must be a JSON object"
+        return (
+            "Invalid request: the body must be a JSON object, sent as content-type application/json"
+        )
     given = repr(first.get("input"))
     shown = given if len(given) <= 60 else f"{given[:57]}..."
     return f"Invalid request: {place} parameter: {first['msg']}, and is {shown}"

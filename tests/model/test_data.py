@@ -48,7 +48,7 @@ def tokenizer(corpus_folder: Path, config: Config) -> Tokenizer:
 
 
 def test_the_vocabulary_gives_text_back_and_no_text_can_spell_a_tag(tokenizer: Tokenizer) -> None:
-    texts = ["der alte Hund schläft.", "the small cat sings today."]
+    texts = ["Der alte Hund schläft.", "the small cat sings today."]
     assert tokenizer.decode(tokenizer.encode(texts)) == texts
     tags = {tokenizer.tag_id("de"), tokenizer.tag_id("en")}
     assert len(tags) == 2

@@ -1,6 +1,7 @@
 """Training is the same whether or not it was interrupted, and says what is wrong with its input."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -85,9 +86,10 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(corpus_folder: Path, tmp_
         "--set", "data.normalization=identity", "--set", "training.max_steps=100000",
         "--set", "training.batch_tokens=200", "--set", "training.checkpoint_every=3",
     ]  # fmt: skip
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=one_thread)
     try:
-        for _ in range(600):
+        for _ in range(1200):
             if len(checkpoint.list_checkpoints(run)) >= 2:
                 break
             time.sleep(0.1)
@@ -103,6 +105,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(corpus_folder: Path, tmp_
         capture_output=True,
         text=True,
         timeout=120,
+        env=one_thread,
     )
     assert done.returncode == 0, done.stderr
     assert f"resuming {run} at step {last}" in done.stderr

@@ -45,7 +45,7 @@ def _value(text: str, series: str) -> float:
 
 def test_metrics_count_what_happened(client: TestClient) -> None:
     body = {
-        "q": ["der alte Hund schläft.", "das gute Kind wartet."],
+        "q": ["Der alte Hund schläft.", "Das gute Kind wartet."],
         "source": "de",
         "target": "en",
     }

@@ -9,56 +9,56 @@ from fastapi.testclient import TestClient
 @pytest.mark.parametrize("name", ["text", "q"])
 def test_a_text_for_a_text(client: TestClient, name: str) -> None:
     answer = client.post(
-        "/translate", json={name: "das gute Kind wartet.", "source": "de", "target": "en"}
+        "/translate", json={name: "Das gute Kind wartet.", "source": "de", "target": "en"}
     )
     assert answer.status_code == 200
-    assert answer.json() == {"translatedText": "the good child waits."}
+    assert answer.json() == {"translatedText": "The good child waits."}
 
 
 def test_a_list_for_a_list_in_its_order(client: TestClient) -> None:
-    texts = ["der alte Hund schläft.", "", "42", "die alte Frau fällt dort."]
+    texts = ["Der alte Hund schläft.", "", "42", "Die alte Frau fällt dort."]
     answer = client.post("/translate", json={"q": texts, "source": "de", "target": "en"})
     assert answer.json() == {
-        "translatedText": ["the old dog sleeps.", "", "42", "the old woman falls there."]
+        "translatedText": ["The old dog sleeps.", "", "42", "The old woman falls there."]
     }
 
 
 def test_both_directions_of_one_model(client: TestClient) -> None:
     answer = client.post(
-        "/translate", json={"q": "the red bird sings.", "source": "en", "target": "de"}
+        "/translate", json={"q": "The old woman waits.", "source": "en", "target": "de"}
     )
-    assert answer.json()["translatedText"] == "der rote Vogel singt."
+    assert answer.json()["translatedText"] == "Die alte Frau wartet."
 
 
 def test_the_layout_survives(client: TestClient) -> None:
-    text = "\n  - der alte Hund schläft.\r\n\n\t* die kleine Katze singt heute.  \n"
+    text = "\n  - Der alte Hund schläft.\r\n\n\t* Die kleine Katze singt heute.  \n"
     answer = client.post("/translate", json={"text": text, "source": "de"})
-    expected = "\n  - the old dog sleeps.\r\n\n\t* the small cat sings today.  \n"
+    expected = "\n  - The old dog sleeps.\r\n\n\t* The small cat sings today.  \n"
     assert answer.json()["translatedText"] == expected
 
 
 def test_codes_may_be_left_out_where_they_are_clear(client: TestClient) -> None:
     for body in ({"source": "de"}, {"target": "en"}):
-        answer = client.post("/translate", json={"text": "der alte Hund schläft.", **body})
-        assert answer.json()["translatedText"] == "the old dog sleeps."
+        answer = client.post("/translate", json={"text": "Der alte Hund schläft.", **body})
+        assert answer.json()["translatedText"] == "The old dog sleeps."
 
 
 def test_alternatives_and_scores_when_asked(client: TestClient) -> None:
     body = {"source": "de", "target": "en", "alternatives": 2, "return_scores": True}
-    answer = client.post("/translate", json={"text": "der alte Hund schläft.", **body}).json()
-    assert answer["translatedText"] == "the old dog sleeps."
+    answer = client.post("/translate", json={"text": "Der alte Hund schläft.", **body}).json()
+    assert answer["translatedText"] == "The old dog sleeps."
     assert 1 <= len(answer["alternatives"]) <= 2
     assert answer["translatedText"] not in answer["alternatives"]
     [[details]] = answer["details"]
-    assert details["source"] == "der alte Hund schläft."
-    assert details["target"] == "the old dog sleeps."
+    assert details["source"] == "Der alte Hund schläft."
+    assert details["target"] == "The old dog sleeps."
     assert -3 < details["score"] < 0
-    several = client.post("/translate", json={"text": ["der alte Hund schläft."], **body}).json()
+    several = client.post("/translate", json={"text": ["Der alte Hund schläft."], **body}).json()
     assert several["alternatives"] == [answer["alternatives"]]
 
 
 def test_options_reach_the_search(client: TestClient) -> None:
-    body = {"text": "der alte Hund schläft.", "source": "de", "return_scores": True}
+    body = {"text": "Der alte Hund schläft.", "source": "de", "return_scores": True}
     scores = [
         client.post("/translate", json={**body, **options}).json()["details"][0][0]["score"]
         for options in ({"length_penalty": 0.0}, {"length_penalty": 2.0}, {"beam_size": 1})
@@ -105,8 +105,8 @@ def test_every_mistake_has_its_answer(
     assert answer.json().keys() == {"error", "code"}
     assert answer.json()["code"] == code
     assert re.search(message, answer.json()["error"])
-    after = client.post("/translate", json={"q": "der alte Hund schläft.", "source": "de"})
-    assert after.json() == {"translatedText": "the old dog sleeps."}
+    after = client.post("/translate", json={"q": "Der alte Hund schläft.", "source": "de"})
+    assert after.json() == {"translatedText": "The old dog sleeps."}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+"""A real server in a process of its own, spoken to over real HTTP."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.settings import DEFAULT_BUNDLE
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+
+
+@dataclass
+class Server:
+    """A running service."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def stop(self) -> int:
+        """SIGTERM, and the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+@contextmanager
+def serving(bundle: Path, **settings: str) -> Iterator[Server]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "ATTENDANT_BUNDLE": str(bundle),
+        "ATTENDANT_PORT": str(port),
+        "ATTENDANT_DEVICE": "cpu",
+        **{f"ATTENDANT_{name.upper()}": value for name, value in settings.items()},
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service"], env=environment, stderr=subprocess.DEVNULL, text=True
+    )
+    server = Server(process, f"http://127.0.0.1:{port}")
+    try:
+        for _ in range(600):
+            try:
+                if httpx.get(f"{server.url}/health/ready").status_code == 200:
+                    break
+            except httpx.TransportError:
+                assert process.poll() is None, "the server ended"
+            time.sleep(0.1)
+        yield server
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def translate_toy(url: str, texts: list[str]) -> list[str]:
+    body = {"q": texts, "source": "de", "target": "en"}
+    answer = httpx.post(f"{url}/translate", json=body, timeout=60)
+    assert answer.status_code == 200, answer.text
+    translated: list[str] = answer.json()["translatedText"]
+    return translated
+
+
+def test_the_default_bundle_translates_both_ways() -> None:
+    with serving(DEFAULT_BUNDLE) as server:
+        german = {"text": "Guten Morgen! Wie geht es dir heute?", "source": "de", "target": "en"}
+        answer = httpx.post(f"{server.url}/translate", json=german, timeout=60)
+        assert answer.json() == {"translatedText": "Good morning! How are you today?"}
+        english = {"q": "I have a dog.", "source": "en", "target": "de"}
+        answer = httpx.post(f"{server.url}/translate", json=english, timeout=60)
+        assert answer.json() == {"translatedText": "Ich habe einen Hund."}
+        assert server.stop() == 0
+
+
+@pytest.mark.parametrize(("precision", "least_equal"), [("fp32", 1.0), ("int8", 0.99)])
+def test_many_clients_at_once_get_what_one_after_another_gets(
+    precision: str, least_equal: float
+) -> None:
+    pairs = toy.sentences()
+    texts = [" ".join(german for german, _ in pairs[n : n + 1 + n % 9]) for n in range(64)]
+
+    async def all_at_once(url: str) -> list[str]:
+        async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=64)) as client:
+            bodies = [{"q": text, "source": "de", "target": "en"} for text in texts]
+            answers = await asyncio.gather(
+                *(client.post(f"{url}/translate", json=body) for body in bodies)
+            )
+        return [answer.json()["translatedText"] for answer in answers]
+
+    with serving(TINY_BUNDLE, precision=precision) as server:
+        alone = [translate_toy(server.url, [text])[0] for text in texts]
+        together = asyncio.run(all_at_once(server.url))
+    equal = sum(one == other for one, other in zip(alone, together, strict=True))
+    assert equal >= least_equal * len(texts)
+
+
+def test_sigterm_answers_what_was_admitted_and_exits_with_0() -> None:
+    texts = [german for german, _ in toy.sentences()[:200]]
+
+    async def post_and_terminate(server: Server) -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=60) as client:
+            bodies = [{"q": texts[n::20], "source": "de", "target": "en"} for n in range(20)]
+            pending = [
+                asyncio.create_task(client.post(f"{server.url}/translate", json=body))
+                for body in bodies
+            ]
+            await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            server.process.send_signal(signal.SIGTERM)
+            return list(await asyncio.gather(*pending))
+
+    with serving(TINY_BUNDLE, num_loops="1", max_num_seqs="2") as server:
+        answers = asyncio.run(post_and_terminate(server))
+        assert [answer.status_code for answer in answers] == [200] * 20
+        assert sum(len(answer.json()["translatedText"]) for answer in answers) == 200
+        assert server.process.wait(30) == 0
+
+
+def test_a_damaged_bundle_is_told_at_start_and_exits_with_1(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(TINY_BUNDLE, tmp_path / "b"))
+    content = bytearray((folder / "encoder.int8.onnx").read_bytes())
+    content[1000] ^= 1
+    (folder / "encoder.int8.onnx").write_bytes(content)
+    done = subprocess.run(
+        [sys.executable, "-m", "service"],
+        env={**os.environ, "ATTENDANT_BUNDLE": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    message = f"error: {folder / 'encoder.int8.onnx'} is damaged: its sha256 is not the one in manifest.json"
+    assert done.stderr.strip() == message
+
+
+def test_the_documented_interface_is_the_one_that_answers() -> None:
+    with serving(TINY_BUNDLE) as server:
+        schema = httpx.get(f"{server.url}/openapi.json").json()
+        assert httpx.get(f"{server.url}/docs").status_code == 200
+        assert schema["paths"].keys() == {
+            "/translate",
+            "/languages",
+            "/health",
+            "/health/live",
+            "/health/ready",
+            "/metrics",
+        }
+        example = schema["components"]["schemas"]["TranslateRequest"]["examples"][0]
+        answer = httpx.post(f"{server.url}/translate", json=example)
+        assert answer.status_code == 200
