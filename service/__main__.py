@@ -1,5 +1,6 @@
 """`python -m service`: settings from the environment, then serve until SIGTERM or SIGINT."""
 
+import math
 import signal
 import sys
 
@@ -34,7 +35,7 @@ def main() -> int:
             port=settings.port,
             log_config=None,
             access_log=False,
-            timeout_graceful_shutdown=round(settings.drain_seconds) or None,
+            timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
         )
     )
     # uvicorn drains on these, then sends itself the same signal again: by then all is done

@@ -161,22 +161,16 @@ class Translator:
 
     def _decoding(self, options: TranslationOptions) -> DecodingOptions:
         """Checked options with the bundle's defaults filled in; the length limit is each sentence's own."""
-        defaults = self.manifest.decoding
-        beam_size = options.beam_size or max(defaults.beam_size, options.alternatives + 1)
+        defaults, wanted = self.manifest.decoding, options.alternatives + 1
+        beam_size = options.beam_size or min(max(defaults.beam_size, wanted), self.max_beam_size)
         if beam_size > self.max_beam_size:
-            name = "beam_size" if options.beam_size else "alternatives"
-            value, limit = (
-                (beam_size, self.max_beam_size)
-                if options.beam_size
-                else (options.alternatives, self.max_beam_size - 1)
-            )
             raise LimitExceededError(
-                f"Invalid request: {name} parameter must be <= {limit}, and is {value}"
+                f"Invalid request: beam_size parameter must be <= {self.max_beam_size}, and is {beam_size}"
             )
-        if options.alternatives >= beam_size:
+        if wanted > beam_size:
             raise LimitExceededError(
-                f"Invalid request: alternatives parameter must be <= {beam_size - 1}, one less than "
-                f"beam_size, and is {options.alternatives}"
+                f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
+                f"beams), and is {options.alternatives}"
             )
         penalty = (
             defaults.length_penalty if options.length_penalty is None else options.length_penalty
@@ -184,7 +178,7 @@ class Translator:
         return DecodingOptions(
             max_decoding_length=self.manifest.limits.max_target_length,
             beam_size=beam_size,
-            num_hypotheses=options.alternatives + 1,
+            num_hypotheses=wanted,
             length_penalty=penalty,
         )
 

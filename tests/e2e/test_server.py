@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from export import evaluate
+from service.bundle import load
 from service.settings import DEFAULT_BUNDLE
 from tests import toy
 from tests.conftest import TINY_BUNDLE
@@ -124,6 +127,24 @@ def test_sigterm_answers_what_was_admitted_and_exits_with_0() -> None:
         assert [answer.status_code for answer in answers] == [200] * 20
         assert sum(len(answer.json()["translatedText"]) for answer in answers) == 200
         assert server.process.wait(30) == 0
+
+
+def test_evaluation_of_a_running_service_is_recorded_in_its_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(TINY_BUNDLE, tmp_path / "b"))
+    toy.write_corpus(tmp_path / "data", train=500, valid=40)
+    with serving(folder) as server:
+        arguments = [server.url, "--data", str(tmp_path / "data"), "--split", "valid"]
+        assert evaluate.main([*arguments, "--record", str(folder)]) == 0
+    figures = load(folder).manifest.provenance.bleu
+    assert figures.keys() == {"de-en", "en-de"}
+    for line in figures.values():
+        score = re.search(r"valid, 40 lines: BLEU ([\d.]+) \(nrefs:1\|case:mixed", line)
+        assert score, line
+        assert float(score[1]) > 80
+    assert evaluate.main([server.url, "--data", str(tmp_path / "data")]) == 1
+    assert f"error: {server.url}/languages: " in capsys.readouterr().err
 
 
 def test_a_damaged_bundle_is_told_at_start_and_exits_with_1(tmp_path: Path) -> None:

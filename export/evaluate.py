@@ -1,0 +1,109 @@
+"""`python -m export.evaluate URL --data DIR`: BLEU and chrF of a running service, in all its directions.
+
+With `--record BUNDLE` the figures go into the bundle's manifest, with sacreBLEU's signature.
+"""
+
+import argparse
+import json
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from tqdm import tqdm
+
+from export.bundle_writer import write_manifest
+from model.data import DataError, read_aligned
+from service import bundle
+from service.errors import BundleError
+
+LINES_A_REQUEST = 100
+
+
+class ServiceError(RuntimeError):
+    """The service did not answer as it should."""
+
+
+def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
+    """GET, or POST a JSON body; returns the JSON answer.
+
+    Raises:
+        ServiceError: no answer, or an error.
+    """
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=600) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise ServiceError(
+            f"{url}: {error.code}: {error.read().decode(errors='replace')}"
+        ) from None
+    except OSError as error:
+        raise ServiceError(f"{url}: {error}") from None
+
+
+def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[str]:
+    """Translations of `lines` in their order, with the service's default search."""
+    translated: list[str] = []
+    for start in tqdm(
+        range(0, len(lines), LINES_A_REQUEST), desc=f"{source}-{target}", unit="request"
+    ):
+        chunk = list(lines[start : start + LINES_A_REQUEST])
+        body = {"q": chunk, "source": source, "target": target}
+        translated += fetch(f"{url}/translate", body)["translatedText"]
+    return translated
+
+
+def evaluate(url: str, data: Path, split: str) -> dict[str, str]:
+    """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults."""
+    figures = {}
+    for language in fetch(f"{url}/languages"):
+        for target in language["targets"]:
+            source = language["code"]
+            text = read_aligned(data, split, (source, target))
+            hypotheses = translate(url, text[source], source, target)
+            described = []
+            for metric in (sacrebleu.BLEU(), sacrebleu.CHRF()):
+                score = metric.corpus_score(hypotheses, [text[target]])
+                described.append(f"{score.name} {score.score:.2f} ({metric.get_signature()})")
+            figures[f"{source}-{target}"] = (
+                f"{split}, {len(hypotheses)} lines: {', '.join(described)}"
+            )
+    return figures
+
+
+def record(folder: Path, figures: dict[str, str]) -> None:
+    """Write the figures into a bundle's manifest."""
+    manifest = bundle.load(folder).manifest
+    provenance = manifest.provenance.model_copy(update={"bleu": figures})
+    write_manifest(folder, manifest.model_copy(update={"provenance": provenance}))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Evaluate; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m export.evaluate", description=__doc__)
+    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
+    parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
+    parser.add_argument("--split", default="test", help="which of them (default test)")
+    parser.add_argument(
+        "--record", type=Path, metavar="BUNDLE", help="write the figures into its manifest"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        figures = evaluate(options.url.rstrip("/"), options.data, options.split)
+        for direction, line in figures.items():
+            print(f"{direction}: {line}")
+        if options.record:
+            record(options.record, figures)
+    except (ServiceError, DataError, BundleError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
