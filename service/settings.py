@@ -16,7 +16,7 @@ def available_cores() -> int:
 
 
 class Settings(BaseSettings):
-    """`ATTENDANT_HOST` sets `host`, and so on; an unknown value is an error at start-up."""
+    """`ATTENDANT_HOST` sets `host`, and so on; a wrong value is an error at start-up."""
 
     model_config = SettingsConfigDict(env_prefix="ATTENDANT_", frozen=True, env_ignore_empty=True)
 

@@ -73,7 +73,8 @@ def describe(error: RequestValidationError) -> str:
     if first["type"] == "json_invalid":
         position = first["loc"][-1]
         return f"Invalid request: the body is not valid JSON: {first['ctx']['error']} at character {position}"
-    place = ".".join(str(part) for part in first["loc"] if part != "body")
+    # "str" and "list[str]" are the branches of a union, which no client has heard of
+    place = ".".join(str(p) for p in first["loc"] if p not in ("body", "str", "list[str]"))
     if not place:
         return (
             "Invalid request: the body must be a JSON object, sent as content-type application/json"

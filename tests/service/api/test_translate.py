@@ -81,7 +81,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
         "unsupported_language",
         "de to de is not supported",
     ),
-    ({"q": 5, **SUPPORTED}, "invalid_request", "q.* parameter: .* valid string, and is 5"),
+    ({"q": 5, **SUPPORTED}, "invalid_request", "q parameter: .* valid string, and is 5"),
     ({"q": [5], **SUPPORTED}, "invalid_request", "valid string"),
     (
         {"q": "a", **SUPPORTED, "alternatives": -1},
