@@ -110,7 +110,7 @@ class SourcePool:
     """Cross-attention keys and values of the running sentences, rows in the order of the batch.
 
     One preallocated array for each of the decoder's, [rows, H, S, D]; the sentences at hand are a dense
-    prefix of it, so that a run gets a view. `version` changes with every write.
+    prefix of it, so that a run gets a view.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,6 @@ class SourcePool:
         self.arrays: list[NDArray[np.floating]] = []
         self.bias: Floats = np.zeros((0, 0), np.float32)
         self.count = 0
-        self.version = 0
 
     def retire(self, order: Items[int]) -> None:
         """Keep the rows `order`, as `keep_order` gave them."""
@@ -127,7 +126,6 @@ class SourcePool:
                 for array in self.arrays:
                     array[new] = array[old]
                 self.bias[new] = self.bias[old]
-                self.version += 1
         self.count = len(order)
 
     def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> None:
@@ -142,7 +140,6 @@ class SourcePool:
             np.arange(self.bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
         )
         self.count += rows
-        self.version += 1
 
     def views(self) -> tuple[list[NDArray[np.floating]], Floats]:
         """The live rows of every array, and of the additive mask [B, S]."""

@@ -7,7 +7,7 @@ loop's `step` reads as what it does: schedule, retire, encode, admit, decode, ad
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Items
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
@@ -173,21 +173,24 @@ class _Loop:
         self.failures = 0
 
     def run(self) -> None:
-        """Step until the engine closes or gives up."""
-        while True:
-            schedule = self._next_schedule()
-            if schedule is None:
-                return
-            try:
-                self.step(schedule)
-                self.failures = 0
-            except Exception as error:
-                self.failures += 1
-                logger.exception("a step failed with %d sentences", len(self.running))
-                self._fail_batch(schedule, error)
-                if self.failures >= self.engine.config.max_consecutive_failures:
-                    self.engine._give_up(error)
-                    return
+        """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
+        try:
+            while (schedule := self._next_schedule()) is not None:
+                self._step_or_fail(schedule)
+        except BaseException as error:
+            self.engine._give_up(error)
+
+    def _step_or_fail(self, schedule: Schedule) -> None:
+        """A failed step fails its batch; the last of several in a row is raised."""
+        try:
+            self.step(schedule)
+            self.failures = 0
+        except Exception as error:
+            self.failures += 1
+            logger.exception("a step failed with %d sentences", len(self.running))
+            self._fail_batch(schedule, error)
+            if self.failures >= self.engine.config.max_consecutive_failures:
+                raise
 
     def _next_schedule(self) -> Schedule | None:
         """What to do next; waits while there is nothing. None: the end."""
@@ -209,7 +212,7 @@ class _Loop:
         now = engine.clock()
         for sequence in schedule.left:
             _fail(sequence, _reason_to_leave(sequence, now))
-        self._retire([running.sequence.has_left(now) for running in self.running], now)
+        self._retire(now)
         before_encode = time.perf_counter()
         self._admit(schedule.admitted)
         before_decode = time.perf_counter()
@@ -278,47 +281,39 @@ class _Loop:
             _resolve(sequence, hypotheses)
         return sum(len(hypotheses[0].ids) for _, hypotheses in results)
 
-    def _retire(self, leaving: list[bool], now: float) -> None:
+    def _retire(self, now: float) -> None:
         """Fail the sentences that nobody waits for any more."""
-        left = [
-            running.sequence
-            for running, leaves in zip(self.running, leaving, strict=True)
-            if leaves
-        ]
-        if left:
-            self._drop(leaving)
-        for sequence in left:
-            _fail(sequence, _reason_to_leave(sequence, now))
+        leaving = [running.sequence.has_left(now) for running in self.running]
+        if any(leaving):
+            for sequence in self._drop(leaving):
+                _fail(sequence, _reason_to_leave(sequence, now))
 
-    def _drop(self, leaving: list[bool]) -> None:
+    def _drop(self, leaving: list[bool]) -> list[Sequence]:
         """Free the rows of leaving sentences; the next run's gather compacts the caches."""
         order = cache.keep_order(leaving)
-        kept = [self.running[index] for index in order]
-        gone = [
-            running.sequence
-            for running, leaves in zip(self.running, leaving, strict=True)
-            if leaves
-        ]
+        gone = [run.sequence for run, leaves in zip(self.running, leaving, strict=True) if leaves]
+        self.running = [self.running[index] for index in order]
         self.sources.retire(order)
         self.state = cache.retire_and_compact(self.state, order)
-        self.running = kept
-        if not kept:
+        if not self.running:
             self.caches = None
         if gone:
-            with self.engine._changed:
-                for sequence in gone:
-                    self.engine._scheduler.release(self.index, sequence)
-                self.engine._changed.notify_all()
+            self._release(gone)
+        return gone
+
+    def _release(self, sequences: Iterable[Sequence]) -> None:
+        """Tell the scheduler, and whoever waits for room or for the end."""
+        with self.engine._changed:
+            for sequence in sequences:
+                self.engine._scheduler.release(self.index, sequence)
+            self.engine._changed.notify_all()
 
     def _fail_batch(self, schedule: Schedule, error: Exception) -> None:
         """A failed step fails its rows and nobody else; the batch starts afresh."""
         sequences = {*schedule.admitted, *(running.sequence for running in self.running)}
         self.running, self.state, self.caches = [], cache.empty_state(), None
         self.sources = cache.SourcePool()
-        with self.engine._changed:
-            for sequence in sequences:
-                self.engine._scheduler.release(self.index, sequence)
-            self.engine._changed.notify_all()
+        self._release(sequences)
         for sequence in (*sequences, *schedule.left):
             _fail(sequence, StepFailedError(f"a step of this batch failed: {error}"))
 

@@ -113,6 +113,25 @@ def test_an_engine_that_keeps_failing_dies_and_leaves_nobody_waiting() -> None:
             engine.submit([(echo_source(3), GREEDY)])
 
 
+def test_a_loop_that_breaks_between_steps_leaves_nobody_waiting() -> None:
+    broken = False
+
+    def clock() -> float:
+        if broken:
+            raise OSError("no clock")
+        return 0.0
+
+    runner = EchoRunner()
+    runner.hold.clear()
+    with running(runner, EngineConfig(max_num_seqs=1), clock=clock) as engine:
+        sequences = engine.submit([(echo_source(30), GREEDY)] * 3)
+        broken = True
+        runner.hold.set()
+        for sequence in sequences:
+            assert isinstance(sequence.future.exception(10), errors.EngineDeadError)
+        assert not engine.is_alive
+
+
 def test_all_sentences_of_a_request_are_admitted_or_none() -> None:
     runner = EchoRunner()
     runner.hold.clear()
