@@ -5,6 +5,7 @@ exactly there, `training.pt` (optimizer, random generators, place in the data).
 """
 
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Mapping, Sequence
@@ -54,6 +55,9 @@ def save(run: Path, checkpoint: Checkpoint, training_state: Mapping[str, Any], k
     (partial / vocabulary.FILE_NAME).write_bytes(checkpoint.tokenizer.model)
     torch.save(dict(checkpoint.weights), partial / "weights.pt")
     torch.save(dict(training_state), partial / "training.pt")
+    for path in partial.iterdir():  # on the disk before the rename is, also if the power goes
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     for old in list_checkpoints(run)[:-keep]:

@@ -48,7 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
         config = load_config(options.config, options.set)
         with logging_redirect_tqdm():
             train(config, options.data, options.out, options.init)
-    except (ConfigError, DataError, VocabularyError, CheckpointError, TrainingError) as error:
+    except (
+        ConfigError,
+        DataError,
+        VocabularyError,
+        CheckpointError,
+        TrainingError,
+        OSError,
+    ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
