@@ -67,14 +67,17 @@ def install(app: FastAPI) -> None:
         return answer(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error", "internal_error")
 
 
+# the body itself, and the branches of a union, which no client has heard of
+_NOT_PLACES = ("body", "str", "list[str]", "function-after[_whole_characters(), str]")
+
+
 def describe(error: RequestValidationError) -> str:
     """One line for the first thing that is wrong: where, what is expected, what was given."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         position = first["loc"][-1]
         return f"Invalid request: the body is not valid JSON: {first['ctx']['error']} at character {position}"
-    # "str" and "list[str]" are the branches of a union, which no client has heard of
-    place = ".".join(str(p) for p in first["loc"] if p not in ("body", "str", "list[str]"))
+    place = ".".join(str(p) for p in first["loc"] if p not in _NOT_PLACES)
     if not place:
         return (
             "Invalid request: the body must be a JSON object, sent as content-type application/json"

@@ -2,11 +2,26 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from service.errors import InvalidRequestError, MissingParameterError
 
-Texts = str | list[str]
+
+def _whole_characters(text: str) -> str:
+    """JSON can spell half a surrogate pair, which no encoding has.
+
+    Raises:
+        ValueError: `text` holds one; says where.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half a surrogate pair at character {error.start}") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_whole_characters)]
+Texts = Text | list[Text]
 
 
 class TranslateRequest(BaseModel):
@@ -25,12 +40,13 @@ class TranslateRequest(BaseModel):
     ] = None
     q: Annotated[Texts | None, Field(description="The same, under LibreTranslate's name.")] = None
     source: Annotated[
-        str | None,
+        Text | None,
         Field(description="Code of the text's language; may be left out where it is clear."),
     ] = None
     target: Annotated[
-        str | None, Field(description="Code of the wanted language; may be left out likewise.")
+        Text | None, Field(description="Code of the wanted language; may be left out likewise.")
     ] = None
+    format: Annotated[Text, Field(description="What the text is; only `text` so far.")] = "text"
     alternatives: Annotated[
         int, Field(ge=0, description="How many translations beside the best.")
     ] = 0
@@ -53,6 +69,8 @@ class TranslateRequest(BaseModel):
             )
         if not self.given:
             raise MissingParameterError("Invalid request: missing q parameter")
+        if self.format != "text":
+            raise InvalidRequestError(f"{self.format} format is not supported")
         return self
 
     @property

@@ -83,6 +83,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ),
     ({"q": 5, **SUPPORTED}, "invalid_request", "q parameter: .* valid string, and is 5"),
     ({"q": [5], **SUPPORTED}, "invalid_request", "valid string"),
+    ({"q": "a", "format": "html", **SUPPORTED}, "invalid_request", "html format is not supported"),
     (
         {"q": "a", **SUPPORTED, "alternatives": -1},
         "invalid_request",
@@ -114,6 +115,9 @@ def test_every_mistake_has_its_answer(
     [
         (b'{"q": "a"', "not valid JSON: .* at character 9"),
         (b"[1]", "the body must be a JSON object"),
+        (b"[" * 9000, "parsing the body"),
+        (b'{"q": "ab\\ud800", "source": "de"}', "half a surrogate pair at character 2"),
+        (b'{"q": "ab", "source": "\\ud800"}', "source parameter: .* half a surrogate pair"),
         (b'{"q": "\xff"}', "not valid UTF-8: invalid start byte at byte 7"),
     ],
 )
