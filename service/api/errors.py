@@ -54,10 +54,6 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def of_http(_: Request, error: HTTPException) -> JSONResponse:
-        if isinstance(error.__cause__, UnicodeDecodeError):
-            place = f"{error.__cause__.reason} at byte {error.__cause__.start}"
-            message = f"Invalid request: the body is not valid UTF-8: {place}"
-            return answer(error.status_code, message, "invalid_request")
         phrase = HTTPStatus(error.status_code).phrase
         return answer(error.status_code, str(error.detail), phrase.lower().replace(" ", "_"))
 
@@ -67,21 +63,17 @@ def install(app: FastAPI) -> None:
         return answer(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error", "internal_error")
 
 
-# the body itself, and the branches of a union, which no client has heard of
-_NOT_PLACES = ("body", "str", "list[str]", "function-after[_whole_characters(), str]")
+# branches of a union, which no client has heard of
+_NOT_PLACES = ("str", "list[str]", "function-after[_whole_characters(), str]")
 
 
 def describe(error: RequestValidationError) -> str:
     """One line for the first thing that is wrong: where, what is expected, what was given."""
     first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        position = first["loc"][-1]
-        return f"Invalid request: the body is not valid JSON: {first['ctx']['error']} at character {position}"
     place = ".".join(str(p) for p in first["loc"] if p not in _NOT_PLACES)
-    if not place:
-        return (
-            "Invalid request: the body must be a JSON object, sent as content-type application/json"
-        )
+    if place == "alternatives" and first["type"] in ("int_parsing", "int_type"):
+        return "Invalid request: alternatives parameter is not a number"  # LibreTranslate's words
+    message = first["msg"].removeprefix("Value error, ")
     given = repr(first.get("input"))
     shown = given if len(given) <= 60 else f"{given[:57]}..."
-    return f"Invalid request: {place} parameter: {first['msg']}, and is {shown}"
+    return f"Invalid request: {place} parameter: {message}, and is {shown}"

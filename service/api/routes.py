@@ -1,8 +1,12 @@
 """The native interface: LibreTranslate's, extended."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import PlainTextResponse
 
 from service.api.dependencies import ModelDependency, SettingsDependency, unless_client_leaves
+from service.api.inputs import OPENAPI_BODY, PLAIN, translate_request
 from service.api.schemas import (
     ErrorResponse,
     Language,
@@ -26,20 +30,28 @@ _ERRORS = {
 
 @router.post(
     "/translate",
+    response_model=TranslateResponse,
     response_model_exclude_none=True,
+    openapi_extra=OPENAPI_BODY,
     responses={
         status: {"model": ErrorResponse, "description": text} for status, text in _ERRORS.items()
     },
 )
 async def translate(
-    body: TranslateRequest, request: Request, model: ModelDependency, settings: SettingsDependency
-) -> TranslateResponse:
+    body: Annotated[TranslateRequest, Depends(translate_request)],
+    request: Request,
+    model: ModelDependency,
+    settings: SettingsDependency,
+) -> TranslateResponse | PlainTextResponse:
     """Translate a text, or a list of texts."""
     options = TranslationOptions(body.beam_size, body.length_penalty, body.alternatives)
     work = model.translator.translate(
         body.texts, body.source, body.target, options, settings.request_timeout_seconds
     )
-    return _response(body, await unless_client_leaves(request, work))
+    translations = await unless_client_leaves(request, work)
+    if request.headers.get("accept") == PLAIN:
+        return PlainTextResponse("\n".join(translation.text for translation in translations))
+    return _response(body, translations)
 
 
 @router.get("/languages")

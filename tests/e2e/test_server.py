@@ -176,6 +176,7 @@ def test_the_documented_interface_is_the_one_that_answers() -> None:
             "/health/ready",
             "/metrics",
         }
-        example = schema["components"]["schemas"]["TranslateRequest"]["examples"][0]
+        body = schema["paths"]["/translate"]["post"]["requestBody"]["content"]["application/json"]
+        example = body["schema"]["examples"][0]
         answer = httpx.post(f"{server.url}/translate", json=example)
         assert answer.status_code == 200

@@ -115,18 +115,56 @@ def test_every_mistake_has_its_answer(
     [
         (b'{"q": "a"', "not valid JSON: .* at character 9"),
         (b"[1]", "the body must be a JSON object"),
-        (b"[" * 9000, "parsing the body"),
-        (b'{"q": "ab\\ud800", "source": "de"}', "half a surrogate pair at character 2"),
-        (b'{"q": "ab", "source": "\\ud800"}', "source parameter: .* half a surrogate pair"),
+        (b"[" * 9000, "cannot be read as JSON: maximum recursion depth"),
+        (
+            b'{"q": "ab\\ud800", "source": "de"}',
+            "q parameter: half a surrogate pair at character 2",
+        ),
+        (b'{"q": "ab", "source": "\\ud800"}', "source parameter: half a surrogate pair"),
         (b'{"q": "\xff"}', "not valid UTF-8: invalid start byte at byte 7"),
+        (b'{"q": "a", "alternatives": "x"}', "alternatives parameter is not a number"),
+        (b"", "missing q parameter"),
     ],
 )
 def test_a_broken_body_is_told_where(client: TestClient, content: bytes, message: str) -> None:
-    answer = client.post(
-        "/translate", content=content, headers={"content-type": "application/json"}
-    )
+    headers = {"content-type": "application/json"}
+    answer = client.post("/translate", content=content, headers=headers)
     assert answer.status_code == 400
     assert re.search(message, answer.json()["error"])
+
+
+HUND, DOG = "Der alte Hund schläft.", "The old dog sleeps."
+FRAU, WOMAN = "Die alte Frau wartet.", "The old woman waits."
+
+
+def test_a_form_does_as_well(client: TestClient) -> None:
+    answer = client.post("/translate", data={"q": HUND, "source": "de", "api_key": ""})
+    assert answer.json() == {"translatedText": DOG}
+    answer = client.post(
+        "/translate", data={"q": [HUND, FRAU], "target": "en", "alternatives": "1"}
+    )
+    assert answer.json()["translatedText"] == [DOG, WOMAN]
+    assert len(answer.json()["alternatives"]) == 2
+
+
+def test_a_query_without_a_body_does_as_well(client: TestClient) -> None:
+    answer = client.post("/translate", params={"q": HUND, "source": "de", "target": "en"})
+    assert answer.json() == {"translatedText": DOG}
+
+
+def test_plain_text_in_and_out_works_in_a_pipe(client: TestClient) -> None:
+    headers = {"content-type": "text/plain; charset=utf-8", "accept": "text/plain"}
+    answer = client.post(
+        "/translate?source=de&target=en", content=f"{HUND}\n{FRAU}\n", headers=headers
+    )
+    assert answer.text == f"{DOG}\n{WOMAN}\n"
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def test_other_content_types_are_refused_by_name(client: TestClient) -> None:
+    answer = client.post("/translate", content=b"x", headers={"content-type": "image/png"})
+    assert answer.status_code == 400
+    assert "content-type image/png is not supported" in answer.json()["error"]
 
 
 def test_languages(client: TestClient) -> None:
