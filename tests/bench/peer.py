@@ -1,0 +1,110 @@
+"""The very weights of a bundle as a CTranslate2 model: the peer to measure against, and an oracle.
+
+It shares no code with the engine: another network implementation, another beam search.
+"""
+
+from pathlib import Path
+
+import ctranslate2
+import numpy as np
+from ctranslate2.specs import TransformerSpec
+from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
+from torch import nn
+
+from model import tokenizer as vocabulary
+from model.checkpoint import Checkpoint
+from model.evaluate import suppressed_ids
+from model.tokenizer import Tokenizer
+from model.transformer import (
+    DecoderLayer,
+    EncoderLayer,
+    MultiHeadAttention,
+    PositionwiseFeedForward,
+    Transformer,
+    sinusoids,
+)
+
+
+def pieces(tokenizer: Tokenizer) -> list[str]:
+    """The vocabulary as CTranslate2 knows it: one distinct string an id."""
+    return [tokenizer.processor.id_to_piece(index) for index in range(tokenizer.vocab_size)]
+
+
+def suppressed_pieces(checkpoint: Checkpoint) -> list[list[str]]:
+    """What a translation never holds, for `suppress_sequences`."""
+    names = pieces(checkpoint.tokenizer)
+    return [[names[index]] for index in suppressed_ids(checkpoint.tokenizer, checkpoint.config)]
+
+
+def convert(checkpoint: Checkpoint, folder: Path, quantization: str | None = None) -> Path:
+    """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, as "int8"."""
+    network, sizes = checkpoint.network(), checkpoint.config.model
+    layers = (sizes.num_encoder_layers, sizes.num_decoder_layers)
+    spec = TransformerSpec.from_config(
+        layers, sizes.num_heads, pre_norm=False, activation=Activation.RELU
+    )
+    names = pieces(checkpoint.tokenizer)
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    spec.config.bos_token = spec.config.decoder_start_token = names[vocabulary.BOS_ID]
+    spec.config.eos_token = names[vocabulary.EOS_ID]
+    spec.config.unk_token = names[vocabulary.UNK_ID]
+    spec.config.layer_norm_epsilon = 1e-5
+    _fill(spec, network)
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
+    return folder
+
+
+def load(folder: Path, **options: object) -> ctranslate2.Translator:
+    """CTranslate2's translator for a converted model; `options` are its own."""
+    return ctranslate2.Translator(str(folder), device="cpu", **options)
+
+
+def _fill(spec: TransformerSpec, network: Transformer) -> None:
+    table = network.embedding.weight.detach().numpy()
+    positions = sinusoids(network.config.max_positions, network.config.d_model).numpy()
+    for side in (spec.encoder, spec.decoder):
+        side.scale_embeddings = True
+        side.position_encodings.encodings = positions
+    spec.encoder.embeddings[0].weight = table
+    spec.decoder.embeddings.weight = table
+    spec.decoder.projection.weight = table
+    for target, source in zip(spec.encoder.layer, network.encoder, strict=True):
+        assert isinstance(source, EncoderLayer)
+        _self_attention(target.self_attention, source.self_attention)
+        _norm(target.self_attention.layer_norm, source.norm_1)
+        _feed_forward(target.ffn, source.feed_forward, source.norm_2)
+    for target, source in zip(spec.decoder.layer, network.decoder, strict=True):
+        assert isinstance(source, DecoderLayer)
+        _self_attention(target.self_attention, source.self_attention)
+        _norm(target.self_attention.layer_norm, source.norm_1)
+        attention = source.cross_attention
+        _linear(target.attention.linear[0], attention.w_q)
+        _linear(target.attention.linear[1], attention.w_k, attention.w_v)
+        _linear(target.attention.linear[2], attention.w_o)
+        _norm(target.attention.layer_norm, source.norm_2)
+        _feed_forward(target.ffn, source.feed_forward, source.norm_3)
+
+
+def _self_attention(spec: object, attention: MultiHeadAttention) -> None:
+    _linear(spec.linear[0], attention.w_q, attention.w_k, attention.w_v)  # type: ignore[attr-defined]
+    _linear(spec.linear[1], attention.w_o)  # type: ignore[attr-defined]
+
+
+def _feed_forward(spec: object, source: PositionwiseFeedForward, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear_0, source.w_1)  # type: ignore[attr-defined]
+    _linear(spec.linear_1, source.w_2)  # type: ignore[attr-defined]
+    _norm(spec.layer_norm, norm)  # type: ignore[attr-defined]
+
+
+def _linear(spec: LinearSpec, *layers: nn.Linear) -> None:
+    """One linear layer, or several of the same input as one."""
+    spec.weight = np.concatenate([layer.weight.detach().numpy() for layer in layers])
+    spec.bias = np.concatenate([layer.bias.detach().numpy() for layer in layers])
+
+
+def _norm(spec: LayerNormSpec, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = norm.weight.detach().numpy(), norm.bias.detach().numpy()
