@@ -155,7 +155,7 @@ def _body(
     for index in range(config.num_decoder_layers):
         x = _layer(b, x, index, attention_mask, new_caches, config)
     bias = np.zeros(config.vocab_size, dtype=b.float_dtype)
-    bias[list(suppressed)] = MASKED
+    bias[list(suppressed)] = -np.inf
     logits = b.matmul(
         x, table, "embedding.weight", "projection", b.initializer("projection.bias", bias)
     )

@@ -66,7 +66,7 @@ class EchoRunner:
         scores, tokens = [], []
         for _ in range(steps):
             entries = np.concatenate((entries, ids), axis=1)
-            own = np.where(np.eye(width, dtype=bool), 0.0, -1e4).astype(np.float32)
+            own = np.where(np.eye(width, dtype=bool), 0.0, -1e9).astype(np.float32)
             ancestors = np.concatenate(
                 (ancestors, np.broadcast_to(own, (rows, width, width))), axis=2
             )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from service.engine.types import DecoderState, Floats, Ints
 
-MASKED = -1e4
+MASKED = -1e9
 """In an additive mask: not to be attended to."""
 DEAD = -1e9
 """Log-probability of a beam that does not exist."""

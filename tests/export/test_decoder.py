@@ -4,7 +4,6 @@ import random
 import time
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 import torch
@@ -168,6 +167,28 @@ def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Che
         engine.close()
 
 
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_padding_hides_however_sharp_attention_is(
+    network: Transformer, tmp_path: Path, precision: Precision
+) -> None:
+    """A short sentence beside a long one, in a network whose attention scores run into the thousands."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if ".w_q." in name or ".w_k." in name:
+                parameter *= 100
+    engine = Engine(export(network, tmp_path, precision), SPECIAL, EngineConfig(max_num_seqs=8))
+    engine.start()
+    options = DecodingOptions(max_decoding_length=12, beam_size=3, num_hypotheses=3)
+    short, long = sources_of(40)[:20], [5] * 40 + [EOS_ID]
+    try:
+        for source in short:
+            alone = engine.submit([(source, options)])[0].future.result(60)
+            beside = engine.submit([(source, options), (long, options)])[0].future.result(60)
+            assert [h.ids for h in beside] == [h.ids for h in alone]
+            assert [h.score for h in beside] == pytest.approx([h.score for h in alone], abs=1e-3)
+    finally:
+        engine.close()
+
+
 def test_exporter_and_engine_agree_on_their_constants() -> None:
     assert (DEAD, MASKED) == (cache.DEAD, cache.MASKED)
-    assert np.float16(MASKED) == pytest.approx(MASKED, rel=1e-3)
