@@ -175,7 +175,7 @@ def test_padding_hides_however_sharp_attention_is(
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if ".w_q." in name or ".w_k." in name:
-                parameter *= 100
+                parameter.mul_(100)
     engine = Engine(export(network, tmp_path, precision), SPECIAL, EngineConfig(max_num_seqs=8))
     engine.start()
     options = DecodingOptions(max_decoding_length=12, beam_size=3, num_hypotheses=3)
