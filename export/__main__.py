@@ -12,8 +12,8 @@ from model.config import ConfigError
 from model.data import DataError, read_aligned
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Export; returns the exit status."""
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The command line's options, checked."""
     parser = argparse.ArgumentParser(prog="python -m export", description=__doc__)
     parser.add_argument("run", type=Path, help="a run's folder, or one checkpoint in it")
     parser.add_argument(
@@ -26,8 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--average",
         type=int,
-        default=5,
-        help="average so many last checkpoints of a run (default 5)",
+        help="average so many last checkpoints of a run (default 5, as in the paper; 1 after a cool-down, "
+        "which does as much by itself)",
     )
     parser.add_argument("--name", help="the model's name; default: the name of the bundle's folder")
     parser.add_argument(
@@ -39,18 +39,27 @@ def main(arguments: list[str] | None = None) -> int:
         "--licence", action="append", default=[], help="of the training data; may be repeated"
     )
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    precisions = tuple(options.precisions.split(","))
-    if unknown := set(precisions) - {"int8", "fp16", "fp32"}:
+    options.precisions = tuple(options.precisions.split(","))
+    if unknown := set(options.precisions) - {"int8", "fp16", "fp32"}:
         parser.error(f"--precisions: {', '.join(sorted(unknown))} is none of int8, fp16, fp32")
-    if options.average < 1:
+    if options.average is not None and options.average < 1:
         parser.error(f"--average: {options.average} must be at least 1")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Export; returns the exit status."""
+    options = parse(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
-        checkpoint = load_run(options.run, options.average)
+        checkpoint = load_run(options.run, last=1)
+        count = options.average or (1 if checkpoint.config.training.cooldown_steps else 5)
+        if count > 1:
+            checkpoint = load_run(options.run, count)
         text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
         chosen = ExportOptions(
             name=options.name or options.out.name,
-            precisions=precisions,
+            precisions=options.precisions,
             licences=tuple(options.licence),
         )
         manifest = write_bundle(checkpoint, text, options.out, chosen)
