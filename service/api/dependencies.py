@@ -10,7 +10,6 @@ from service.errors import CancelledError, NotReadyError
 from service.metrics import Metrics
 from service.serving import ServedModel
 from service.settings import Settings
-from service.translator import Translator
 
 Result = TypeVar("Result")
 
@@ -25,11 +24,6 @@ def served_model(request: Request) -> ServedModel:
     if model is None:
         raise NotReadyError("the service is starting or stopping")
     return model
-
-
-def translator(model: Annotated[ServedModel, Depends(served_model)]) -> Translator:
-    """The loaded model's translator."""
-    return model.translator
 
 
 def settings(request: Request) -> Settings:
@@ -69,6 +63,5 @@ async def _until_disconnected(request: Request) -> None:
 
 
 ModelDependency = Annotated[ServedModel, Depends(served_model)]
-TranslatorDependency = Annotated[Translator, Depends(translator)]
 SettingsDependency = Annotated[Settings, Depends(settings)]
 MetricsDependency = Annotated[Metrics, Depends(metrics)]

@@ -1,7 +1,6 @@
 """The one table from errors to HTTP statuses, and the one shape of their answers."""
 
 import logging
-import math
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
@@ -23,7 +22,7 @@ STATUSES: dict[type[errors.AttendantError], HTTPStatus] = {
     errors.EngineDeadError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.AttendantError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
-RETRY_AFTER_SECONDS = 1.0
+RETRY_AFTER_SECONDS = 1
 
 
 def status_of(kind: type[errors.AttendantError]) -> HTTPStatus:
@@ -35,7 +34,7 @@ def answer(status: int, message: str, code: str) -> JSONResponse:
     """`{"error", "code"}`, with Retry-After where it makes sense to come again."""
     headers = {}
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
-        headers["Retry-After"] = str(math.ceil(RETRY_AFTER_SECONDS))
+        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return JSONResponse({"error": message, "code": code}, status, headers)
 
 
