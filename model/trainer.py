@@ -32,18 +32,20 @@ class TrainingError(RuntimeError):
 
 
 def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """bf16 where the machine computes in it, if `wanted` is "auto"; else what is wanted."""
+    """bf16 where it is the faster of the two, if `wanted` is "auto"; else what is wanted.
+
+    A CPU needs tiles (AMX) for that: with AVX512-BF16 alone, its products run at half the speed of fp32.
+    """
     if wanted == "fp32":
         return torch.float32
     if wanted == "bf16":
         return torch.bfloat16
-    native = (
+    faster = (
         torch.cuda.is_bf16_supported()
         if device.type == "cuda"
-        else torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-        and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        else torch.cpu.get_capabilities().get("amx_bf16", False)
     )
-    return torch.bfloat16 if native else torch.float32
+    return torch.bfloat16 if faster else torch.float32
 
 
 class Trainer:

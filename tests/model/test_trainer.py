@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from model import checkpoint
 from model.config import Config
 from model.data import Batcher, Corpus, read_aligned
 from model.train import main, train
+from model.trainer import choose_precision
 
 
 def losses(run: Path) -> dict[tuple[str, int], Any]:
@@ -122,3 +124,18 @@ def test_bad_data_ends_with_a_message_and_status_1(
     assert "train.en: has 201 lines, but" in capsys.readouterr().err
     assert main(["medium", "--data", "x", "--out", "y"]) == 1
     assert "neither a TOML file nor one of the presets" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"),
+    [
+        ({"amx_bf16": True}, torch.bfloat16),
+        ({"avx512_bf16": True}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_a_cpu_trains_in_bf16_only_where_that_is_the_faster(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], expected: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert choose_precision("auto", torch.device("cpu")) == expected
