@@ -1,4 +1,7 @@
-"""`python -m export RUN --data DIR --out BUNDLE`: a trained run becomes a bundle that the service runs."""
+"""`python -m export RUN --data DIR --out BUNDLE`: a trained run becomes a bundle that the service runs.
+
+A bundle in the place of the run is exported anew, in the format of this version.
+"""
 
 import argparse
 import logging
@@ -7,15 +10,17 @@ from pathlib import Path
 
 from export.bundle_writer import ExportOptions, write_bundle
 from export.verify import VerificationError
-from model.checkpoint import CheckpointError, load_run
+from model import bundle
+from model.checkpoint import Checkpoint, CheckpointError, load_run
 from model.config import ConfigError
 from model.data import DataError, read_aligned
+from service.bundle import MANIFEST
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """The command line's options, checked."""
     parser = argparse.ArgumentParser(prog="python -m export", description=__doc__)
-    parser.add_argument("run", type=Path, help="a run's folder, or one checkpoint in it")
+    parser.add_argument("run", type=Path, help="a run's folder, one checkpoint in it, or a bundle")
     parser.add_argument(
         "--data",
         type=Path,
@@ -47,15 +52,27 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
+def load(source: Path, average: int | None) -> Checkpoint:
+    """The weights of a run or a bundle; `average` is the number of a run's last checkpoints to average.
+
+    Raises:
+        CheckpointError: there is nothing to load, or not so many checkpoints.
+    """
+    if (source / MANIFEST).exists():
+        if average is not None:
+            raise CheckpointError(f"--average: {source} is a bundle, with one set of weights")
+        return bundle.load(source)
+    checkpoint = load_run(source, last=1)
+    count = average or (1 if checkpoint.config.training.cooldown_steps else 5)
+    return load_run(source, count) if count > 1 else checkpoint
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Export; returns the exit status."""
     options = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
-        checkpoint = load_run(options.run, last=1)
-        count = options.average or (1 if checkpoint.config.training.cooldown_steps else 5)
-        if count > 1:
-            checkpoint = load_run(options.run, count)
+        checkpoint = load(options.run, options.average)
         text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
         chosen = ExportOptions(
             name=options.name or options.out.name,

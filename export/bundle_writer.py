@@ -35,7 +35,7 @@ from service.bundle import (
     SpecialTokens,
     sha256,
 )
-from service.engine.engine import SpecialIds
+from service.engine.types import SpecialIds
 
 logger = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ done, V vocabulary.
 
 in:  steps i64 []            how many steps at most; no row may grow past its limit in them
      stop_after i64 []       end early when so many sentences have found their hypotheses
+     banned i64 [N, 3]       rows, beams and tokens that may not be decoded in this run
      ids i64 [B, K]          last token of each beam
      totals f32 [B, K]       its log-probability so far; DEAD where there is no beam
      position i64 [B, 1]     tokens decoded so far
@@ -68,10 +69,17 @@ def build_decoder(
 
 
 def _name_constants_of_all_steps(b: GraphBuilder) -> None:
-    """What stays the same in every step, seen by the body from outside: `candidates`, 2K; two masks."""
+    """What stays the same in every step, seen by the body from outside: `candidates`, 2K; bans; two masks."""
     beams = b.op("Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", beams, b.constant([2]))
     square = b.op("ConstantOfShape", b.op("Concat", beams, beams, axis=0))
+    b.named(
+        "banned_logits",
+        "Expand",
+        b.constant([-np.inf], np.float32),
+        b.op("Shape", "banned", start=0, end=1),
+    )
+    b.named("any_banned", "Greater", b.op("Size", "banned"), b.constant(0))
     own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
     own = b.op(
         "Mul", b.op("Sub", own, b.constant(1.0, np.float32)), b.constant(-MASKED, np.float32)
@@ -107,6 +115,7 @@ def _signature(
     inputs = [
         tensor("steps", "i64", []),
         tensor("stop_after", "i64", []),
+        tensor("banned", "i64", ["N", 3]),
         tensor("ids", "i64", ["B", "K"]),
         tensor("totals", "f32", ["B", "K"]),
         tensor("position", "i64", ["B", 1]),
@@ -154,14 +163,8 @@ def _body(
     )
     for index in range(config.num_decoder_layers):
         x = _layer(b, x, index, attention_mask, new_caches, config)
-    bias = np.zeros(config.vocab_size, dtype=b.float_dtype)
-    bias[list(suppressed)] = -np.inf
-    logits = b.matmul(
-        x, table, "embedding.weight", "projection", b.initializer("projection.bias", bias)
-    )
-    if b.precision == "fp16":
-        logits = b.op("Cast", logits, to=TensorProto.FLOAT)
-    chosen = _select(b, b.op("LogSoftmax", logits, axis=-1), mask)
+    logits = _project(b, x, config.vocab_size, suppressed)
+    chosen = _select(b, _log_probs(b, logits), mask)
 
     outputs = {
         chosen["go_on"]: tensor(f"{p}next_go_on", "bool", []),
@@ -194,16 +197,17 @@ def _layer(
 ) -> str:
     """One decoder layer, [B, K, d] -> [B, K, d]; adds its grown caches to `new_caches`."""
     layer, scale = f"decoder.{index}", float(np.float32(config.d_head**-0.5))
-    q, k, v = (b.linear(x, f"{layer}.self_attention.{part}") for part in ("w_q", "w_k", "w_v"))
-    q, k, v = (b.split_heads(part, config.num_heads) for part in (q, k, v))
+    attention = f"{layer}.self_attention"
+    qkv = b.linears(x, f"{attention}.w_q", f"{attention}.w_k", f"{attention}.w_v")
+    q, k, v = b.split_heads(qkv, config.d_head, parts=3)
     keys = b.op("Concat", f"{b.prefix}keys.{index}", k, axis=2)
     values = b.op("Concat", f"{b.prefix}values.{index}", v, axis=2)
     new_caches[f"keys.{index}"], new_caches[f"values.{index}"] = keys, values
     context = b.merge_heads(b.op("Attention", q, keys, values, mask, scale=scale))
-    attended = b.linear(context, f"{layer}.self_attention.w_o")
+    attended = b.linear(context, f"{attention}.w_o")
     x = b.layer_norm(b.op("Add", x, attended), f"{layer}.norm_1")
 
-    q = b.split_heads(b.linear(x, f"{layer}.cross_attention.w_q"), config.num_heads)
+    [q] = b.split_heads(b.linear(x, f"{layer}.cross_attention.w_q"), config.d_head)
     cross = (f"cross_keys.{index}", f"cross_values.{index}", "cross_bias")
     context = b.merge_heads(b.op("Attention", q, *cross, scale=scale))
     attended = b.linear(context, f"{layer}.cross_attention.w_o")
@@ -211,17 +215,61 @@ def _layer(
     return b.layer_norm(b.op("Add", x, feed_forward(b, x, layer)), f"{layer}.norm_3")
 
 
+def _project(b: GraphBuilder, x: str, vocab_size: int, suppressed: tuple[int, ...]) -> str:
+    """States [B, K, d] to float32 logits [B, K, V]; V is padded to whole groups with columns of -inf."""
+    padding = -vocab_size % group_size(vocab_size)
+    bias = np.zeros(vocab_size + padding, dtype=b.float_dtype)
+    bias[[*suppressed, *range(vocab_size, vocab_size + padding)]] = -np.inf
+    name, stored_bias = "embedding.weight", b.initializer("projection.bias", bias)
+    columns = np.pad(b.weights[name], ((0, padding), (0, 0)))
+    logits = b.matmul(x, columns, name, "projection", stored_bias)
+    return logits if b.precision != "fp16" else str(b.op("Cast", logits, to=TensorProto.FLOAT))
+
+
+def _log_probs(b: GraphBuilder, logits: str) -> str:
+    """LogSoftmax of logits [B, K, V]; only where tokens are banned, a copy of them is made without those."""
+    constrained = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}constrained.")
+    allowed = constrained.op("ScatterND", logits, "banned", "banned_logits")
+    constrained.op("LogSoftmax", allowed, axis=-1)
+    free = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}free.")
+    free.op("LogSoftmax", logits, axis=-1)
+    return b.when("any_banned", constrained, free)
+
+
+def _candidates(b: GraphBuilder, log_probs: str) -> tuple[str, str, str]:
+    """The 2K best continuations of a sentence's beams: scores, tokens and parents, [B, 2K] each, best first.
+
+    They lie within the 2K groups of the vocabulary whose maxima are the best, so that only those are sorted.
+    """
+    size, flat = group_size(len(b.weights["embedding.weight"])), b.constant([0, -1])
+    groups = b.op("Reshape", log_probs, b.constant([0, 0, -1, size]))  # [B, K, V / size, size]
+    totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
+    maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
+    per_beam = b.op("Shape", maxima, start=2, end=3)
+    _, chosen = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
+    parents = b.op("Div", chosen, per_beam)  # [B, 2K]
+    index = b.op("Unsqueeze", chosen, b.constant([2]))
+    every = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
+    best = b.op("GatherND", every, index, batch_dims=1)  # [B, 2K, size]
+    carried = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
+    sums = b.op("Add", best, b.op("Unsqueeze", carried, b.constant([2])))
+    scores, place = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
+    group = b.op("Div", place, b.constant(size))
+    chosen = b.op("GatherElements", chosen, group, axis=1)
+    first = b.op("Mul", b.op("Mod", chosen, per_beam), b.constant(size))
+    tokens = b.op("Add", first, b.op("Mod", place, b.constant(size)))
+    return scores, tokens, b.op("Div", chosen, per_beam)
+
+
+def group_size(vocab_size: int) -> int:
+    """Tokens in a group: about as many as there are groups, in whole cache lines."""
+    return 16 * max(1, round(math.sqrt(vocab_size) / 16))
+
+
 def _select(b: GraphBuilder, log_probs: str, mask: str) -> dict[str, str]:
     """From log-probabilities [B, K, V] to the candidates and the beams that go on."""
     p = b.prefix
-    flat = b.constant([0, -1])
-    best, best_tokens = b.op("TopK", log_probs, "candidates", axis=-1, outputs=2)  # [B, K, 2K]
-    totals = b.op("Add", best, b.op("Unsqueeze", f"{p}totals", b.constant([2])))
-    scores, place = b.op(
-        "TopK", b.op("Reshape", totals, flat), "candidates", axis=-1, outputs=2
-    )  # [B, 2K]
-    tokens = b.op("GatherElements", b.op("Reshape", best_tokens, flat), place, axis=1)
-    parents = b.op("Div", place, "candidates")
+    scores, tokens, parents = _candidates(b, log_probs)
 
     ends = b.op("Equal", tokens, b.constant(EOS_ID))
     zero, one = b.constant(0), b.constant(1)

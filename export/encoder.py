@@ -41,14 +41,18 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
             b.op("Add", x, _self_attention(b, x, mask, layer, config)), f"{layer}.norm_1"
         )
         x = b.layer_norm(b.op("Add", x, feed_forward(b, x, layer)), f"{layer}.norm_2")
-    outputs = {}
-    for index in range(config.num_decoder_layers):
-        for part, name in (("w_k", "cross_keys"), ("w_v", "cross_values")):
-            projected = b.linear(x, f"decoder.{index}.cross_attention.{part}")
-            heads = b.split_heads(projected, config.num_heads)
-            outputs[heads] = tensor(
-                f"{name}.{index}", b.float_kind, ["B", config.num_heads, "S", config.d_head]
-            )
+    modules = [
+        (f"cross_{name}.{index}", f"decoder.{index}.cross_attention.{part}")
+        for index in range(config.num_decoder_layers)
+        for part, name in (("w_k", "keys"), ("w_v", "values"))
+    ]
+    projected = b.linears(x, *(module for _, module in modules))
+    heads = b.split_heads(projected, config.d_head, parts=len(modules))
+    shape: list[str | int] = ["B", config.num_heads, "S", config.d_head]
+    outputs = {
+        result: tensor(name, b.float_kind, shape)
+        for result, (name, _) in zip(heads, modules, strict=True)
+    }
     inputs = [tensor("source_ids", "i64", ["B", "S"]), tensor("source_bias", "f32", ["B", "S"])]
     return to_model(b.finish("encoder", inputs, outputs))
 
@@ -61,7 +65,9 @@ def feed_forward(b: GraphBuilder, x: str, layer: str) -> str:
 
 
 def _self_attention(b: GraphBuilder, x: str, mask: str, layer: str, config: ModelConfig) -> str:
-    q, k, v = (b.linear(x, f"{layer}.self_attention.{part}") for part in ("w_q", "w_k", "w_v"))
+    attention = f"{layer}.self_attention"
+    qkv = b.linears(x, f"{attention}.w_q", f"{attention}.w_k", f"{attention}.w_v")
+    q, k, v = b.op("Split", qkv, axis=-1, num_outputs=3, outputs=3)
     context = b.op(
         "Attention",
         q,
@@ -72,4 +78,4 @@ def _self_attention(b: GraphBuilder, x: str, mask: str, layer: str, config: Mode
         kv_num_heads=config.num_heads,
         scale=float(np.float32(config.d_head**-0.5)),
     )
-    return b.linear(context, f"{layer}.self_attention.w_o")
+    return b.linear(context, f"{attention}.w_o")

@@ -113,6 +113,16 @@ class GraphBuilder:
         weight, bias = self.weights[f"{layer}.weight"], self.parameter(f"{layer}.bias")
         return self.matmul(x, weight, f"{layer}.weight", layer, bias, relu_input)
 
+    def linears(self, x: str, *layers: str) -> str:
+        """Several modules of one input as one product: [..., in] -> [..., the sum of their outs]."""
+        if len(layers) == 1:
+            return self.linear(x, layers[0])
+        weight = np.concatenate([self.weights[f"{layer}.weight"] for layer in layers])
+        bias = np.concatenate([self.weights[f"{layer}.bias"] for layer in layers])
+        name = "+".join(layers)
+        stored = self.initializer(f"{name}.bias", bias.astype(self.float_dtype))
+        return self.matmul(x, weight, f"{name}.weight", layers[0], stored)
+
     def matmul(
         self, x: str, weight: np.ndarray, name: str, layer: str, bias: str, relu_input: bool = False
     ) -> str:
@@ -162,15 +172,28 @@ class GraphBuilder:
         rows = self.op("Gather", self.initializer(name, stored), ids)
         return str(rows) if self.precision != "int8" else self.to_float(rows)
 
+    def when(self, condition: str, *branches: "GraphBuilder") -> str:
+        """The last result of the first of two branches, or else of the second; they see all around them."""
+        names = ("then_branch", "else_branch")
+        graphs = {}
+        for name, branch in zip(names, branches, strict=True):
+            result = tensor(branch.nodes[-1].output[0], "f32", None)
+            weights = list(branch.initializers.values())
+            graphs[name] = helper.make_graph(branch.nodes, name, [], [result], weights)
+        return str(self.op("If", condition, **graphs))
+
     def layer_norm(self, x: str, layer: str) -> str:
         """LayerNorm of the module `layer` over the last axis."""
         scale, bias = self.parameter(f"{layer}.weight"), self.parameter(f"{layer}.bias")
         return str(self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-5))
 
-    def split_heads(self, x: str, num_heads: int) -> str:
-        """[B, T, H*D] -> [B, H, T, D]."""
-        split = self.op("Reshape", x, self.constant([0, 0, num_heads, -1]))
-        return str(self.op("Transpose", split, perm=[0, 2, 1, 3]))
+    def split_heads(self, x: str, d_head: int, parts: int = 1) -> list[str]:
+        """[B, T, parts*H*D] -> `parts` times [B, H, T, D]."""
+        split = self.op("Reshape", x, self.constant([0, 0, -1, d_head]))
+        heads = self.op("Transpose", split, perm=[0, 2, 1, 3])
+        if parts == 1:
+            return [heads]
+        return list(self.op("Split", heads, axis=1, num_outputs=parts, outputs=parts))
 
     def merge_heads(self, x: str) -> str:
         """[B, H, T, D] -> [B, T, H*D]."""
@@ -186,11 +209,14 @@ class GraphBuilder:
         inputs: Sequence[onnx.ValueInfoProto],
         outputs: Mapping[str, onnx.ValueInfoProto],
     ) -> onnx.GraphProto:
-        """The graph; `outputs` maps names of the nodes' results to what they are called outside."""
-        for result, info in outputs.items():
-            node = helper.make_node("Identity", [result], [info.name])
-            node.name = f"{self.prefix}output_{info.name}"
-            self.nodes.append(node)
+        """The graph; `outputs` maps names of the nodes' results to what they are called outside.
+
+        The results are renamed where they are made: an Identity would copy whole caches in every step.
+        """
+        renamed = {result: info.name for result, info in outputs.items()}
+        for node in self.nodes:
+            for names in (node.input, node.output):
+                names[:] = [renamed.get(one, one) for one in names]
         return helper.make_graph(
             self.nodes, name, list(inputs), list(outputs.values()), list(self.initializers.values())
         )

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.search import Found, beam_search, max_target_length
+from model.search import Found, SearchOptions, beam_search, max_target_length
 from model.transformer import Transformer
 from service.bundle import Precision
 from service.engine.config import EngineConfig
-from service.engine.engine import Engine, SpecialIds
+from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions, Hypothesis
+from service.engine.types import DecodingOptions, Hypothesis, SpecialIds
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,9 @@ def reference_translations(
     """The reference's n-best list of every source."""
     return [
         beam_search(
-            network, source, BEAM_SIZE, LENGTH_PENALTY, max_target_length(len(source)), suppressed
+            network,
+            source,
+            SearchOptions(BEAM_SIZE, max_target_length(len(source)), LENGTH_PENALTY, suppressed),
         )
         for source in sources
     ]

@@ -1,7 +1,8 @@
 """Reads weights back out of an exported bundle, so that training can start from one.
 
-`export` gives every initializer the name of its parameter, `NAME.T` where it is transposed, in the graphs
-of the floating-point precisions; that naming is all this file relies on.
+`export` gives every initializer the name of its parameter, in the graphs of the floating-point precisions:
+`NAME.T` where it is transposed, `MODULE+MODULE.weight` where several are stacked into one. That naming is all
+this file relies on.
 """
 
 import json
@@ -35,22 +36,35 @@ def load(folder: Path) -> Checkpoint:
     if graphs is None:
         raise CheckpointError(f"{folder}: has no fp32 or fp16 graphs to take weights from")
     config = Config.from_mapping(provenance["config"], str(path))
-    stored = {
-        tensor.name: numpy_helper.to_array(tensor)
-        for name in (graphs["encoder"], graphs["decoder"])
-        for tensor in _initializers(onnx.load(folder / name).graph)
-    }
+    stored: dict[str, np.ndarray] = {}
+    for name in (graphs["encoder"], graphs["decoder"]):
+        for tensor in _initializers(onnx.load(folder / name).graph):
+            stored |= _parameters(tensor)
     weights = {}
     for name, like in Transformer(config.model, PAD_ID).state_dict().items():
         array = stored.get(name)
-        if array is None and f"{name}.T" in stored:
-            array = stored[f"{name}.T"].T
+        if array is not None and name == "embedding.weight":
+            array = array[: config.model.vocab_size]  # its projection is padded
         if array is None or array.shape != tuple(like.shape):
             raise CheckpointError(
                 f"{folder}: the graphs hold no {name} of shape {tuple(like.shape)}"
             )
         weights[name] = torch.from_numpy(array.astype(np.float32))
     return Checkpoint(config, Tokenizer.load(vocabulary), weights, provenance["step"])
+
+
+def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
+    """What an initializer holds, by the parameters' own names."""
+    array = numpy_helper.to_array(tensor)
+    name = tensor.name.removesuffix(".T")
+    if name != tensor.name:
+        array = array.T
+    stacked, _, kind = name.rpartition(".")
+    if "+" not in stacked or kind not in ("weight", "bias"):
+        return {name: array}
+    modules = stacked.split("+")
+    parts = np.split(array, len(modules))
+    return {f"{module}.{kind}": part for module, part in zip(modules, parts, strict=True)}
 
 
 def _initializers(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:

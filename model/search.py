@@ -5,12 +5,13 @@ with them but the definition of the search, which stands here:
 
 - every step, the candidates are all continuations of the live beams, best first; the first 2K count;
 - those that end (EOS) among the first K are finished; the best K that do not end live on;
-- it stops when K hypotheses have finished, or after `max_length` tokens: then, unless one has
-  finished, the live beams stand as they are;
+- it stops by its stop rule, or after `max_length` tokens: then, unless a hypothesis has finished, the live
+  beams stand as they are;
 - hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, EOS counted
   (Wu et al., 2016, equation 14).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,26 @@ class Found:
     ids: tuple[int, ...]
     score: float
     ended: bool
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What the search is asked for."""
+
+    beam_size: int
+    max_length: int
+    """Most tokens, EOS counted."""
+    alpha: float = 0.6
+    suppressed: Sequence[int] = ()
+    """Tokens that are never produced."""
+    min_length: int = 0
+    """Fewest tokens before EOS."""
+    prefix: Sequence[int] = ()
+    """How every hypothesis begins; its probability is not counted."""
+    no_repeat_ngram_size: int = 0
+    """No n tokens in a row twice in one hypothesis; 0 for no such rule."""
+    stop_at_bound: int = 0
+    """0: stop when K hypotheses have finished. N: when no live beam can still reach the N best."""
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -50,48 +71,62 @@ def suppressed_mask(vocab_size: int, suppressed: Sequence[int]) -> Tensor:
 def next_log_probs(
     network: Transformer, memory: Tensor, source: Tensor, prefixes: Tensor, mask: Tensor
 ) -> Tensor:
-    """What follows each prefix: memory [1, S, d_model], source [1, S], prefixes [N, T] -> [N, V]."""
+    """What follows each prefix: memory [1, S, d_model], source [1, S], prefixes [N, T] -> [N, V].
+
+    `mask` [V] or [N, V] is added to the logits.
+    """
     count = len(prefixes)
     states = network.decode(prefixes, memory.expand(count, -1, -1), source.expand(count, -1))[:, -1]
     return (network.project(states).float() + mask).log_softmax(-1)
 
 
+def forbidden(ids: Sequence[int], options: SearchOptions) -> list[int]:
+    """Tokens that must not follow `ids`."""
+    found = list(options.suppressed)
+    if len(ids) < options.min_length:
+        found.append(EOS_ID)
+    if size := options.no_repeat_ngram_size:
+        grams = {tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)}
+        found += (gram[-1] for gram in grams if gram[:-1] == tuple(ids[len(ids) - size + 1 :]))
+    return found
+
+
 @torch.inference_mode()
-def beam_search(
-    network: Transformer,
-    source: Sequence[int],
-    beam_size: int,
-    alpha: float,
-    max_length: int,
-    suppressed: Sequence[int],
-) -> list[Found]:
+def beam_search(network: Transformer, source: Sequence[int], options: SearchOptions) -> list[Found]:
     """All hypotheses that were found, best first, for source ids (tag ... EOS)."""
-    mask = suppressed_mask(network.config.vocab_size, suppressed)
+    beam_size, alpha = options.beam_size, options.alpha
+    vocab_size = network.config.vocab_size
     source_row = torch.tensor([list(source)])
     memory = network.encode(source_row)
-    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, tuple(options.prefix))]
     finished: list[Found] = []
-    for _ in range(max_length):
+    for length in range(len(options.prefix) + 1, options.max_length + 1):
         prefixes = torch.tensor([[BOS_ID, *ids] for _, ids in live])
-        log_probs = next_log_probs(network, memory, source_row, prefixes, mask)  # [N, V]
-        sums = log_probs + torch.tensor([[total] for total, _ in live])
+        masks = [suppressed_mask(vocab_size, forbidden(ids, options)) for _, ids in live]
+        log_probs = next_log_probs(network, memory, source_row, prefixes, torch.stack(masks))
+        sums = log_probs + torch.tensor([[total] for total, _ in live])  # [N, V]
         scores, places = sums.flatten().topk(min(2 * beam_size, sums.numel()))
         beams: list[tuple[float, tuple[int, ...]]] = []
         for rank, (total, place) in enumerate(zip(scores.tolist(), places.tolist(), strict=True)):
-            parent, token = divmod(place, log_probs.shape[1])
+            parent, token = divmod(place, vocab_size)
             ids = live[parent][1]
             if token != EOS_ID:
                 beams.append((total, (*ids, token)))
-            elif rank < beam_size:
-                finished.append(Found(ids, total / length_penalty(len(ids) + 1, alpha), ended=True))
+            elif rank < beam_size and total > -math.inf:
+                finished.append(Found(ids, total / length_penalty(length, alpha), ended=True))
         live = beams[:beam_size]
-        if len(finished) >= beam_size:
+        finished.sort(key=lambda found: -found.score)
+        if wanted := options.stop_at_bound:
+            reachable = live[0][0] / length_penalty(options.max_length, alpha)
+            if len(finished) >= wanted and reachable <= finished[wanted - 1].score:
+                break
+        elif len(finished) >= beam_size:
             break
     if not finished:
-        finished = [
+        return [
             Found(ids, total / length_penalty(len(ids), alpha), ended=False) for total, ids in live
         ]
-    return sorted(finished, key=lambda found: -found.score)
+    return finished
 
 
 @torch.inference_mode()

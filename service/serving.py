@@ -6,9 +6,9 @@ from pathlib import Path
 
 from service.bundle import Bundle, Precision, load
 from service.engine.config import EngineConfig
-from service.engine.engine import Engine, SpecialIds
+from service.engine.engine import Engine
 from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
-from service.engine.types import DecodingOptions
+from service.engine.types import DecodingOptions, SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
 from service.settings import Settings, available_cores

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.engine import SpecialIds
 from service.engine.runner import DecoderRun
-from service.engine.types import DecoderState, Floats, Ints, identity_places
+from service.engine.types import DecoderState, Floats, Ints, RunPlan, SpecialIds, identity_places
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 JUNK = 9
@@ -42,8 +41,7 @@ class EchoRunner:
         caches: Any,
         cross: Items[NDArray[np.floating]],
         source_bias: Floats,
-        steps: int,
-        stop_after: int,
+        plan: RunPlan,
     ) -> DecoderRun:
         """Emit the source again, up to its EOS."""
         assert self.hold.wait(10)
@@ -64,7 +62,7 @@ class EchoRunner:
         ids, position, finished = state.ids, state.position, state.finished
         totals, ancestors = state.totals, state.ancestors
         scores, tokens = [], []
-        for _ in range(steps):
+        for _ in range(plan.steps):
             entries = np.concatenate((entries, ids), axis=1)
             own = np.where(np.eye(width, dtype=bool), 0.0, -1e9).astype(np.float32)
             ancestors = np.concatenate(
@@ -85,7 +83,7 @@ class EchoRunner:
                 (step_scores[:, :1], np.full((rows, width - 1), -1e9)), axis=1, dtype=np.float32
             )
             position = position + 1
-            if (finished >= state.beam_size).sum() >= stop_after:
+            if (finished >= state.beam_size).sum() >= plan.stop_after:
                 break
         row, entry = identity_places(rows, entries.shape[1])
         after = DecoderState(

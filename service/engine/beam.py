@@ -4,15 +4,20 @@ The graph sends, for every step, the 2K best continuations of a sentence's beams
 
 - a candidate that ends (EOS) among the first `beam_size` is a finished hypothesis;
 - the best `beam_size` that do not end are the beams of the next step (the graph goes on with the same);
-- the search is done when `beam_size` hypotheses have finished, as in fairseq and CTranslate2, or at
-  `max_decoding_length`; if none has finished by then, the live beams stand as they are;
+- the search is done by its stop rule, or at `max_decoding_length`; if no hypothesis has finished by then,
+  the live beams stand as they are;
 - hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, EOS counted
   (Wu et al., 2016, equation 14).
+
+What the graph must not decode next, or must, hangs on the beams' pasts; `bans`, `steps_allowed` and
+`forced_token` say it between its runs.
 """
 
+import math
+from collections.abc import Iterator
 from collections.abc import Sequence as Items
 
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
 
 
 class BeamSearch:
@@ -25,46 +30,80 @@ class BeamSearch:
         self.length = 0
         self._finished: list[Hypothesis] = []
         self._totals: list[float] = [0.0]
-        self._tokens: list[list[int]] = []  # per step, the last token of each live beam
-        self._parents: list[
-            list[int]
-        ] = []  # per step, the beam of the step before that it continues
+        self._tokens: list[list[int]] = []
+        """Per step, the last token of each live beam."""
+        self._parents: list[list[int]] = []
+        """Per step, the beam of the step before that each continues."""
 
     @property
     def is_done(self) -> bool:
         """Whether no further step can change the result."""
-        return (
-            len(self._finished) >= self.options.beam_size
-            or self.length >= self.options.max_decoding_length
-        )
+        if self.length >= self.options.max_decoding_length:
+            return True
+        if self.options.stop_rule is StopRule.FIRST:
+            return len(self._finished) >= self.options.beam_size
+        return self._is_bounded
 
     @property
-    def remaining(self) -> int:
-        """Steps that it may still grow by."""
-        return self.options.max_decoding_length - self.length
+    def _is_bounded(self) -> bool:
+        """Whether the best live beam, were all its further tokens certain, would still come too late."""
+        wanted = self.options.num_hypotheses
+        if len(self._finished) < wanted:
+            return False
+        best = sorted((hypothesis.score for hypothesis in self._finished), reverse=True)
+        reachable = self._totals[0] / self._penalty(self.options.max_decoding_length)
+        return reachable <= best[wanted - 1]
+
+    @property
+    def steps_allowed(self) -> int:
+        """Steps that may be taken before `bans` or `forced_token` have to be asked again."""
+        options, length = self.options, self.length
+        if length < len(options.target_prefix) or options.no_repeat_ngram_size:
+            return 1
+        limit = options.max_decoding_length
+        return (
+            options.min_decoding_length if length < options.min_decoding_length else limit
+        ) - length
+
+    @property
+    def forced_token(self) -> int | None:
+        """What the only beam decoded last, whatever the graph took for it; None once it is free."""
+        prefix = self.options.target_prefix
+        return prefix[self.length - 1] if 0 < self.length <= len(prefix) else None
+
+    def bans(self) -> Iterator[tuple[int, int]]:
+        """(beam, token) pairs that the next `steps_allowed` steps must not decode."""
+        options = self.options
+        everywhere = list(options.suppressed_tokens)
+        if self.length < options.min_decoding_length:
+            everywhere.append(self.eos_id)
+        for beam in range(options.beam_size):  # all that may come to live in these steps
+            for token in everywhere:
+                yield beam, token
+        if options.no_repeat_ngram_size:
+            for beam in range(len(self._totals)):
+                for token in _completions(self._path(beam), options.no_repeat_ngram_size):
+                    yield beam, token
 
     def advance(self, scores: Items[float], tokens: Items[int], parents: Items[int]) -> None:
         """Take in one step's candidates, best first; nothing happens once the search is done."""
         if self.is_done:
             return
+        if self.length < len(self.options.target_prefix):
+            self._grow([0.0], [self.options.target_prefix[self.length]], [0])
+            return
         width = self.options.beam_size
-        totals: list[float] = []
-        kept_tokens: list[int] = []
-        kept_parents: list[int] = []
-        for rank, (score, token, parent) in enumerate(zip(scores, tokens, parents, strict=True)):
+        live: list[tuple[float, int, int]] = []
+        for rank, candidate in enumerate(zip(scores, tokens, parents, strict=True)):
+            score, token, parent = candidate
             if token == self.eos_id:
-                if rank < width:
+                if rank < width and math.isfinite(score):
                     ids = self._path(parent)
                     normalized = score / self._penalty(len(ids) + 1)
                     self._finished.append(Hypothesis(ids, normalized, FinishReason.END))
-            elif len(totals) < width:
-                totals.append(score)
-                kept_tokens.append(token)
-                kept_parents.append(parent)
-        self.length += 1
-        self._totals = totals
-        self._tokens.append(kept_tokens)
-        self._parents.append(kept_parents)
+            elif len(live) < width:
+                live.append(candidate)
+        self._grow(*map(list, zip(*live, strict=True)))
 
     def hypotheses(self) -> list[Hypothesis]:
         """The best `num_hypotheses`, best first."""
@@ -74,6 +113,12 @@ class BeamSearch:
         ]
         ranked = sorted(found, key=lambda hypothesis: -hypothesis.score)
         return ranked[: self.options.num_hypotheses]
+
+    def _grow(self, totals: list[float], tokens: list[int], parents: list[int]) -> None:
+        self.length += 1
+        self._totals = totals
+        self._tokens.append(tokens)
+        self._parents.append(parents)
 
     def _penalty(self, length: int) -> float:
         return float(((5 + length) / 6) ** self.options.length_penalty)
@@ -85,3 +130,16 @@ class BeamSearch:
             path.append(tokens[beam])
             beam = parents[beam]
         return tuple(reversed(path))
+
+
+def _completions(path: tuple[int, ...], size: int) -> set[int]:
+    """Tokens that, put behind `path`, would make its last `size` tokens a repetition.
+
+    >>> _completions((7, 8, 9, 7, 8), 3)
+    {9}
+    """
+    tail = path[len(path) - size + 1 :]
+    if len(tail) < size - 1:
+        return set()
+    starts = range(len(path) - size + 1)
+    return {path[at + size - 1] for at in starts if path[at : at + size - 1] == tail}

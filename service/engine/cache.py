@@ -20,6 +20,7 @@ DEAD = -1e9
 """Log-probability of a beam that does not exist."""
 ROUND_ENTRIES = 4
 ROUND_SOURCE = 8
+ROUND_ROWS = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
 
 
@@ -79,8 +80,13 @@ def retire_and_compact(state: DecoderState, order: Items[int]) -> DecoderState:
     )
 
 
-def admit(state: DecoderState, beam_sizes: Items[int], bos_id: int) -> DecoderState:
-    """The same rows, and below them one new row for each of `beam_sizes`."""
+def admit(
+    state: DecoderState, beam_sizes: Items[int], finished: Items[int], bos_id: int
+) -> DecoderState:
+    """The same rows, and below them one new row for each of `beam_sizes`.
+
+    `finished` is how many hypotheses the graph shall think that each new row has.
+    """
     if not len(beam_sizes):
         return state
     old, width = state.ids.shape
@@ -98,7 +104,7 @@ def admit(state: DecoderState, beam_sizes: Items[int], bos_id: int) -> DecoderSt
         ids=ids,
         totals=totals,
         position=np.concatenate((state.position, none)),
-        finished=np.concatenate((state.finished, none)),
+        finished=np.concatenate((state.finished, np.asarray(finished, np.int64)[:, None])),
         beam_size=np.concatenate((state.beam_size, np.asarray(beam_sizes, np.int64)[:, None])),
         ancestors=ancestors,
         row=np.concatenate((state.row, none[:, 0])),
@@ -106,61 +112,76 @@ def admit(state: DecoderState, beam_sizes: Items[int], bos_id: int) -> DecoderSt
     )
 
 
+def force(state: DecoderState, row: int, token: int) -> None:
+    """Make `token` the last one of a row's only beam, at no cost in score, whatever the graph chose.
+
+    Sound only while that beam has been the only one: then it is the parent of all that the graph chose.
+    """
+    state.ids[row] = token
+    state.totals[row] = DEAD
+    state.totals[row, 0] = 0.0
+    state.ancestors[row, 1:] = MASKED
+    state.finished[row] = np.minimum(state.finished[row], 0)
+
+
 class SourcePool:
     """Cross-attention keys and values of the running sentences, rows in the order of the batch.
 
-    One preallocated array for each of the decoder's, [rows, H, S, D]; the sentences at hand are a dense
-    prefix of it, so that a run gets a view.
+    One array for each of the decoder's, [rows, H, S, D], with room for more rows; the sentences at hand are a
+    dense prefix of it, so that a run gets a view. S follows the longest sentence at hand, up at once and
+    down when a quarter is to be saved: padding costs attention time.
     """
 
     def __init__(self) -> None:
         """Start with no rows and no memory."""
-        self.arrays: list[NDArray[np.floating]] = []
-        self.bias: Floats = np.zeros((0, 0), np.float32)
-        self.count = 0
+        self._arrays: list[NDArray[np.floating]] = []
+        self._bias: Floats = np.zeros((0, 0), np.float32)
+        self._lengths: list[int] = []
 
     def retire(self, order: Items[int]) -> None:
         """Keep the rows `order`, as `keep_order` gave them."""
         for new, old in enumerate(order):
             if new != old:
-                for array in self.arrays:
+                for array in self._arrays:
                     array[new] = array[old]
-                self.bias[new] = self.bias[old]
-        self.count = len(order)
+                self._bias[new] = self._bias[old]
+        self._lengths = [self._lengths[old] for old in order]
+        needed = _round_up(max(self._lengths, default=0), ROUND_SOURCE)
+        if needed <= 0.75 * self._bias.shape[1]:
+            self._resize(len(self._bias), needed, self._arrays)
 
     def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> None:
         """Append rows: `encoded` [B, H, S, D] each, of which the first `lengths` positions are tokens."""
-        rows, width = len(lengths), encoded[0].shape[2]
-        self._reserve(self.count + rows, width, encoded)
-        place = slice(self.count, self.count + rows)
-        for array, new in zip(self.arrays, encoded, strict=True):
-            array[place, :, :width] = new
-            array[place, :, width:] = 0
-        self.bias[place] = np.where(
-            np.arange(self.bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
+        count, new_width = len(self._lengths), encoded[0].shape[2]
+        rows, width = self._bias.shape
+        if count + len(lengths) > rows or new_width > width:
+            needed = max(rows, _round_up(count + len(lengths), ROUND_ROWS))
+            self._resize(needed, max(width, new_width), encoded)
+        place = slice(count, count + len(lengths))
+        for array, new in zip(self._arrays, encoded, strict=True):
+            array[place, :, :new_width] = new
+            array[place, :, new_width:] = 0
+        self._bias[place] = np.where(
+            np.arange(self._bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
         )
-        self.count += rows
+        self._lengths += lengths
 
     def views(self) -> tuple[list[NDArray[np.floating]], Floats]:
         """The live rows of every array, and of the additive mask [B, S]."""
-        return [array[: self.count] for array in self.arrays], self.bias[: self.count]
+        count = len(self._lengths)
+        return [array[:count] for array in self._arrays], self._bias[:count]
 
-    def _reserve(self, rows: int, width: int, like: Items[NDArray[np.floating]]) -> None:
-        """Make room for `rows` of `width` positions; an empty pool takes just the width it needs."""
-        capacity, present = self.bias.shape
-        if rows <= capacity and (width == present or (self.count and width <= present)):
-            return
-        width = max(width, present) if self.count else width
-        rows = max(rows, capacity)
-        old = self.views()
-        self.arrays = [
+    def _resize(self, rows: int, width: int, like: Items[NDArray[np.floating]]) -> None:
+        """Move what is live to arrays of `rows` rows and `width` positions, of the kind of `like`."""
+        live, live_bias = self.views()
+        kept = min(width, self._bias.shape[1])
+        self._arrays = [
             np.zeros((rows, new.shape[1], width, new.shape[3]), new.dtype) for new in like
         ]
-        self.bias = np.full((rows, width), MASKED, np.float32)
-        if self.count:
-            for array, kept in zip(self.arrays, old[0], strict=True):
-                array[: self.count, :, : kept.shape[2]] = kept
-            self.bias[: self.count, : old[1].shape[1]] = old[1]
+        self._bias = np.full((rows, width), MASKED, np.float32)
+        for array, old in zip(self._arrays, live, strict=False):  # there is no old one at first
+            array[: len(old), :, :kept] = old[:, :, :kept]
+        self._bias[: len(live_bias), :kept] = live_bias[:, :kept]
 
 
 def pad_sources(sources: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:

@@ -1,7 +1,7 @@
-"""The conductor: takes sentences in, runs them in flight, gives hypotheses out. No future is left pending.
+"""The engine: takes sentences in, has its loops translate them, gives hypotheses out.
 
-Each loop is a thread with a batch of its own; all share one line of waiting sentences and one runner. A
-loop's `step` reads as what it does: schedule, retire, encode, admit, decode, advance, give out.
+Each loop is a thread with a batch of its own (`loop.py`); all share one line of waiting sentences and one
+runner. However an engine ends, no future is left pending.
 """
 
 import logging
@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Items
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass
 
-from service.engine import cache
-from service.engine.beam import BeamSearch
+from service.engine.batch import Batch
 from service.engine.config import EngineConfig
-from service.engine.runner import Caches, DecoderRun, ModelRunner
+from service.engine.runner import ModelRunner
 from service.engine.scheduler import Schedule, Scheduler
-from service.engine.types import DecodingOptions, Hypothesis, Sequence, StepStats
+from service.engine.types import DecodingOptions, Hypothesis, Sequence, SpecialIds, StepStats
 from service.errors import (
     AttendantError,
     CancelledError,
@@ -30,23 +28,6 @@ from service.errors import (
 )
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialIds:
-    """Ids that the search itself needs to know."""
-
-    pad: int
-    bos: int
-    eos: int
-
-
-@dataclass(slots=True)
-class _Running:
-    """A sentence in a batch."""
-
-    sequence: Sequence
-    search: BeamSearch
 
 
 class Engine:
@@ -86,7 +67,7 @@ class Engine:
     @property
     def num_waiting(self) -> int:
         """Sentences that wait for a place in a batch."""
-        return len(self._scheduler.waiting)
+        return self._scheduler.num_waiting
 
     @property
     def num_running(self) -> int:
@@ -114,7 +95,7 @@ class Engine:
                 raise NotReadyError("the service is not accepting work")
             if not self._scheduler.has_room(len(sequences)):
                 raise QueueFullError(
-                    f"{len(self._scheduler.waiting)} sentences wait and {len(sequences)} more would exceed "
+                    f"{self._scheduler.num_waiting} sentences wait and {len(sequences)} more would exceed "
                     f"the limit of {self.config.max_waiting}"
                 )
             self._scheduler.add(sequences)
@@ -126,6 +107,7 @@ class Engine:
         with self._changed:
             for sequence in sequences:
                 sequence.future.cancel()
+            self._scheduler.abort(sequences)
             self._changed.notify_all()
 
     def drain(self, timeout: float) -> bool:
@@ -162,14 +144,11 @@ class Engine:
 
 
 class _Loop:
-    """One thread's batch."""
+    """One thread and its batch. Its `step` reads as what it does: retire, admit, decode, give out."""
 
     def __init__(self, engine: Engine, index: int) -> None:
         self.engine, self.index = engine, index
-        self.running: list[_Running] = []
-        self.state = cache.empty_state()
-        self.sources = cache.SourcePool()
-        self.caches: Caches | None = None
+        self.batch = Batch(engine.runner, engine.special)
         self.failures = 0
 
     def run(self) -> None:
@@ -179,18 +158,6 @@ class _Loop:
                 self._step_or_fail(schedule)
         except BaseException as error:
             self.engine._give_up(error)
-
-    def _step_or_fail(self, schedule: Schedule) -> None:
-        """A failed step fails its batch; the last of several in a row is raised."""
-        try:
-            self.step(schedule)
-            self.failures = 0
-        except Exception as error:
-            self.failures += 1
-            logger.exception("a step failed with %d sentences", len(self.running))
-            self._fail_batch(schedule, error)
-            if self.failures >= self.engine.config.max_consecutive_failures:
-                raise
 
     def _next_schedule(self) -> Schedule | None:
         """What to do next; waits while there is nothing. None: the end."""
@@ -202,104 +169,65 @@ class _Loop:
                 schedule = engine._scheduler.schedule(self.index, engine.clock())
                 if schedule.left:
                     engine._changed.notify_all()  # for whoever drains
-                if self.running or schedule.admitted or schedule.left:
+                if self.batch or schedule.admitted or schedule.left:
                     return schedule
                 engine._changed.wait()
+
+    def _step_or_fail(self, schedule: Schedule) -> None:
+        """A failed step fails its batch; the last of several in a row is raised."""
+        try:
+            self.step(schedule)
+            self.failures = 0
+        except Exception as error:
+            self.failures += 1
+            logger.exception("a step failed with %d sentences", len(self.batch))
+            self._fail_batch(schedule, error)
+            if self.failures >= self.engine.config.max_consecutive_failures:
+                raise
 
     def step(self, schedule: Schedule) -> None:
         """One round of the loop: a few decoder steps for every running sentence."""
         engine, started = self.engine, time.perf_counter()
         now = engine.clock()
-        for sequence in schedule.left:
+        gone = self.batch.retire(lambda sequence: sequence.has_left(now))
+        self._release(gone)
+        for sequence in (*gone, *schedule.left):
             _fail(sequence, _reason_to_leave(sequence, now))
-        self._retire(now)
         before_encode = time.perf_counter()
-        self._admit(schedule.admitted)
-        before_decode = time.perf_counter()
-        run = self._decode() if self.running else None
-        after_decode = time.perf_counter()
-        rows, steps = len(self.running), len(run.scores) if run else 0
-        target_tokens = self._advance(run) if run else 0
+        self.batch.admit(schedule.admitted)
+        encode_seconds = time.perf_counter() - before_encode
+        rows = len(self.batch)
+        if not rows:
+            return
+        decoded = self.batch.decode(*self._pace(rows))
+        self._release(sequence for sequence, _ in decoded.finished)
+        for sequence, hypotheses in decoded.finished:
+            _resolve(sequence, hypotheses)
         engine.on_step(
             StepStats(
                 loop=self.index,
                 rows=rows,
                 admitted=len(schedule.admitted),
-                steps=steps,
+                steps=decoded.steps,
                 source_tokens=sum(len(sequence.source_ids) for sequence in schedule.admitted),
-                target_tokens=target_tokens,
+                target_tokens=sum(len(found[0].ids) for _, found in decoded.finished),
                 queue_waits=tuple(now - sequence.arrived for sequence in schedule.admitted),
-                encode_seconds=before_decode - before_encode,
-                decode_seconds=after_decode - before_decode,
-                host_seconds=before_encode - started + time.perf_counter() - after_decode,
+                encode_seconds=encode_seconds,
+                decode_seconds=decoded.run_seconds,
+                host_seconds=time.perf_counter() - started - encode_seconds - decoded.run_seconds,
             )
         )
 
-    def _admit(self, admitted: list[Sequence]) -> None:
-        """Encode new sentences and give them rows."""
-        if not admitted:
-            return
-        special = self.engine.special
-        for sequence in admitted:
-            self.running.append(_Running(sequence, BeamSearch(sequence.options, special.eos)))
-        ids, bias = cache.pad_sources([sequence.source_ids for sequence in admitted], special.pad)
-        encoded = self.engine.runner.encode(ids, bias)
-        self.sources.admit(encoded, [len(sequence.source_ids) for sequence in admitted])
-        beam_sizes = [sequence.options.beam_size for sequence in admitted]
-        self.state = cache.admit(self.state, beam_sizes, special.bos)
+    def _pace(self, rows: int) -> tuple[int, int]:
+        """Steps until the next look, and how many finished sentences end them early.
 
-    def _decode(self) -> DecoderRun:
-        """A few steps; no row may pass its length limit in them."""
-        steps = min(running.search.remaining for running in self.running)
-        cross, bias = self.sources.views()
-        run = self.engine.runner.decode(
-            self.state,
-            self.caches,
-            cross,
-            bias,
-            steps=min(steps, self.engine.config.steps_per_run),
-            stop_after=1,
-        )
-        self.state, self.caches = run.state, run.caches
-        return run
-
-    def _advance(self, run: DecoderRun) -> int:
-        """Take the candidates in, give out what is done; returns how many target tokens that was."""
-        for scores, tokens, parents in zip(
-            run.scores.tolist(), run.tokens.tolist(), run.parents.tolist(), strict=True
-        ):
-            for running, *candidates in zip(self.running, scores, tokens, parents, strict=True):
-                running.search.advance(*candidates)
-        done = [running.search.is_done for running in self.running]
-        results = [
-            (running.sequence, running.search.hypotheses())
-            for running, is_done in zip(self.running, done, strict=True)
-            if is_done
-        ]
-        self._drop(done)
-        for sequence, hypotheses in results:
-            _resolve(sequence, hypotheses)
-        return sum(len(hypotheses[0].ids) for _, hypotheses in results)
-
-    def _retire(self, now: float) -> None:
-        """Fail the sentences that nobody waits for any more."""
-        leaving = [running.sequence.has_left(now) for running in self.running]
-        if any(leaving):
-            for sequence in self._drop(leaving):
-                _fail(sequence, _reason_to_leave(sequence, now))
-
-    def _drop(self, leaving: list[bool]) -> list[Sequence]:
-        """Free the rows of leaving sentences; the next run's gather compacts the caches."""
-        order = cache.keep_order(leaving)
-        gone = [run.sequence for run, leaves in zip(self.running, leaving, strict=True) if leaves]
-        self.running = [self.running[index] for index in order]
-        self.sources.retire(order)
-        self.state = cache.retire_and_compact(self.state, order)
-        if not self.running:
-            self.caches = None
-        if gone:
-            self._release(gone)
-        return gone
+        While nobody waits, a sentence is given out as soon as it is done; while somebody does, a quarter of
+        the rows may come free before they are filled.
+        """
+        config = self.engine.config
+        if self.engine.num_waiting:
+            return config.steps_per_busy_run, max(1, rows // 4)
+        return config.steps_per_run, 1
 
     def _release(self, sequences: Iterable[Sequence]) -> None:
         """Tell the scheduler, and whoever waits for room or for the end."""
@@ -310,9 +238,8 @@ class _Loop:
 
     def _fail_batch(self, schedule: Schedule, error: Exception) -> None:
         """A failed step fails its rows and nobody else; the batch starts afresh."""
-        sequences = {*schedule.admitted, *(running.sequence for running in self.running)}
-        self.running, self.state, self.caches = [], cache.empty_state(), None
-        self.sources = cache.SourcePool()
+        sequences = {*schedule.admitted, *self.batch.sequences}
+        self.batch = Batch(self.engine.runner, self.engine.special)
         self._release(sequences)
         for sequence in (*sequences, *schedule.left):
             _fail(sequence, StepFailedError(f"a step of this batch failed: {error}"))

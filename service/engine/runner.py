@@ -5,6 +5,7 @@ A runner keeps nothing between runs: the caches of a batch go out as an opaque h
 
 import ctypes
 import logging
+import threading
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from service.engine.types import DecoderState, Floats, Ints, identity_places
+from service.engine.denormals import flush_denormals
+from service.engine.types import DecoderState, Floats, Ints, RunPlan, identity_places
 
 logger = logging.getLogger(__name__)
 
@@ -48,10 +50,9 @@ class ModelRunner(Protocol):
         caches: Caches | None,
         cross: Items[NDArray[np.floating]],
         source_bias: Floats,
-        steps: int,
-        stop_after: int,
+        plan: RunPlan,
     ) -> DecoderRun:
-        """At most `steps` steps, fewer once `stop_after` sentences are finished."""
+        """As many steps as the plan says."""
 
 
 def cuda_is_usable() -> bool:
@@ -103,14 +104,22 @@ class OnnxModelRunner:
         dtype = np.float16 if past.type == "tensor(float16)" else np.float32
         # a first run has no caches: one entry that every mask hides
         self._no_cache = np.zeros((1, past.shape[1], 1, past.shape[3]), dtype)
+        self._prepared = threading.local()
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
         """Cross-attention keys and values, [B, H, S, D] each, in the decoder's order of inputs."""
+        self._prepare_thread()
         outputs = self._encoder.run(
             self._cross, {"source_ids": source_ids, "source_bias": source_bias}
         )
         arrays: list[NDArray[np.floating]] = list(outputs)
         return arrays
+
+    def _prepare_thread(self) -> None:
+        """With one thread an operator, the calling thread is the one that computes."""
+        if not hasattr(self._prepared, "done"):
+            flush_denormals()
+            self._prepared.done = True
 
     def decode(
         self,
@@ -118,13 +127,14 @@ class OnnxModelRunner:
         caches: Caches | None,
         cross: Items[NDArray[np.floating]],
         source_bias: Floats,
-        steps: int,
-        stop_after: int,
+        plan: RunPlan,
     ) -> DecoderRun:
         """See ModelRunner."""
+        self._prepare_thread()
         feeds: dict[str, NDArray[Any]] = {
-            "steps": np.array(steps, np.int64),
-            "stop_after": np.array(stop_after, np.int64),
+            "steps": np.array(plan.steps, np.int64),
+            "stop_after": np.array(plan.stop_after, np.int64),
+            "banned": plan.banned,
             **{name: getattr(state, name) for name in _STATE_INPUTS},
             "source_bias": source_bias,
             **dict(zip(self._cross, cross, strict=True)),

@@ -1,10 +1,16 @@
 """Who waits and who joins which batch next; pure Python, with no tensor, no thread and no clock in it.
 
-First come, first served: a sentence that does not fit yet is waited for, so that none starves.
+Requests take turns by the tokens they have been given so far (start-time fair queueing: Goyal, Vin and
+Cheng, 1996), so that a short one does not wait for a long document. Within a request, the longest sentences
+go first: neighbours in a batch are then of similar length, and no long one is left for the end. Whoever's
+turn it is and does not fit yet is waited for, so that none starves.
 """
 
-from collections import deque
-from collections.abc import Iterable
+import heapq
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as Items
 from dataclasses import dataclass
 
 from service.engine.config import EngineConfig
@@ -20,14 +26,27 @@ class Schedule:
     """Were waiting, and are no longer wanted: aborted, or past their deadline."""
 
 
+@dataclass(slots=True)
+class _Request:
+    """The sentences of one `add` that still wait, the next one last."""
+
+    turn: float
+    """Where the line stood when its next sentence became due, in tokens."""
+    sequences: list[Sequence]
+
+
 class Scheduler:
     """The waiting line of an engine and the books of what its loops run. Its caller holds a lock."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Start with nobody waiting and nothing running."""
         self.config = config
-        self.waiting: deque[Sequence] = deque()
+        self.num_waiting = 0
         self.running: list[set[Sequence]] = [set() for _ in range(config.num_loops)]
+        self._line: list[tuple[float, int, _Request]] = []  # a heap by turn, then by arrival
+        self._next_deadline = math.inf
+        self._arrivals = itertools.count()
+        self._turn = 0.0
 
     @property
     def num_running(self) -> int:
@@ -37,41 +56,58 @@ class Scheduler:
     @property
     def is_idle(self) -> bool:
         """Whether nothing waits and nothing runs."""
-        return not self.waiting and not self.num_running
+        return not self.num_waiting and not self.num_running
 
     def has_room(self, count: int) -> bool:
         """Whether `count` more sentences may wait."""
-        return len(self.waiting) + count <= self.config.max_waiting
+        return self.num_waiting + count <= self.config.max_waiting
 
-    def add(self, sequences: Iterable[Sequence]) -> None:
-        """Put sentences at the end of the line."""
-        self.waiting.extend(sequences)
+    def add(self, sequences: Items[Sequence]) -> None:
+        """Put a request's sentences in line."""
+        if not sequences:
+            return
+        ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
+        request = _Request(self._turn, ordered)
+        heapq.heappush(self._line, (request.turn, next(self._arrivals), request))
+        self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
+        self.num_waiting += len(sequences)
 
     def schedule(self, loop: int, now: float) -> Schedule:
         """Take from the line what joins the batch of `loop` now, and what has left the line."""
+        left = self._expire(now)
         admitted: list[Sequence] = []
-        left = [sequence for sequence in self.waiting if sequence.has_left(now)]
-        if left:
-            self.waiting = deque(
-                sequence for sequence in self.waiting if not sequence.has_left(now)
-            )
         running = self.running[loop]
         longest = max((sequence.cost for sequence in running), default=0)
         share = self._fair_share()
-        while self.waiting:
-            sequence = self.waiting[0]
+        while self._line:
+            _, arrival, request = self._line[0]
+            sequence = request.sequences[-1]
+            if sequence.status is not SequenceStatus.WAITING or sequence.future.cancelled():
+                self._pop(request)
+                if sequence.status is SequenceStatus.WAITING:
+                    self._leave(sequence, left)
+                continue
+            self._turn = max(self._turn, request.turn)
             rows = len(running) + 1
             longest = max(longest, sequence.cost)
             fits = rows <= share and rows * longest <= self.config.max_num_batched_tokens
             if not fits and running:  # alone, even the longest sentence runs
                 break
-            self.waiting.popleft()
+            self._pop(request)
+            request.turn += sequence.cost
+            if request.sequences:
+                heapq.heapreplace(self._line, (request.turn, arrival, request))
+            self.num_waiting -= 1
             sequence.status = SequenceStatus.RUNNING
             running.add(sequence)
             admitted.append(sequence)
-        for sequence in left:
-            sequence.status = SequenceStatus.DONE
         return Schedule(admitted, left)
+
+    def abort(self, sequences: Iterable[Sequence]) -> None:
+        """Take those of `sequences` out of the line that still wait in it."""
+        for sequence in sequences:
+            if sequence.status is SequenceStatus.WAITING:
+                self._leave(sequence, [])
 
     def release(self, loop: int, sequence: Sequence) -> None:
         """Note that a sentence has left the batch of `loop`."""
@@ -80,13 +116,45 @@ class Scheduler:
 
     def clear(self) -> list[Sequence]:
         """Forget everybody, waiting and running; returns them."""
-        everybody = [*self.waiting, *(sequence for batch in self.running for sequence in batch)]
-        self.waiting.clear()
+        everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
+        self._line.clear()
+        self.num_waiting = 0
         for batch in self.running:
             batch.clear()
         return everybody
 
+    def _pop(self, request: _Request) -> None:
+        """Take the first in line out of its request, and the request out of the line if it was the last."""
+        request.sequences.pop()
+        if not request.sequences:
+            heapq.heappop(self._line)
+
+    def _expire(self, now: float) -> list[Sequence]:
+        """Who waits and is late; wherever such a one stands in its request, it is passed over from now on."""
+        left: list[Sequence] = []
+        if now >= self._next_deadline:
+            for sequence in self._waiting():
+                if sequence.is_expired(now):
+                    self._leave(sequence, left)
+            self._next_deadline = min(map(_deadline, self._waiting()), default=math.inf)
+        return left
+
+    def _waiting(self) -> Iterator[Sequence]:
+        for _, _, request in self._line:
+            for sequence in request.sequences:
+                if sequence.status is SequenceStatus.WAITING:
+                    yield sequence
+
+    def _leave(self, sequence: Sequence, left: list[Sequence]) -> None:
+        sequence.status = SequenceStatus.DONE
+        self.num_waiting -= 1
+        left.append(sequence)
+
     def _fair_share(self) -> int:
         """Rows that one loop may hold: an even share of all there is to do, so that no loop stays idle."""
-        total = len(self.waiting) + self.num_running
+        total = self.num_waiting + self.num_running
         return min(self.config.max_num_seqs, -(-total // self.config.num_loops))
+
+
+def _deadline(sequence: Sequence) -> float:
+    return math.inf if sequence.deadline is None else sequence.deadline

@@ -1,5 +1,6 @@
 """The engine's vocabulary: plain data that its rooms exchange. Imports nothing of the project."""
 
+import math
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
@@ -12,6 +13,24 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class SpecialIds:
+    """Ids that the search itself needs to know."""
+
+    pad: int
+    bos: int
+    eos: int
+
+
+class StopRule(StrEnum):
+    """When a search has found enough."""
+
+    FIRST = "first"
+    """As many hypotheses as beams have finished, as in fairseq and CTranslate2."""
+    BOUND = "bound"
+    """No live beam can still reach the best `num_hypotheses`, as in tensor2tensor, the paper's own code."""
+
+
+@dataclass(frozen=True, slots=True)
 class DecodingOptions:
     """How one sentence is searched; every sentence of a batch may have its own."""
 
@@ -21,6 +40,15 @@ class DecodingOptions:
     num_hypotheses: int = 1
     length_penalty: float = 0.6
     """Alpha of Wu et al. (2016), equation 14; 0 ranks by plain log-probability."""
+    min_decoding_length: int = 0
+    """Fewest tokens before EOS."""
+    target_prefix: tuple[int, ...] = ()
+    """How every hypothesis begins; given and not chosen, so its probability does not count in scores."""
+    suppressed_tokens: tuple[int, ...] = ()
+    """Never decoded, beside those that the model itself never produces."""
+    no_repeat_ngram_size: int = 0
+    """No hypothesis holds the same n tokens in a row twice; 0 allows it."""
+    stop_rule: StopRule = StopRule.FIRST
 
     def __post_init__(self) -> None:
         """Refuse what no search can do."""
@@ -32,6 +60,25 @@ class DecodingOptions:
             )
         if self.max_decoding_length < 1:
             raise ValueError(f"max_decoding_length = {self.max_decoding_length} must be at least 1")
+        if not math.isfinite(self.length_penalty):
+            raise ValueError(f"length_penalty = {self.length_penalty} must be a finite number")
+        if self.stop_rule is StopRule.BOUND and self.length_penalty < 0:
+            raise ValueError(
+                f"stop_rule = bound needs a length_penalty of at least 0, not {self.length_penalty}"
+            )
+        if self.no_repeat_ngram_size < 0:
+            raise ValueError(
+                f"no_repeat_ngram_size = {self.no_repeat_ngram_size} must be at least 0"
+            )
+        for name, length in (
+            ("min_decoding_length", self.min_decoding_length),
+            ("target_prefix's length", len(self.target_prefix)),
+        ):
+            if not 0 <= length < self.max_decoding_length:
+                raise ValueError(
+                    f"{name} = {length} must be from 0 to less than max_decoding_length = "
+                    f"{self.max_decoding_length}"
+                )
 
 
 class FinishReason(StrEnum):
@@ -105,6 +152,18 @@ class StepStats:
     decode_seconds: float
     host_seconds: float
     """Everything else: scheduling, beams, cache rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """How far one run of the decoder goes."""
+
+    steps: int
+    """Most steps."""
+    stop_after: int
+    """The run ends early once so many sentences have found their hypotheses."""
+    banned: Ints
+    """[N, 3]: rows, beams and tokens that may not be decoded in any of the steps."""
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ import pytest
 from model import bundle
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
-from service.engine.engine import Engine, SpecialIds
+from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions
+from service.engine.types import DecodingOptions, SpecialIds
 from tests import toy
 from tests.bench import peer
 

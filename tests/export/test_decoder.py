@@ -4,6 +4,7 @@ import random
 import time
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 import torch
@@ -16,19 +17,20 @@ from model.checkpoint import Checkpoint
 from model.config import ModelConfig
 from model.data import Batch
 from model.evaluate import suppressed_ids
-from model.search import beam_search
+from model.search import SearchOptions, beam_search
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 from service.engine import cache
 from service.engine.config import EngineConfig
-from service.engine.engine import Engine, SpecialIds
+from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions
+from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 
 SPECIAL = SpecialIds(pad=0, bos=BOS_ID, eos=EOS_ID)
 SUPPRESSED = (0, 2)
+NO_BANS = np.zeros((0, 3), np.int64)
 
 
 def export(network: Transformer, folder: Path, precision: Precision = "fp32") -> OnnxModelRunner:
@@ -75,11 +77,11 @@ def test_cached_decoding_equals_full_decoding(
     ids, bias = cache.pad_sources(sources, 0)
     pool = cache.SourcePool()
     pool.admit(runner.encode(ids, bias), [len(source) for source in sources])
-    state, caches = cache.admit(cache.empty_state(), [1] * 5, BOS_ID), None
+    state, caches = cache.admit(cache.empty_state(), [1] * 5, [0] * 5, BOS_ID), None
     prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
     for _ in range(6):
         totals = state.totals.copy()
-        run = runner.decode(state, caches, *pool.views(), steps=2, stop_after=6)
+        run = runner.decode(state, caches, *pool.views(), RunPlan(2, 6, NO_BANS))
         for step in range(2):
             for row, source in enumerate(sources):
                 logits = network(torch.tensor([source]), torch.tensor([prefixes[row]]))[0, -1]
@@ -107,27 +109,36 @@ def check_against_reference(
     work = []
     for source in sources:
         beam = rng.choice([1, 2, 3, 4, 5])
+        limit = rng.choice([4, 9, len(source) + 20])
+        asked = SearchOptions(
+            beam_size=beam,
+            max_length=limit,
+            alpha=rng.choice([0.0, 0.6, 1.0]),
+            suppressed=(*suppressed, *rng.sample(range(4, 30), rng.choice([0, 0, 5]))),
+            min_length=rng.choice([0, 0, 3]),
+            prefix=rng.choices(range(4, 40), k=rng.choice([0, 0, 2, 3])),
+            no_repeat_ngram_size=rng.choice([0, 0, 1, 2]),
+            stop_at_bound=rng.choice([0, 0, beam]),
+        )
         options = DecodingOptions(
-            max_decoding_length=rng.choice([4, 9, len(source) + 20]),
+            max_decoding_length=limit,
             beam_size=beam,
             num_hypotheses=beam,
-            length_penalty=rng.choice([0.0, 0.6, 1.0]),
+            length_penalty=asked.alpha,
+            min_decoding_length=asked.min_length,
+            target_prefix=tuple(asked.prefix),
+            suppressed_tokens=tuple(asked.suppressed[len(suppressed) :]),
+            no_repeat_ngram_size=asked.no_repeat_ngram_size,
+            stop_rule=StopRule.BOUND if asked.stop_at_bound else StopRule.FIRST,
         )
-        work.append((source, options))
+        work.append((source, options, asked))
     sequences = []
-    for item in work:
-        sequences += engine.submit([item])
+    for source, options, _ in work:
+        sequences += engine.submit([(source, options)])
         time.sleep(rng.choice([0, 0, 0.003]))
-    for (source, options), sequence in zip(work, sequences, strict=True):
+    for (source, options, asked), sequence in zip(work, sequences, strict=True):
         found = sequence.future.result(60)
-        expected = beam_search(
-            network,
-            source,
-            options.beam_size,
-            options.length_penalty,
-            options.max_decoding_length,
-            suppressed,
-        )[: options.beam_size]
+        expected = beam_search(network, source, asked)[: options.beam_size]
         assert [h.ids for h in found] == [h.ids for h in expected]
         assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-3)
 

@@ -2,9 +2,10 @@
 
 import itertools
 
+import pytest
 import torch
 
-from model.search import beam_search, greedy_search, max_target_length
+from model.search import SearchOptions, beam_search, greedy_search, max_target_length
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 
@@ -31,7 +32,7 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(network: Transformer)
         ),
         reverse=True,
     )
-    found = beam_search(network, source, 600, 0.6, 3, SUPPRESSED)
+    found = beam_search(network, source, SearchOptions(600, 3, 0.6, SUPPRESSED))
     assert [hypothesis.ids for hypothesis in found[:20]] == [ids for _, ids in every[:20]]
     expected = torch.tensor([score for score, _ in every[:20]])
     torch.testing.assert_close(
@@ -47,9 +48,32 @@ def test_one_beam_is_greedy_and_a_batch_is_its_sentences(network: Transformer) -
     batch = greedy_search(network, rows, SUPPRESSED)
     for source, together in zip(sources, batch, strict=True):
         limit = max_target_length(len(source))
-        [alone] = beam_search(network, source, 1, 0.6, limit, SUPPRESSED)
+        [alone] = beam_search(network, source, SearchOptions(1, limit, 0.6, SUPPRESSED))
         assert list(alone.ids) == together
 
 
 def test_the_limit_is_source_plus_50() -> None:
     assert max_target_length(len([8, 5, 6, 7, EOS_ID])) == 3 + 50
+
+
+@torch.inference_mode()
+def test_options_cut_the_space_and_nothing_else(network: Transformer) -> None:
+    """Minimum length, no repeated pair and a prefix: the best of all translations that obey them."""
+    source = [5, 7, 9, EOS_ID]
+
+    def scored(prefix: tuple[int, ...], size: int, allowed: list[int]) -> list[tuple[int, ...]]:
+        tails = itertools.product(allowed, repeat=size)
+        return [(*prefix, *tail) for tail in tails]
+
+    options = SearchOptions(600, 3, 0.0, SUPPRESSED, min_length=2, no_repeat_ngram_size=1)
+    found = beam_search(network, source, options)
+    assert {len(h.ids) for h in found} == {2}
+    pairs = {ids for ids in scored((), 2, TOKENS) if ids[0] != ids[1]}
+    assert {hypothesis.ids for hypothesis in found} == pairs
+
+    begun = beam_search(network, source, SearchOptions(600, 3, 0.0, SUPPRESSED, prefix=(9, 9)))
+    [[total]] = [[h.score] for h in begun if h.ids == (9, 9)]
+    logits = network(torch.tensor([source]), torch.tensor([[BOS_ID, 9, 9]]))[0, -1]
+    logits[list(SUPPRESSED)] = -torch.inf
+    assert total == pytest.approx(float(logits.log_softmax(-1)[EOS_ID]), abs=1e-4)
+    assert all(hypothesis.ids[:2] == (9, 9) for hypothesis in begun)

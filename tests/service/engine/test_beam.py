@@ -3,11 +3,13 @@
 import itertools
 import math
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from service.engine.beam import BeamSearch
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
 
 EOS = 0
 VOCABULARY = range(5)
@@ -30,9 +32,10 @@ def search(model: LanguageModel, options: DecodingOptions) -> BeamSearch:
     beam = BeamSearch(options, EOS)
     live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     while not beam.is_done:
+        banned = set(beam.bans())
         candidates = sorted(
             (
-                (total + log_prob, token, parent)
+                (-math.inf if (parent, token) in banned else total + log_prob, token, parent)
                 for parent, (total, prefix) in enumerate(live)
                 for token, log_prob in enumerate(model[prefix])
             ),
@@ -42,6 +45,8 @@ def search(model: LanguageModel, options: DecodingOptions) -> BeamSearch:
         live = [(score, (*live[parent][1], token)) for score, token, parent in survivors]
         scores, tokens, parents = zip(*candidates, strict=True)
         beam.advance(scores, tokens, parents)
+        if beam.forced_token is not None:
+            live = [(0.0, options.target_prefix[: beam.length])]
     return beam
 
 
@@ -108,8 +113,90 @@ def test_more_hypotheses_than_beams_may_finish_in_one_step() -> None:
         ({"beam_size": 0}, "beam_size = 0 must be at least 1"),
         ({"num_hypotheses": 5}, "num_hypotheses = 5 must be from 1 to beam_size = 4"),
         ({"max_decoding_length": 0}, "max_decoding_length = 0 must be at least 1"),
+        ({"length_penalty": float("nan")}, "length_penalty = nan must be a finite number"),
+        ({"min_decoding_length": 9}, "min_decoding_length = 9 must be from 0 to less than"),
+        ({"target_prefix": (1,) * 9}, "target_prefix's length = 9 must be from 0 to less than"),
+        ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size = -1 must be at least 0"),
+        (
+            {"stop_rule": StopRule.BOUND, "length_penalty": -0.1},
+            "stop_rule = bound needs a length_penalty of at least 0, not -0.1",
+        ),
     ],
 )
-def test_impossible_options_are_refused(changes: dict[str, int], message: str) -> None:
+def test_impossible_options_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DecodingOptions(**{"max_decoding_length": 9, **changes})
+
+
+OPTIONED: list[tuple[dict[str, Any], Callable[[tuple[int, ...]], bool]]] = [
+    ({"min_decoding_length": 2}, lambda ids: len(ids) >= 2),
+    ({"suppressed_tokens": (2, 4)}, lambda ids: not {2, 4} & set(ids)),
+    ({"no_repeat_ngram_size": 1}, lambda ids: len(set(ids)) == len(ids)),
+    ({"no_repeat_ngram_size": 2}, lambda ids: len(set(itertools.pairwise(ids))) >= len(ids) - 1),
+    ({"target_prefix": (3, 1)}, lambda ids: ids[:2] == (3, 1)),
+]
+
+
+@pytest.mark.parametrize(("changes", "obeys"), OPTIONED)
+def test_options_leave_the_best_of_what_they_allow(
+    changes: dict[str, Any], obeys: Callable[[tuple[int, ...]], bool]
+) -> None:
+    model = random_model(4, seed=5)
+    options = DecodingOptions(
+        max_decoding_length=4, beam_size=400, num_hypotheses=5, length_penalty=0.0, **changes
+    )
+    given = sum(
+        model[options.target_prefix[:at]][token] for at, token in enumerate(options.target_prefix)
+    )
+    allowed = [h for h in all_translations(model, 4, 0.0) if obeys(h.ids)][:5]
+    found = search(model, options).hypotheses()
+    assert [h.ids for h in found] == [h.ids for h in allowed]
+    assert [h.score for h in found] == pytest.approx([h.score - given for h in allowed])
+
+
+def everything_a_beam_finds(model: LanguageModel, width: int, length: int) -> list[Hypothesis]:
+    """Beam search that never stops before `length`: all it finishes, with plain log-probabilities."""
+    found: list[Hypothesis] = []
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    for _ in range(length):
+        candidates = sorted(
+            (
+                (total + log_prob, (*prefix, token))
+                for total, prefix in live
+                for token, log_prob in enumerate(model[prefix])
+            ),
+            reverse=True,
+        )
+        ended = [c for c in candidates[:width] if c[1][-1] == EOS]
+        found += [Hypothesis(ids[:-1], score, FinishReason.END) for score, ids in ended]
+        live = [c for c in candidates if c[1][-1] != EOS][:width]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_rule_stops_early_and_loses_nothing(seed: int) -> None:
+    model = random_model(7, seed)
+    every = everything_a_beam_finds(model, width=3, length=7)
+    ranked = sorted(every, key=lambda h: -h.score / ((5 + len(h.ids) + 1) / 6) ** 0.6)
+    options = DecodingOptions(7, beam_size=3, num_hypotheses=2, stop_rule=StopRule.BOUND)
+    found = search(model, options)
+    assert [h.ids for h in found.hypotheses()] == [h.ids for h in ranked[:2]]
+
+
+def test_the_bound_rule_does_stop_early() -> None:
+    beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.BOUND), EOS)
+    beam.advance([-0.1, -9.0, -9.5, -10.0], [EOS, 1, 2, 3], [0, 0, 0, 0])
+    assert beam.is_done, "-9 / (55 / 6)^0.6 is worse than -0.1"
+    beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.BOUND), EOS)
+    beam.advance([-0.1, -0.3, -9.5, -10.0], [EOS, 1, 2, 3], [0, 0, 0, 0])
+    assert not beam.is_done, "-0.3 / (55 / 6)^0.6 is better than -0.1"
+
+
+def test_the_graph_is_asked_to_stop_wherever_its_orders_change() -> None:
+    beam = BeamSearch(DecodingOptions(9, 1, min_decoding_length=3, target_prefix=(1,)), EOS)
+    asked = []
+    while not beam.is_done:
+        asked.append((beam.steps_allowed, sorted(beam.bans()), beam.forced_token))
+        for _ in range(beam.steps_allowed):
+            beam.advance([-1.0, -2.0], [4, EOS], [0, 0])
+    assert asked == [(1, [(0, EOS)], None), (2, [(0, EOS)], 1), (6, [], None)]

@@ -65,8 +65,9 @@ def test_a_second_retirement_before_a_run_still_points_into_the_last_runs_caches
 
 def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
     state = state_of([[[0, 0, 0, 0]]], [[-1]])
-    grown = cache.admit(state, [3, 2], bos_id=2)
+    grown = cache.admit(state, [3, 2], [0, -7], bos_id=2)
     assert grown.ids.shape == (3, 3)
+    assert grown.finished.tolist() == [[0], [0], [-7]]
     assert grown.ids[1:].tolist() == [[2] * 3] * 2
     assert (grown.ancestors[1:] == cache.MASKED).all()
     assert grown.totals[1:].tolist() == [[0, cache.DEAD, cache.DEAD]] * 2

@@ -10,9 +10,9 @@ import pytest
 from service import bundle
 from service.bundle import Precision
 from service.engine.config import EngineConfig
-from service.engine.engine import Engine, SpecialIds
+from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable
-from service.engine.types import DecodingOptions
+from service.engine.types import DecodingOptions, SpecialIds
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 

@@ -1,10 +1,16 @@
 """The waiting line, with a clock of paper and no thread."""
 
 from service.engine.config import EngineConfig
-from service.engine.scheduler import Scheduler
+from service.engine.scheduler import Schedule, Scheduler
 from service.engine.types import DecodingOptions, Sequence, SequenceStatus
 
 OPTIONS = DecodingOptions(max_decoding_length=50)
+
+
+def add_each(scheduler: Scheduler, line: list[Sequence]) -> None:
+    """Every sentence as a request of its own."""
+    for one in line:
+        scheduler.add([one])
 
 
 def sequence(length: int = 5, deadline: float | None = None) -> Sequence:
@@ -32,7 +38,7 @@ def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
     config = EngineConfig(max_num_seqs=16, max_num_batched_tokens=200)
     scheduler = Scheduler(config)
     lengths = [3, 40, 7, 50, 1, 99, 20, 20, 20, 5, 64, 2, 2, 2]
-    scheduler.add([sequence(length) for length in lengths])
+    add_each(scheduler, [sequence(length) for length in lengths])
     served: list[Sequence] = []
     running: list[Sequence] = []
     while len(served) < len(lengths):
@@ -48,7 +54,7 @@ def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
 def test_a_sentence_that_fits_no_budget_still_runs_alone() -> None:
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=10))
     short, huge = sequence(1), sequence(500)
-    scheduler.add([short, huge])
+    add_each(scheduler, [short, huge])
     assert scheduler.schedule(0, now=0.0).admitted == [short]
     scheduler.release(0, short)
     assert scheduler.schedule(0, now=0.0).admitted == [huge]
@@ -57,7 +63,7 @@ def test_a_sentence_that_fits_no_budget_still_runs_alone() -> None:
 def test_nobody_overtakes_a_long_sentence_that_waits_for_room() -> None:
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
     first, long, short = sequence(20), sequence(45), sequence(1)
-    scheduler.add([first, long, short])
+    add_each(scheduler, [first, long, short])
     assert scheduler.schedule(0, now=0.0).admitted == [first]
     assert scheduler.schedule(0, now=0.0).admitted == []
     scheduler.release(0, first)
@@ -72,12 +78,15 @@ def test_late_and_cancelled_sentences_leave_the_line_wherever_they_stand() -> No
         sequence(),
         sequence(deadline=9.0),
     )
-    scheduler.add([front, late, cancelled, patient])
+    add_each(scheduler, [front, late, cancelled, patient])
     cancelled.future.cancel()
     schedule = scheduler.schedule(0, now=5.0)
     assert schedule.admitted == [front]
     assert schedule.left == [late, cancelled]
-    assert list(scheduler.waiting) == [patient]
+    assert scheduler.num_waiting == 1
+    scheduler.release(0, front)
+    assert scheduler.schedule(0, now=5.0) == Schedule([patient], [])
+    assert scheduler.num_waiting == 0
 
 
 def test_loops_share_the_work_evenly() -> None:
@@ -93,3 +102,59 @@ def test_clear_returns_everybody() -> None:
     scheduler.schedule(0, now=0.0)
     assert {id(s) for s in scheduler.clear()} == {id(s) for s in line}
     assert scheduler.is_idle
+
+
+def test_a_request_sends_its_longest_sentences_first() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=2))
+    scheduler.add([sequence(length) for length in (4, 9, 2, 7)])
+    assert [len(s.source_ids) for s in scheduler.schedule(0, now=0.0).admitted] == [9, 7]
+
+
+def test_a_short_request_does_not_wait_for_a_long_document() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=2))
+    document, short = [sequence(10) for _ in range(50)], sequence(3)
+    scheduler.add(document)
+    running = scheduler.schedule(0, now=0.0).admitted
+    scheduler.add([short])
+    scheduler.release(0, running[0])
+    scheduler.release(0, running[1])
+    assert scheduler.schedule(0, now=0.0).admitted == [document[2], short]
+
+
+def test_requests_take_turns_by_tokens() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1))
+    scheduler.add(long := [sequence(30) for _ in range(20)])
+    scheduler.add(short := [sequence(10) for _ in range(60)])
+    for _ in range(40):
+        [served] = scheduler.schedule(0, now=0.0).admitted
+        scheduler.release(0, served)
+    tokens = [sum(10 * (s.status is SequenceStatus.DONE) for s in short)]
+    tokens.append(sum(30 * (s.status is SequenceStatus.DONE) for s in long))
+    assert abs(tokens[0] - tokens[1]) <= 30
+
+
+def test_a_long_sentence_is_not_starved_by_short_ones_that_keep_coming() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
+    running = [sequence(5) for _ in range(3)]
+    add_each(scheduler, running)
+    scheduler.schedule(0, now=0.0)
+    scheduler.add([long := sequence(45)])
+    for _ in range(10):
+        scheduler.add([sequence(2)])
+        if running:
+            scheduler.release(0, running.pop())
+        if long in scheduler.schedule(0, now=0.0).admitted:
+            break
+    assert long.status is SequenceStatus.RUNNING
+    assert not running
+
+
+def test_aborted_sentences_leave_the_line_at_once() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1, max_waiting=3))
+    line = [sequence() for _ in range(3)]
+    scheduler.add(line)
+    scheduler.abort(line[:2])
+    assert scheduler.num_waiting == 1
+    assert scheduler.has_room(2)
+    assert scheduler.schedule(0, now=0.0).admitted == [line[2]]
+    assert not scheduler.has_room(4)

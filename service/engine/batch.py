@@ -1,0 +1,145 @@
+"""The running batch of one loop: sentences join it, are decoded a few steps at a time, and leave it.
+
+It knows neither threads nor futures nor the line of waiting sentences; whoever drives it decides who joins
+and resolves what comes out.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Items
+from dataclasses import dataclass
+
+import numpy as np
+
+from service.engine import cache
+from service.engine.beam import BeamSearch
+from service.engine.runner import Caches, DecoderRun, ModelRunner
+from service.engine.types import (
+    Hypothesis,
+    Ints,
+    RunPlan,
+    Sequence,
+    SpecialIds,
+    StopRule,
+)
+
+SIMILAR = 0.75
+"""Sentences are encoded together where the shortest has at least this share of the longest's tokens."""
+NEVER = -(10**9)
+"""Hypotheses that a sentence "has" whose stop rule the graph does not know: it never ends a run early."""
+
+
+@dataclass(slots=True)
+class _Row:
+    """A sentence in the batch."""
+
+    sequence: Sequence
+    search: BeamSearch
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a few steps gave."""
+
+    finished: list[tuple[Sequence, list[Hypothesis]]]
+    """Sentences that have left the batch with their hypotheses, best first."""
+    steps: int
+    run_seconds: float
+    """Inside the model; the rest of the time was the host's."""
+
+
+class Batch:
+    """Sentences in flight together, each with options of its own."""
+
+    def __init__(self, runner: ModelRunner, special: SpecialIds) -> None:
+        """Start empty."""
+        self.runner, self.special = runner, special
+        self._rows: list[_Row] = []
+        self._state = cache.empty_state()
+        self._sources = cache.SourcePool()
+        self._caches: Caches | None = None
+
+    def __len__(self) -> int:
+        """Sentences in it."""
+        return len(self._rows)
+
+    @property
+    def sequences(self) -> list[Sequence]:
+        """The sentences in it."""
+        return [row.sequence for row in self._rows]
+
+    def admit(self, sequences: Items[Sequence]) -> None:
+        """Encode new sentences, those of similar length together, and give them rows."""
+        for group in _similar(sequences):
+            ids, bias = cache.pad_sources([one.source_ids for one in group], self.special.pad)
+            encoded = self.runner.encode(ids, bias)
+            self._sources.admit(encoded, [len(one.source_ids) for one in group])
+            self._state = cache.admit(
+                self._state,
+                [one.options.beam_size for one in group],
+                [0 if one.options.stop_rule is StopRule.FIRST else NEVER for one in group],
+                self.special.bos,
+            )
+            self._rows += [_Row(one, BeamSearch(one.options, self.special.eos)) for one in group]
+
+    def decode(self, max_steps: int, stop_after: int) -> Decoded:
+        """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished."""
+        steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
+        plan = RunPlan(steps, stop_after, self._banned())
+        started = time.perf_counter()
+        run = self.runner.decode(self._state, self._caches, *self._sources.views(), plan)
+        seconds = time.perf_counter() - started
+        self._state, self._caches = run.state, run.caches
+        self._advance(run)
+        finished = [
+            (row.sequence, row.search.hypotheses()) for row in self._rows if row.search.is_done
+        ]
+        self._keep([not row.search.is_done for row in self._rows])
+        for index, row in enumerate(self._rows):
+            if row.search.forced_token is not None:
+                cache.force(self._state, index, row.search.forced_token)
+        return Decoded(finished, len(run.scores), seconds)
+
+    def retire(self, leaves: Callable[[Sequence], bool]) -> list[Sequence]:
+        """Drop the sentences that `leaves` names, and return them."""
+        gone = [row.sequence for row in self._rows if leaves(row.sequence)]
+        if gone:
+            self._keep([row.sequence not in gone for row in self._rows])
+        return gone
+
+    def _banned(self) -> Ints:
+        triples = [
+            (index, beam, token)
+            for index, row in enumerate(self._rows)
+            for beam, token in row.search.bans()
+        ]
+        return np.array(triples, np.int64).reshape(-1, 3)
+
+    def _advance(self, run: DecoderRun) -> None:
+        """Take each step's candidates in."""
+        for scores, tokens, parents in zip(
+            run.scores.tolist(), run.tokens.tolist(), run.parents.tolist(), strict=True
+        ):
+            for row, *candidates in zip(self._rows, scores, tokens, parents, strict=True):
+                row.search.advance(*candidates)
+
+    def _keep(self, stays: Items[bool]) -> None:
+        """Free the rows of the others; the next run's gather compacts the caches."""
+        order = cache.keep_order([not stay for stay in stays])
+        self._rows = [self._rows[index] for index in order]
+        self._sources.retire(order)
+        self._state = cache.retire_and_compact(self._state, order)
+        if not self._rows:
+            self._caches = None
+
+
+def _similar(sequences: Items[Sequence]) -> Iterator[list[Sequence]]:
+    """Groups of similar source length, the longest first."""
+    group: list[Sequence] = []
+    for sequence in sorted(sequences, key=lambda one: -len(one.source_ids)):
+        if group and len(sequence.source_ids) < SIMILAR * len(group[0].source_ids):
+            yield group
+            group = []
+        group.append(sequence)
+    if group:
+        yield group
