@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check train export docker clean
+.PHONY: serve test check bench train export docker clean
 
 serve: .venv/serve.stamp  ## translate on http://127.0.0.1:$(PORT)
 	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service
@@ -17,6 +17,9 @@ check: .venv/dev.stamp  ## format, lint, types, architecture
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.json; QUICK=1 for less than 3 minutes
+	$(BIN)/python -m tests.bench $(if $(QUICK),--quick) $(ARGS)
 
 train: .venv/dev.stamp  ## ARGS are those of python -m model.train
 	$(BIN)/python -m model.train $(ARGS)

@@ -1,4 +1,4 @@
-"""The very weights of a bundle as a CTranslate2 model: the peer to measure against, and an oracle.
+"""The very weights of a network as a CTranslate2 model: the peer to measure against, and an oracle.
 
 It shares no code with the engine: another network implementation, another beam search.
 """
@@ -12,9 +12,6 @@ from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
 from torch import nn
 
 from model import tokenizer as vocabulary
-from model.checkpoint import Checkpoint
-from model.evaluate import suppressed_ids
-from model.tokenizer import Tokenizer
 from model.transformer import (
     DecoderLayer,
     EncoderLayer,
@@ -25,25 +22,19 @@ from model.transformer import (
 )
 
 
-def pieces(tokenizer: Tokenizer) -> list[str]:
-    """The vocabulary as CTranslate2 knows it: one distinct string an id."""
-    return [tokenizer.processor.id_to_piece(index) for index in range(tokenizer.vocab_size)]
+def pieces(vocab_size: int) -> list[str]:
+    """The vocabulary as CTranslate2 shall know it: one distinct string an id."""
+    return [f"t{index}" for index in range(vocab_size)]
 
 
-def suppressed_pieces(checkpoint: Checkpoint) -> list[list[str]]:
-    """What a translation never holds, for `suppress_sequences`."""
-    names = pieces(checkpoint.tokenizer)
-    return [[names[index]] for index in suppressed_ids(checkpoint.tokenizer, checkpoint.config)]
-
-
-def convert(checkpoint: Checkpoint, folder: Path, quantization: str | None = None) -> Path:
+def convert(network: Transformer, folder: Path, quantization: str | None = None) -> Path:
     """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, as "int8"."""
-    network, sizes = checkpoint.network(), checkpoint.config.model
+    sizes = network.config
     layers = (sizes.num_encoder_layers, sizes.num_decoder_layers)
     spec = TransformerSpec.from_config(
         layers, sizes.num_heads, pre_norm=False, activation=Activation.RELU
     )
-    names = pieces(checkpoint.tokenizer)
+    names = pieces(sizes.vocab_size)
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
     spec.config.bos_token = spec.config.decoder_start_token = names[vocabulary.BOS_ID]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from model import bundle
+from model.evaluate import suppressed_ids
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
@@ -24,9 +25,9 @@ def test_every_n_best_list_is_ctranslate2s(
     sources = [[tokenizer.tag_id("en"), *ids, EOS_ID] for ids in encoded]
     limit = 40
 
-    names = peer.pieces(tokenizer)
+    names = peer.pieces(tokenizer.vocab_size)
     expected = peer.load(
-        peer.convert(checkpoint, tmp_path / "ct2"), intra_threads=1
+        peer.convert(checkpoint.network(), tmp_path / "ct2"), intra_threads=1
     ).translate_batch(
         [[names[token] for token in source] for source in sources],
         beam_size=beam_size,
@@ -35,7 +36,9 @@ def test_every_n_best_list_is_ctranslate2s(
         max_decoding_length=limit,
         min_decoding_length=0,
         return_scores=True,
-        suppress_sequences=peer.suppressed_pieces(checkpoint),
+        suppress_sequences=[
+            [names[token]] for token in suppressed_ids(tokenizer, checkpoint.config)
+        ],
     )
 
     runner = OnnxModelRunner(tiny_bundle / "encoder.fp32.onnx", tiny_bundle / "decoder.fp32.onnx")

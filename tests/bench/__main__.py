@@ -1,0 +1,107 @@
+"""`python -m tests.bench`: measures this service against CTranslate2 with the same weights.
+
+Writes `bench.json` and the README's tables; nothing here asserts a speed.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tqdm import tqdm
+
+from service.settings import available_cores
+from tests.bench import measure, over_http, report
+from tests.bench.limit import Churner, Gauge
+from tests.bench.measure import Effort, Results
+from tests.bench.models import ROOT, BenchModel, ModelName, build
+from tests.bench.systems import Remote
+
+SENTENCES: dict[ModelName, int] = {"default": 600, "small": 400, "base": 96}
+CHURN_SECONDS = 300
+CHURN_SAMPLES = 10
+
+
+def main() -> int:
+    """Measure; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="in less than 3 minutes, and rougher")
+    parser.add_argument("--models", default="default,small,base", help="comma-separated")
+    parser.add_argument(
+        "--cache", type=Path, default=ROOT / "build" / "bench", help="for the models"
+    )
+    parser.add_argument("--no-readme", action="store_true", help="leave the README as it is")
+    options = parser.parse_args()
+    effort, results = Effort(available_cores(), options.quick), Results()
+    names: list[ModelName] = [
+        n for n in ("default", "small", "base") if n in options.models.split(",")
+    ]
+    started = time.perf_counter()
+    with tqdm(
+        total=5 * len(names) + 3, unit="part", bar_format="{l_bar}{bar}| {elapsed} {desc}"
+    ) as bar:
+
+        def next_part(what: str) -> None:
+            bar.update()
+            bar.set_description(what)
+
+        for name in names:
+            next_part(f"{name}: weights")
+            count = SENTENCES[name] // (3 if options.quick else 1)
+            model = build(name, options.cache, count)
+            next_part(f"{name}: offline, int8")
+            capacity = measure.offline(model, "int8", effort, results)
+            next_part(f"{name}: offline, fp32")
+            measure.offline(model, "fp32", effort, results)
+            if name != "small":
+                next_part(f"{name}: online")
+                measure.online(model, capacity, effort, results)
+            if name == "default":
+                next_part("default: over HTTP")
+                over_http.measure(model, options.cache, capacity, effort, results)
+                next_part("default: memory")
+                _memory(model, effort, results)
+            if name == "base":
+                next_part("base: share of the limit")
+                _limit(model, effort, results)
+    results.notes["minutes"] = round((time.perf_counter() - started) / 60, 1)
+    command = "make bench QUICK=1" if options.quick else "make bench"
+    readme = None if options.quick or options.no_readme or len(names) < 3 else ROOT / "README.md"
+    report.write(results, command, ROOT / "bench.json", readme)
+    print(report.markdown(results, command))
+    return 0
+
+
+def _limit(model: BenchModel, effort: Effort, results: Results) -> None:
+    with Remote(Gauge, model, effort.cores) as gauge:
+        peak = gauge.call("peak_operations")
+        results.notes["peak, int8 GOP/s"] = round(peak / 1e9)
+        results.notes["peak, memory GB/s"] = round(gauge.call("peak_bandwidth") / 1e9, 1)
+        for rows in (1, 4, 16):
+            row = gauge.call("decoding", rows)
+            share = row["operations/s"] / peak
+            results.notes[f"decoding {rows} rows a loop"] = (
+                f"{row['operations/s'] / 1e9:.0f} GOP/s = {share:.0%} of the peak, "
+                f"{row['weight bytes/s'] / 1e9:.1f} GB/s of weights, host {row['host share']:.1%}"
+            )
+        results.ratios["limit.base.int8"] = share
+        results.kernels = gauge.call("kernels")
+
+
+def _memory(model: BenchModel, effort: Effort, results: Results) -> None:
+    seconds = (15 if effort.quick else CHURN_SECONDS) / CHURN_SAMPLES
+    with Remote(Churner, model, "int8", effort.cores) as churner:
+        for sample in range(1, CHURN_SAMPLES + 1):
+            done = churner.call("churn", seconds)
+            resident = churner.call("resident_bytes")
+            results.memory.append(
+                {
+                    "after s": round(sample * seconds),
+                    "sentences": done,
+                    "resident MiB": round(resident / 2**20),
+                }
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""How near to the machine: operations against the peak measured in the same run, time by kernel, memory."""
+
+import json
+import random
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from export.graph import ActivationRange, GraphBuilder, tensor, to_model
+from model.config import ModelConfig
+from model.tokenizer import EOS_ID
+from service.engine.types import DecodingOptions, StepStats
+from tests.bench.measure import Row
+from tests.bench.models import BenchModel
+from tests.bench.systems import Ours
+
+BEAM, STEPS, SOURCE = 4, 25, 25
+REPEAT = 20
+
+
+@dataclass
+class Gauge:
+    """What one machine does with one int8 model; every method measures."""
+
+    model: BenchModel
+    cores: int
+
+    def peak_operations(self) -> float:
+        """Int8 operations a second of one large product a core, all cores at once."""
+        rng = np.random.default_rng(0)
+        weight = rng.normal(size=(4096, 1024)).astype(np.float32)
+        ranges = {"layer": ActivationRange(-4.0, 4.0)}
+        b = GraphBuilder("int8", {"layer.weight": weight, "layer.bias": weight[:, 0]}, ranges)
+        result = b.linear("x", "layer")
+        shape: list[str | int] = ["rows", 1024]
+        graph = b.finish("peak", [tensor("x", "f32", shape)], {result: tensor("y", "f32", None)})
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(to_model(graph).SerializeToString(), options)
+        x = rng.normal(size=(1024, 1024)).astype(np.float32)
+
+        def work(_: int) -> None:
+            for _ in range(REPEAT):
+                session.run(None, {"x": x})
+
+        return self._rate(work, 2 * 1024 * 1024 * 4096 * REPEAT)
+
+    def peak_bandwidth(self) -> float:
+        """Bytes a second, read and written, of a copy larger than every cache, all cores at once."""
+        arrays = [np.zeros(1 << 25) for _ in range(2 * self.cores)]
+
+        def work(index: int) -> None:
+            for _ in range(4):
+                np.copyto(arrays[2 * index], arrays[2 * index + 1])
+
+        return self._rate(work, 2 * 4 * arrays[0].nbytes)
+
+    def _rate(self, work: Any, amount: int) -> float:
+        with ThreadPoolExecutor(self.cores) as pool:
+            list(pool.map(work, range(self.cores)))
+            started = time.perf_counter()
+            list(pool.map(work, range(self.cores)))
+        return self.cores * amount / (time.perf_counter() - started)
+
+    def decoding(self, rows: int) -> Row:
+        """Operations and weight bytes a second with `rows` sentences a loop, and the host's share."""
+        ours = Ours(self.model, "int8", self.cores)
+        _decode(ours, rows * self.cores, self.model.sizes)
+        ours.steps.clear()
+        _decode(ours, rows * self.cores, self.model.sizes)
+        ours.engine.close()
+        decoded = sum(stats.rows * stats.steps for stats in ours.steps)
+        seconds = sum(stats.decode_seconds for stats in ours.steps) / self.cores
+        steps = sum(stats.steps for stats in ours.steps)
+        multiplied = _weights(self.model.sizes)
+        return {
+            "rows a loop": rows,
+            "operations/s": 2 * multiplied * BEAM * decoded / seconds,
+            "weight bytes/s": multiplied * steps / seconds,
+            "host share": _host_share(ours.steps),
+        }
+
+    def kernels(self) -> list[Row]:
+        """Share of every kind of kernel in decoding 16 rows, by ONNX Runtime's own profile."""
+        profiled: list[onnxruntime.InferenceSession] = []
+        plain = onnxruntime.InferenceSession
+        with tempfile.TemporaryDirectory() as folder:
+
+            def session(path: str, options: Any, **rest: Any) -> onnxruntime.InferenceSession:
+                options.enable_profiling = True
+                options.profile_file_prefix = str(Path(folder) / Path(path).name)
+                profiled.append(plain(path, options, **rest))
+                return profiled[-1]
+
+            onnxruntime.InferenceSession = session  # the runner asks for it by this name
+            ours = Ours(self.model, "int8", 1)
+            _decode(ours, 16, self.model.sizes)
+            ours.engine.close()
+            onnxruntime.InferenceSession = plain
+            spent: Counter[str] = Counter()
+            for event in json.loads(Path(profiled[1].end_profiling()).read_text()):
+                if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+                    spent[event["args"]["op_name"]] += event["dur"]
+        for outer in ("Loop", "If"):  # they contain the others
+            spent.pop(outer, None)
+        total = sum(spent.values())
+        return [
+            {"kernel": kind, "share": f"{duration / total:.1%}"}
+            for kind, duration in spent.most_common(8)
+        ]
+
+
+@dataclass
+class Churner(Ours):
+    """The engine under sentences of 1 and of 500 tokens, mixed."""
+
+    def churn(self, seconds: float) -> int:
+        """Keep a few hundred sentences in flight; returns how many were translated."""
+        rng, count, until = random.Random(0), 0, time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            sources = [
+                [
+                    *rng.choices(
+                        range(4, self.model.sizes.vocab_size), k=rng.choice([1, 1, 1, 9, 40, 500])
+                    ),
+                    EOS_ID,
+                ]
+                for _ in range(32)
+            ]
+            items = [(source, DecodingOptions(min(MAX_TARGET, len(source)))) for source in sources]
+            for sequence in self.engine.submit(items):
+                sequence.future.result()
+            count += len(sources)
+        return count
+
+
+MAX_TARGET = 100
+
+
+def _decode(ours: Ours, sentences: int, sizes: ModelConfig) -> None:
+    """Sentences of equal length, each for exactly STEPS steps."""
+    rng = random.Random(0)
+    options = DecodingOptions(STEPS, BEAM, min_decoding_length=STEPS - 1)
+    sources = [
+        [*rng.choices(range(4, sizes.vocab_size), k=SOURCE - 1), EOS_ID] for _ in range(sentences)
+    ]
+    for sequence in ours.engine.submit([(source, options) for source in sources]):
+        sequence.future.result()
+
+
+def _weights(sizes: ModelConfig) -> int:
+    """Multiplications for one beam's step, attention's products with the cache left out."""
+    layer = 6 * sizes.d_model**2 + 2 * sizes.d_model * sizes.d_ff
+    return sizes.num_decoder_layers * layer + sizes.d_model * sizes.vocab_size
+
+
+def _host_share(steps: list[StepStats]) -> float:
+    host = sum(stats.host_seconds for stats in steps)
+    return host / (host + sum(stats.encode_seconds + stats.decode_seconds for stats in steps))

@@ -1,0 +1,213 @@
+"""The two sides in turn, several times, medians; a ratio above 1 is where we are ahead."""
+
+import random
+import statistics
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.bench.models import BenchModel, Precision
+from tests.bench.systems import Ours, Peer, Remote
+
+LOADS = (0.3, 0.6, 0.8, 0.95, 1.2)
+SATURATING = 2.5
+"""Arrivals as shares of CTranslate2's offline capacity; the last tells what a side can serve."""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure."""
+
+    cores: int
+    quick: bool
+
+    @property
+    def rounds(self) -> int:
+        """Times that both sides take their turn."""
+        return 2 if self.quick else 3
+
+    @property
+    def online_seconds(self) -> float:
+        """Length of one stream of arrivals."""
+        return 5.0 if self.quick else 15.0
+
+
+@dataclass
+class Results:
+    """Everything measured, by table."""
+
+    offline: list[Row] = field(default_factory=list)
+    batches: list[Row] = field(default_factory=list)
+    online: list[Row] = field(default_factory=list)
+    http: list[Row] = field(default_factory=list)
+    kernels: list[Row] = field(default_factory=list)
+    memory: list[Row] = field(default_factory=list)
+    ratios: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def in_turn(rounds: int, *calls: Callable[[], float]) -> list[float]:
+    """Median seconds of every call, one after another in each round; a first round is not counted."""
+    for call in calls:
+        call()
+    taken = [[call() for call in calls] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*taken, strict=True)]
+
+
+def best_peer_setting(remotes: dict[str, Remote], sources: list[Any]) -> tuple[str, int]:
+    """Threads and batch size with which CTranslate2 is fastest on all sources at once."""
+    tried = {
+        (name, size): remote.timed("translate", sources, 4, size)[0]
+        for name, remote in remotes.items()
+        for size in (16, 32, 64)
+    }
+    return min(tried, key=tried.__getitem__)
+
+
+def offline(model: BenchModel, precision: Precision, effort: Effort, results: Results) -> float:
+    """All sentences at once, and fixed batches; returns CTranslate2's capacity in sentences a second."""
+    with ExitStack() as stack:
+        ours = stack.enter_context(Remote(Ours, model, precision, effort.cores))
+        peers = {
+            f"{inter} x {intra}": stack.enter_context(Remote(Peer, model, precision, inter, intra))
+            for inter, intra in {(effort.cores, 1), (1, effort.cores)}
+        }
+        if precision == "fp32":
+            _check_equal(model, ours, next(iter(peers.values())), results)
+        threads, size = best_peer_setting(peers, model.sources[: len(model.sources) // 2])
+        best = peers[threads]
+        found = ours.call("translate", model.sources, 4)
+        mine, theirs = in_turn(
+            effort.rounds,
+            lambda: ours.timed("translate", model.sources, 4)[0],
+            lambda: best.timed("translate", model.sources, 4, size)[0],
+        )
+        count = len(model.sources)
+        results.offline.append(
+            {
+                "model": model.name,
+                "precision": precision,
+                "sentences": count,
+                "mean target": round(statistics.mean(map(len, found)), 1),
+                "ours, sentences/s": round(count / mine, 1),
+                "CTranslate2, sentences/s": round(count / theirs, 1),
+                "CTranslate2's best": f"{threads} threads, batches of {size}",
+                "ratio": round(theirs / mine, 2),
+            }
+        )
+        results.ratios[f"offline.{model.name}.{precision}"] = theirs / mine
+        for batch, beam in ((1, 4), (8, 4), (32, 4), (1, 1), (32, 1)):
+            _fixed_batches(model, precision, batch, beam, ours, peers, effort, results)
+        return count / theirs
+
+
+def _fixed_batches(
+    model: BenchModel,
+    precision: Precision,
+    batch: int,
+    beam: int,
+    ours: Remote,
+    peers: dict[str, Remote],
+    effort: Effort,
+    results: Results,
+) -> None:
+    """One batch after another; CTranslate2 with the better of its thread settings."""
+    count = max(1, (8 if effort.quick else 24) // batch) * batch
+    batches = [model.sources[at : at + batch] for at in range(0, count, batch)]
+
+    def run(remote: Remote) -> float:
+        return sum(remote.timed("translate", sources, beam)[0] for sources in batches) / len(
+            batches
+        )
+
+    threads = min(peers, key=lambda name: run(peers[name]))
+    mine, theirs = in_turn(effort.rounds, lambda: run(ours), lambda: run(peers[threads]))
+    results.batches.append(
+        {
+            "model": model.name,
+            "precision": precision,
+            "batch": batch,
+            "beam": beam,
+            "ours, ms": round(1e3 * mine, 1),
+            "CTranslate2, ms": round(1e3 * theirs, 1),
+            "its threads": threads,
+            "ratio": round(theirs / mine, 2),
+        }
+    )
+    if (batch, beam) == (1, 4):
+        results.ratios[f"single.{model.name}.{precision}"] = theirs / mine
+
+
+def _check_equal(model: BenchModel, ours: Remote, other: Remote, results: Results) -> None:
+    """Both sides must find the same two best translations in fp32, or the figures compare nothing."""
+    sources = model.sources[:200]
+    mine, theirs = ours.call("best_two", sources), other.call("best_two", sources)
+    equal = sum(a == b for a, b in zip(mine, theirs, strict=True))
+    results.notes[f"equal.{model.name}"] = f"{equal} of {len(sources)}"
+    if equal < 0.99 * len(sources):
+        raise SystemExit(f"{model.name}: only {equal} of {len(sources)} n-best lists are equal")
+
+
+def online(model: BenchModel, capacity: float, effort: Effort, results: Results) -> None:
+    """Poisson arrivals in int8 at shares of CTranslate2's offline capacity, one side after another."""
+    sides = {
+        "ours": (Ours, (effort.cores,), {}),
+        "one a call": (Peer, (effort.cores, 1), {}),
+        "batcher": (Peer, (effort.cores, 1), {"batching": True}),
+    }
+    rows: dict[tuple[str, float], Row] = {}
+    for name, (kind, arguments, options) in sides.items():
+        with Remote(kind, model, "int8", *arguments, **options) as remote:
+            remote.call("translate", model.sources[:32], 4)
+            for load in (*LOADS, SATURATING):
+                if name == "one a call" and load > 0.6 and (effort.quick or load > 1):
+                    continue  # long saturated
+                row = _stream(remote, model, load, capacity, effort)
+                rows[name, load] = row
+                results.online.append({"model": model.name, "side": name, **row})
+    for quantile in ("p50", "p95"):
+        for load in (0.8, 0.95):
+            others = [
+                rows[name, load][f"{quantile}, ms"]
+                for name in ("one a call", "batcher")
+                if (name, load) in rows
+            ]
+            ratio = min(others) / rows["ours", load][f"{quantile}, ms"]
+            results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = ratio
+    served = {name: rows[name, SATURATING]["served/s"] for name in ("ours", "batcher")}
+    results.ratios[f"saturation.{model.name}"] = served["ours"] / served["batcher"]
+
+
+def _stream(remote: Remote, model: BenchModel, load: float, capacity: float, effort: Effort) -> Row:
+    rate = load * capacity
+    times = poisson(rate, effort.online_seconds / max(1.0, load))
+    sources = [model.sources[index % len(model.sources)] for index in range(len(times))]
+    latencies, seconds = remote.call("arrive", sources, times)
+    return {
+        "load": load,
+        "offered/s": round(len(times) / times[-1], 1),
+        "served/s": round(len(times) / seconds, 1),
+        **quantiles(latencies),
+    }
+
+
+def poisson(rate: float, seconds: float, seed: int = 1) -> list[float]:
+    """Times of arrival, `rate` a second on average; the same for the same seed."""
+    rng, now = random.Random(seed), 0.0
+    times: list[float] = []
+    while (now := now + rng.expovariate(rate)) < seconds or not times:
+        times.append(now)
+    return times
+
+
+def quantiles(latencies: Iterable[float]) -> Row:
+    """Median, 95th and 99th percentile in milliseconds."""
+    ordered = sorted(latencies)
+    return {
+        f"p{percent}, ms": round(
+            1e3 * ordered[min(len(ordered) - 1, len(ordered) * percent // 100)], 1
+        )
+        for percent in (50, 95, 99)
+    }

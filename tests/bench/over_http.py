@@ -1,0 +1,162 @@
+"""The service over HTTP, beside CTranslate2 in a shell of the same framework."""
+
+import asyncio
+import json
+import os
+import pickle
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.bench.measure import Effort, Results, poisson, quantiles
+from tests.bench.models import BenchModel
+from tests.bench.systems import Ours, Remote
+from tests.bench.text import everyday_german
+
+CONNECTIONS = 64
+
+
+@contextmanager
+def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[None]:
+    """A server in a process of its own, once it answers."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/openapi.json", timeout=1).read()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Connection:
+    """One kept-alive connection with as little HTTP as this needs: a library costs more than the server."""
+
+    def __init__(self, port: int) -> None:
+        """Not connected yet."""
+        self.port = port
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, text: str) -> float:
+        """Seconds until the translation was there."""
+        if self.streams is None:
+            self.streams = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = self.streams
+        body = json.dumps({"text": text, "source": "de", "target": "en"}).encode()
+        started = time.perf_counter()
+        writer.write(
+            b"POST /translate HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n"
+            b"content-length: %d\r\n\r\n%s" % (len(body), body)
+        )
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(head.decode())
+        length = next(
+            int(line.split(b":")[1])
+            for line in head.lower().split(b"\r\n")
+            if line.startswith(b"content-length")
+        )
+        await reader.readexactly(length)
+        return time.perf_counter() - started
+
+
+async def alone(port: int, texts: Sequence[str]) -> list[float]:
+    """One request after another."""
+    connection = Connection(port)
+    return [await connection.post(text) for text in texts]
+
+
+async def closed_loop(port: int, texts: Sequence[str], connections: int) -> float:
+    """Every connection sends its next request when its last is answered; returns requests a second."""
+    left = iter(texts)
+
+    async def work() -> None:
+        connection = Connection(port)
+        for text in left:
+            await connection.post(text)
+
+    started = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(connections)))
+    return len(texts) / (time.perf_counter() - started)
+
+
+async def arrivals(port: int, texts: Sequence[str], times: Sequence[float]) -> list[float]:
+    """Every text at its time, on a free connection or a new one."""
+    free: list[Connection] = []
+    started = time.perf_counter()
+
+    async def one(text: str, due: float) -> float:
+        await asyncio.sleep(max(0.0, started + due - time.perf_counter()))
+        connection = free.pop() if free else Connection(port)
+        await connection.post(text)
+        free.append(connection)
+        return time.perf_counter() - started - due
+
+    return await asyncio.gather(*(one(text, due) for text, due in zip(texts, times, strict=True)))
+
+
+def measure(
+    model: BenchModel, folder: Path, capacity: float, effort: Effort, results: Results
+) -> None:
+    """The default bundle through HTTP, int8, beam 4."""
+    port = _free_port()
+    (folder / "model.pickle").write_bytes(pickle.dumps(model))
+    shell = ("tests.bench.shell", str(folder), str(port), str(effort.cores))
+    texts = everyday_german(len(model.sources))
+    times = poisson(0.8 * capacity, effort.online_seconds)
+    streamed = [texts[index % len(texts)] for index in range(len(times))]
+    limits = {
+        "ATTENDANT_PORT": str(port),
+        "ATTENDANT_MAX_WAITING": "100000",
+        "ATTENDANT_DEVICE": "cpu",
+    }
+    with Remote(Ours, model, "int8", effort.cores) as engine:
+        single = [engine.timed("translate", [source], 4)[0] for source in model.sources[:60]]
+        engine_rate = max(
+            len(model.sources) / engine.timed("translate", model.sources, 4)[0] for _ in range(2)
+        )
+    engine_p50 = 1e3 * statistics.median(single[10:])
+    for name, command, environment in (
+        ("service", ("service",), limits),
+        ("CTranslate2, one a call", (*shell, "single"), {}),
+        ("CTranslate2, batcher", (*shell, "batcher"), {}),
+    ):
+        with serving(command, port, **environment):
+            asyncio.run(alone(port, texts[:20]))
+            p50 = 1e3 * statistics.median(asyncio.run(alone(port, texts[10:60])))
+            rate = asyncio.run(closed_loop(port, texts * 2, CONNECTIONS))
+            stream = quantiles(asyncio.run(arrivals(port, streamed, times)))
+        results.http.append(
+            {
+                "server": name,
+                "one request, p50 ms": round(p50, 2),
+                f"{CONNECTIONS} connections, requests/s": round(rate, 1),
+                **{f"at 80 %, {key}": value for key, value in stream.items()},
+            }
+        )
+    ours, batcher = results.http[0], results.http[2]
+    results.notes["http.added_ms"] = round(ours["one request, p50 ms"] - engine_p50, 2)
+    key = f"{CONNECTIONS} connections, requests/s"
+    results.notes["http.share_of_engine"] = round(ours[key] / engine_rate, 2)
+    results.ratios["http.saturation.default"] = ours[key] / batcher[key]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,235 @@
+"""The two sides behind one face, each in a process of its own: what is measured, and nothing else in between.
+
+A side is built in its process by `Remote` and called through a pipe; times are taken inside.
+"""
+
+import multiprocessing
+import queue
+import resource
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import ctranslate2
+
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions, SpecialIds, StepStats
+from tests.bench import peer
+from tests.bench.models import MAX_LENGTH, BenchModel, Precision
+
+LENGTH_PENALTY = 0.6
+Ids = Sequence[int]
+Done = Callable[[list[int]], None]
+
+
+class System(Protocol):
+    """One side."""
+
+    def translate(self, sources: list[Ids], beam_size: int) -> list[list[int]]:
+        """All at once, as fast as it can."""
+
+    def submit(self, source: Ids, done: Done) -> None:
+        """One sentence; `done` is called with its translation."""
+
+
+@dataclass
+class Ours:
+    """The service's engine, one loop a core."""
+
+    model: BenchModel
+    precision: Precision
+    cores: int
+
+    def __post_init__(self) -> None:
+        """Start the engine."""
+        self.steps: list[StepStats] = []
+        runner = OnnxModelRunner(*self.model.graphs(self.precision))
+        config = EngineConfig(num_loops=self.cores, max_waiting=1_000_000)
+        special = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
+        self.engine = Engine(runner, special, config, on_step=self.steps.append)
+        self.engine.start()
+
+    def translate(self, sources: list[Ids], beam_size: int) -> list[list[int]]:
+        """See System."""
+        sequences = self.engine.submit([(source, _options(beam_size)) for source in sources])
+        return [list(sequence.future.result()[0].ids) for sequence in sequences]
+
+    def best_two(self, sources: list[Ids]) -> list[list[list[int]]]:
+        """The two best token sequences of every source, by plain log-probability."""
+        options = DecodingOptions(MAX_LENGTH, num_hypotheses=2, length_penalty=0.0)
+        sequences = self.engine.submit([(source, options) for source in sources])
+        return [[list(h.ids) for h in sequence.future.result()] for sequence in sequences]
+
+    def submit(self, source: Ids, done: Done) -> None:
+        """See System."""
+        [sequence] = self.engine.submit([(source, _options(4))])
+        sequence.future.add_done_callback(lambda future: done(list(future.result()[0].ids)))
+
+
+@dataclass
+class Peer:
+    """CTranslate2, called once a sentence, or for batches that a thread collects as they come."""
+
+    model: BenchModel
+    precision: Precision
+    inter_threads: int
+    intra_threads: int
+    batching: bool = False
+    max_batch: int = 32
+    max_wait: float = 0.005
+
+    def __post_init__(self) -> None:
+        """Load the model."""
+        compute = {"int8": "int8", "fp32": "float32"}[self.precision]
+        self.translator: ctranslate2.Translator = peer.load(
+            self.model.peer(self.precision),
+            inter_threads=self.inter_threads,
+            intra_threads=self.intra_threads,
+            compute_type=compute,
+        )
+        self.names = peer.pieces(self.model.sizes.vocab_size)
+        self.ids = {name: index for index, name in enumerate(self.names)}
+        self.callers = ThreadPoolExecutor(self.inter_threads * 2)
+        self.arrived: queue.SimpleQueue[tuple[Ids, Done]] = queue.SimpleQueue()
+        if self.batching:
+            for _ in range(self.inter_threads):
+                threading.Thread(target=self._collect, daemon=True).start()
+
+    def translate(self, sources: list[Ids], beam_size: int, max_batch: int = 32) -> list[list[int]]:
+        """See System; CTranslate2 sorts by length and shares batches of `max_batch` among its workers."""
+        found = self._run(sources, beam_size, LENGTH_PENALTY, max_batch)
+        return [[self.ids[name] for name in result.hypotheses[0]] for result in found]
+
+    def best_two(self, sources: list[Ids]) -> list[list[list[int]]]:
+        """The two best token sequences of every source, by plain log-probability."""
+        found = self._run(sources, 4, 1e-9, 32, num_hypotheses=2)
+        return [[[self.ids[name] for name in h] for h in result.hypotheses] for result in found]
+
+    def submit(self, source: Ids, done: Done) -> None:
+        """See System."""
+        if self.batching:
+            self.arrived.put((source, done))
+        else:
+            self.callers.submit(self.translate, [source], 4).add_done_callback(
+                lambda future: done(future.result()[0])
+            )
+
+    def _run(
+        self, sources: list[Ids], beam_size: int, alpha: float, max_batch: int, **options: Any
+    ) -> list[ctranslate2.TranslationResult]:
+        return self.translator.translate_batch(  # type: ignore[no-any-return]
+            [[self.names[token] for token in source] for source in sources],
+            beam_size=beam_size,
+            length_penalty=alpha,
+            max_decoding_length=MAX_LENGTH,
+            min_decoding_length=0,
+            max_batch_size=max_batch,
+            suppress_sequences=[[self.names[token]] for token in self.model.suppressed],
+            **options,
+        )
+
+    def _collect(self) -> None:
+        """A dynamic batcher: what comes within `max_wait` of the first, up to `max_batch`."""
+        while True:
+            batch = [self.arrived.get()]
+            until = time.perf_counter() + self.max_wait
+            while len(batch) < self.max_batch:
+                try:
+                    batch.append(self.arrived.get(timeout=max(0.0, until - time.perf_counter())))
+                except queue.Empty:
+                    break
+            found = self.translate([source for source, _ in batch], 4)
+            for (_, done), ids in zip(batch, found, strict=True):
+                done(ids)
+
+
+def _options(beam_size: int) -> DecodingOptions:
+    return DecodingOptions(MAX_LENGTH, beam_size, length_penalty=LENGTH_PENALTY)
+
+
+def arrive(system: System, sources: list[Ids], times: list[float]) -> tuple[list[float], float]:
+    """Send every source at its time; returns the latencies and the seconds until the last was done."""
+    latencies = [0.0] * len(sources)
+    done = threading.Semaphore(0)
+    started = time.perf_counter()
+
+    def finish(index: int, due: float) -> None:
+        latencies[index] = time.perf_counter() - started - due
+        done.release()
+
+    for index, (source, due) in enumerate(zip(sources, times, strict=True)):
+        time.sleep(max(0.0, started + due - time.perf_counter()))
+        system.submit(source, lambda _, index=index, due=due: finish(index, due))  # type: ignore[misc]
+    for _ in sources:
+        done.acquire()
+    return latencies, time.perf_counter() - started
+
+
+class Remote:
+    """A side in a process of its own; use it in a `with`."""
+
+    def __init__(self, kind: type[Any], *arguments: Any, **options: Any) -> None:
+        """Build `kind(*arguments, **options)` over there."""
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, kind, arguments, options))
+        self._process.start()
+        self._pipe.recv()
+
+    def timed(self, method: str, *arguments: Any, **options: Any) -> tuple[float, Any]:
+        """Seconds that the call took over there, and what it returned."""
+        self._pipe.send((method, arguments, options))
+        seconds, result = self._pipe.recv()
+        if isinstance(result, Exception):
+            raise result
+        return seconds, result
+
+    def call(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """What the call returned."""
+        return self.timed(method, *arguments, **options)[1]
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+
+
+def _serve(
+    pipe: Connection,
+    kind: type[Any],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+) -> None:
+    system: Any = kind(*arguments, **options)
+    extra: dict[str, Callable[..., Any]] = {
+        "arrive": lambda *given: arrive(system, *given),
+        "resident_bytes": _resident_bytes,
+    }
+    pipe.send("ready")
+    while True:
+        method, given, named = pipe.recv()
+        call = extra.get(method) or getattr(system, method)
+        started = time.perf_counter()
+        try:
+            result = call(*given, **named)
+        except Exception as error:
+            result = error
+        pipe.send((time.perf_counter() - started, result))
+
+
+def _resident_bytes() -> int:
+    """Memory of this process at hand now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
