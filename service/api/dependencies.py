@@ -1,4 +1,7 @@
-"""What handlers are given: the parts of the running service, and the watch over their client."""
+"""What handlers are given: the parts of the running service, and the watch over their client.
+
+All of it is `async`: the framework would take every plain function to another thread and back.
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,7 +17,7 @@ from service.settings import Settings
 Result = TypeVar("Result")
 
 
-def served_model(request: Request) -> ServedModel:
+async def served_model(request: Request) -> ServedModel:
     """The loaded model.
 
     Raises:
@@ -26,13 +29,13 @@ def served_model(request: Request) -> ServedModel:
     return model
 
 
-def settings(request: Request) -> Settings:
+async def settings(request: Request) -> Settings:
     """The operator's settings."""
     chosen: Settings = request.app.state.settings
     return chosen
 
 
-def metrics(request: Request) -> Metrics:
+async def metrics(request: Request) -> Metrics:
     """The service's metrics."""
     registered: Metrics = request.app.state.metrics
     return registered

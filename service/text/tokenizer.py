@@ -28,11 +28,13 @@ class Tokenizer:
         return int(self._processor.vocab_size())
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence, without tag, BOS or EOS."""
-        encoded: list[list[int]] = self._processor.encode(list(sentences))
-        return encoded
+        """Ids of each sentence, without tag, BOS or EOS.
+
+        One call a sentence: for a list, SentencePiece starts threads, which takes longer than the work.
+        """
+        return [self._processor.encode(sentence) for sentence in sentences]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each list of ids; bytes that are no character are left out."""
-        decoded: list[str] = self._processor.decode([list(row) for row in ids])
+        decoded = (self._processor.decode(list(row)) for row in ids)
         return [text.replace("\ufffd", "").strip() for text in decoded]

@@ -46,6 +46,8 @@ class BenchModel:
     sources: list[list[int]]
     """Tag ... EOS, in the order of a text."""
     suppressed: list[int]
+    tag: int = 0
+    """In front of every source; 0 where there is none."""
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Our encoder and decoder."""
@@ -66,10 +68,10 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
         suppressed = list(suppressed_ids(tokenizer, checkpoint.config))
     else:
         sizes = load_config(name, []).model
-        sources = _random_sources(sentences, sizes.vocab_size)
+        tag, sources = 0, _random_sources(sentences, sizes.vocab_size)
         suppressed = [PAD_ID, BOS_ID]
         network = _ending(sizes, sources[:24], suppressed, EOS_OVERTAKES[name])
-    model = BenchModel(name, folder / name, network.config, sources, suppressed)
+    model = BenchModel(name, folder / name, network.config, sources, suppressed, tag)
     stamp, version = model.folder / "version", _version()
     if not stamp.exists() or stamp.read_text() != version:
         _write(model, network)

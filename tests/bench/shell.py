@@ -12,8 +12,9 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from model.tokenizer import EOS_ID, Tokenizer
+from model.tokenizer import EOS_ID
 from service.settings import DEFAULT_BUNDLE
+from service.text.tokenizer import Tokenizer
 from tests.bench.models import BenchModel
 from tests.bench.systems import Peer
 
@@ -28,7 +29,7 @@ class Request(BaseModel):
 
 def create(model: BenchModel, cores: int, batching: bool) -> FastAPI:
     """The application."""
-    app, tokenizer = FastAPI(), Tokenizer.load(DEFAULT_BUNDLE / "sentencepiece.model")
+    app, tokenizer = FastAPI(), Tokenizer(DEFAULT_BUNDLE / "sentencepiece.model")
     translator = Peer(model, "int8", cores, 1, batching=batching)
 
     @app.post("/translate")
@@ -40,7 +41,7 @@ def create(model: BenchModel, cores: int, batching: bool) -> FastAPI:
         def resolve(found: list[int]) -> None:
             loop.call_soon_threadsafe(done.set_result, found)
 
-        translator.submit([tokenizer.tag_id(request.target), *ids, EOS_ID], resolve)
+        translator.submit([model.tag, *ids, EOS_ID], resolve)
         return {"translatedText": tokenizer.decode([await done])[0]}
 
     return app
