@@ -69,9 +69,13 @@ def build_decoder(
 
 
 def _name_constants_of_all_steps(b: GraphBuilder) -> None:
-    """What stays the same in every step, seen by the body from outside: `candidates`, 2K; bans; two masks."""
-    beams = b.op("Shape", "ids", start=1, end=2)
-    b.named("candidates", "Mul", beams, b.constant([2]))
+    """What stays the same in every step, seen by the body from outside: counts, ranks, bans and two masks."""
+    b.named("beams", "Shape", "ids", start=1, end=2)
+    b.named("candidates", "Mul", "beams", b.constant([2]))
+    beams = "beams"
+    for ranks, count in (("finishing_ranks", "candidates"), ("live_ranks", "beams")):
+        every = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
+        b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
     square = b.op("ConstantOfShape", b.op("Concat", beams, beams, axis=0))
     b.named(
         "banned_logits",
@@ -245,7 +249,7 @@ def _candidates(b: GraphBuilder, log_probs: str) -> tuple[str, str, str]:
     groups = b.op("Reshape", log_probs, b.constant([0, 0, -1, size]))  # [B, K, V / size, size]
     totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
     maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
-    per_beam = b.op("Shape", maxima, start=2, end=3)
+    per_beam = b.constant(-(-len(b.weights["embedding.weight"]) // size))
     _, chosen = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
     parents = b.op("Div", chosen, per_beam)  # [B, 2K]
     index = b.op("Unsqueeze", chosen, b.constant([2]))
@@ -272,19 +276,14 @@ def _select(b: GraphBuilder, log_probs: str, mask: str) -> dict[str, str]:
     scores, tokens, parents = _candidates(b, log_probs)
 
     ends = b.op("Equal", tokens, b.constant(EOS_ID))
-    zero, one = b.constant(0), b.constant(1)
-    ranks = b.op("Range", zero, b.op("Squeeze", "candidates"), one)
-    within = b.op("Less", ranks, "beam_size")  # [B, 2K]
-    counted = b.op("Cast", b.op("And", ends, within), to=TensorProto.INT64)
+    counted = b.op("Cast", b.op("And", ends, "finishing_ranks"), to=TensorProto.INT64)
     newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
     finished = b.op("Add", f"{p}finished", newly)
 
     dead = b.constant(DEAD, np.float32)
-    beams = b.op("Shape", f"{p}ids", start=1, end=2)
     alive = b.op("Where", ends, dead, scores)
-    next_totals, survivors = b.op("TopK", alive, beams, axis=-1, outputs=2)  # [B, K]
-    beam_ranks = b.op("Range", zero, b.op("Squeeze", beams), one)
-    next_totals = b.op("Where", b.op("Less", beam_ranks, "beam_size"), next_totals, dead)
+    next_totals, survivors = b.op("TopK", alive, "beams", axis=-1, outputs=2)  # [B, K]
+    next_totals = b.op("Where", "live_ranks", next_totals, dead)
     next_parents = b.op("GatherElements", parents, survivors, axis=1)
     done = b.op("Cast", b.op("GreaterOrEqual", finished, "beam_size"), to=TensorProto.INT64)
     return {

@@ -67,7 +67,8 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="Decoder steps between two looks at who joins; more is throughput, fewer latency.",
+            description="Fewest decoder steps between two looks at who joins; "
+            "more: throughput, fewer: latency.",
         ),
     ] = 4
     max_beam_size: Annotated[

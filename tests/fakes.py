@@ -45,7 +45,7 @@ class EchoRunner:
     ) -> DecoderRun:
         """Emit the source again, up to its EOS."""
         assert self.hold.wait(10)
-        time.sleep(self.seconds_per_step)
+        time.sleep(self.seconds_per_step * plan.steps)
         sources = cross[0][:, 0, :, 0].astype(np.int64)
         rows, width = state.ids.shape
         self.largest_batch = max(self.largest_batch, rows)

@@ -16,7 +16,9 @@ class EngineConfig:
     max_waiting: int = 2000
     """Sentences that may wait; more are refused."""
     steps_per_run: int = 4
-    """Decoder steps between two looks at who joins and who leaves, while nobody waits."""
+    """Fewest decoder steps between two looks at who joins and who leaves, while nobody waits."""
+    seconds_per_run: float = 0.008
+    """More steps are taken as long as they fit in this time: a fast model needs fewer looks."""
     steps_per_busy_run: int = 8
     """The same while sentences wait: fewer looks, more throughput."""
     max_consecutive_failures: int = 3
@@ -26,5 +28,5 @@ class EngineConfig:
         """Refuse limits that nothing fits in."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if value < 1:
+            if value < 1 and name != "seconds_per_run":
                 raise ValueError(f"{name} = {value} must be at least 1")

@@ -5,6 +5,7 @@ runner. However an engine ends, no future is left pending.
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -28,6 +29,9 @@ from service.errors import (
 )
 
 logger = logging.getLogger(__name__)
+
+MOST_STEPS = 16
+"""In one run, however fast they are: the cache holds all beams' entries until a run ends."""
 
 
 class Engine:
@@ -150,6 +154,7 @@ class _Loop:
         self.engine, self.index = engine, index
         self.batch = Batch(engine.runner, engine.special)
         self.failures = 0
+        self.step_seconds = math.inf
 
     def run(self) -> None:
         """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
@@ -200,6 +205,7 @@ class _Loop:
         if not rows:
             return
         decoded = self.batch.decode(*self._pace(rows))
+        self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
         for sequence, hypotheses in decoded.finished:
             _resolve(sequence, hypotheses)
@@ -227,7 +233,8 @@ class _Loop:
         config = self.engine.config
         if self.engine.num_waiting:
             return config.steps_per_busy_run, max(1, rows // 4)
-        return config.steps_per_run, 1
+        fitting = int(config.seconds_per_run / self.step_seconds)
+        return max(config.steps_per_run, min(fitting, MOST_STEPS)), 1
 
     def _release(self, sequences: Iterable[Sequence]) -> None:
         """Tell the scheduler, and whoever waits for room or for the end."""

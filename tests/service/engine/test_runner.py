@@ -12,7 +12,7 @@ from service.bundle import Precision
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable
-from service.engine.types import DecodingOptions, SpecialIds
+from service.engine.types import DecodingOptions, SpecialIds, StopRule
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 
@@ -34,6 +34,21 @@ def options_for(source: list[int], beam_size: int = 4, num_hypotheses: int = 1) 
     return DecodingOptions(len(source) - 2 + 50, beam_size, num_hypotheses)
 
 
+def random_options(source: list[int], rng: random.Random) -> DecodingOptions:
+    beam = rng.choice([1, 2, 4, 6])
+    return DecodingOptions(
+        max_decoding_length=len(source) + rng.choice([2, 20]),
+        beam_size=beam,
+        num_hypotheses=rng.randint(1, beam),
+        length_penalty=rng.choice([0.0, 0.6, 2.0]),
+        min_decoding_length=rng.choice([0, 0, 2]),
+        target_prefix=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 2]))),
+        suppressed_tokens=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 7]))),
+        no_repeat_ngram_size=rng.choice([0, 0, 1, 2]),
+        stop_rule=rng.choice(list(StopRule)),
+    )
+
+
 def test_it_finds_what_the_reference_found(
     tiny_bundle: Path, golden: list[dict[str, list[int]]]
 ) -> None:
@@ -52,11 +67,7 @@ def test_neighbours_and_their_options_change_nothing(
 ) -> None:
     rng = random.Random(loops)
     sources = [line["source_ids"] for line in golden for _ in range(4)]
-    work = [
-        (source, options_for(source, beam, rng.randint(1, beam)))
-        for source in sources
-        for beam in [rng.choice([1, 2, 4, 6])]
-    ]
+    work = [(source, random_options(source, rng)) for source in sources]
     alone_engine = start(tiny_bundle, max_num_seqs=1)
     alone = [sequence.future.result(60) for sequence in alone_engine.submit(work)]
     alone_engine.close()
