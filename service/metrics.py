@@ -43,6 +43,9 @@ class Metrics:
         )
 
     def _register_engine(self) -> None:
+        self.cached_sentences = self._counter(
+            "attendant_cached_sentences", "Sentences given again without being translated again."
+        )
         self.source_tokens = self._counter(
             "attendant_source_tokens", "Tokens of sentences that were encoded."
         )

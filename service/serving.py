@@ -11,6 +11,7 @@ from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
 from service.engine.types import DecodingOptions, SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
+from service.sentence_cache import SentenceCache
 from service.settings import Settings, available_cores
 from service.text.tokenizer import Tokenizer
 from service.translator import Translator
@@ -88,6 +89,7 @@ def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedMod
         engine,
         settings.max_beam_size,
         settings.max_text_characters,
+        SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc),
         metrics.on_outcome,
     )
     engine.start()

@@ -71,6 +71,14 @@ class Settings(BaseSettings):
             "more: throughput, fewer: latency.",
         ),
     ] = 4
+    cached_sentences: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Translated sentences kept in memory, about 2 KB each, and given again when asked "
+            "for in the same way; 0 keeps none.",
+        ),
+    ] = 0
     max_beam_size: Annotated[
         int,
         Field(ge=1, description="Largest beam a request may ask for, beyond which it gets 400."),

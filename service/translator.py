@@ -18,6 +18,7 @@ from service.errors import (
     TextTooLongError,
     UnsupportedLanguageError,
 )
+from service.sentence_cache import SentenceCache
 from service.text.segmenter import Segment, split
 from service.text.tokenizer import Tokenizer
 
@@ -74,6 +75,7 @@ class Translator:
         engine: Engine,
         max_beam_size: int,
         max_characters: int,
+        cache: SentenceCache,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
     ) -> None:
         """Put the parts together; the two limits hold for each request.
@@ -81,7 +83,7 @@ class Translator:
         `on_outcome` is told the direction, the outcome and the number of sentences of every request.
         """
         self.manifest = bundle.manifest
-        self.tokenizer, self.engine = tokenizer, engine
+        self.tokenizer, self.engine, self.cache = tokenizer, engine, cache
         self.max_beam_size, self.max_characters = max_beam_size, max_characters
         self.on_outcome = on_outcome
 
@@ -205,15 +207,21 @@ class Translator:
         extra = self.manifest.decoding.extra_length
         longest = decoding.max_decoding_length
         items = [
-            (ids, replace(decoding, max_decoding_length=min(len(ids) - 2 + extra, longest)))
+            (tuple(ids), replace(decoding, max_decoding_length=min(len(ids) - 2 + extra, longest)))
             for ids in source_ids
         ]
-        sequences = self.engine.submit(items, deadline=self.engine.clock() + timeout)
+        known = [self.cache.get(item) for item in items]
+        asked = [item for item, found in zip(items, known, strict=True) if found is None]
+        sequences = self.engine.submit(asked, deadline=self.engine.clock() + timeout)
         try:
-            return list(await asyncio.gather(*(asyncio.wrap_future(s.future) for s in sequences)))
+            new = await asyncio.gather(*(asyncio.wrap_future(s.future) for s in sequences))
         except BaseException:
             self.engine.abort(sequences)
             raise
+        for item, found in zip(asked, new, strict=True):
+            self.cache.put(item, found)
+        fresh = iter(new)
+        return [next(fresh) if found is None else found for found in known]
 
     def _assemble(
         self, prepared: _Prepared, found: list[list[Hypothesis]], options: TranslationOptions

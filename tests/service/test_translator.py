@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from prometheus_client import Counter
 
 from service.errors import DeadlineExceededError
 from service.metrics import Metrics
@@ -14,6 +15,7 @@ from tests import toy
 from tests.conftest import TINY_BUNDLE
 
 OPTIONS = TranslationOptions()
+TEXTS = ["Der alte Hund schläft.", "Die alte Frau wartet."]
 
 
 @pytest.fixture
@@ -72,3 +74,33 @@ def test_a_cancelled_request_leaves_nothing_running(model: ServedModel, metrics:
     assert outcomes(metrics) == {"cancelled": len(toy.sentences())}
     assert model.engine.drain(10)
     assert model.engine.num_waiting + model.engine.num_running == 0
+
+
+def total(counter: Counter) -> float:
+    [metric] = counter.collect()
+    return metric.samples[0].value
+
+
+def test_what_was_translated_before_is_given_again_only_if_asked_for_in_the_same_way() -> None:
+    metrics = Metrics()
+    settings = Settings(precision="fp32", device="cpu", cached_sentences=3)
+    model = start_model(TINY_BUNDLE, settings, metrics)
+    try:
+        first = translate(model, TEXTS)
+        assert total(metrics.cached_sentences) == 0
+        engine_tokens = total(metrics.source_tokens)
+        assert translate(model, TEXTS[::-1]) == first[::-1]
+        assert total(metrics.cached_sentences) == 2
+        assert total(metrics.source_tokens) == engine_tokens
+        greedy = TranslationOptions(beam_size=1)
+        asyncio.run(model.translator.translate(TEXTS, "de", "en", greedy, 60))
+        assert total(metrics.cached_sentences) == 2
+        translate(model, TEXTS)  # one of the two has made room for the greedy ones
+        assert total(metrics.cached_sentences) == 3
+    finally:
+        model.engine.close()
+
+
+def test_nothing_is_kept_unless_asked_for(model: ServedModel, metrics: Metrics) -> None:
+    assert translate(model, TEXTS) == translate(model, TEXTS)
+    assert total(metrics.cached_sentences) == 0

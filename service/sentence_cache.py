@@ -1,0 +1,34 @@
+"""Sentences translated before, given again when asked for in the same way: interfaces and feeds repeat.
+
+Bounded, and off unless a setting gives it room. Used from one thread, the event loop's.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from service.engine.types import Hypothesis
+
+
+class SentenceCache:
+    """The sentences asked for last, up to `capacity` of them."""
+
+    def __init__(self, capacity: int, on_hit: Callable[[], None] = lambda: None) -> None:
+        """Start empty; a capacity of 0 keeps nothing."""
+        self.capacity, self.on_hit = capacity, on_hit
+        self._found: OrderedDict[Hashable, list[Hypothesis]] = OrderedDict()
+
+    def get(self, asked: Hashable) -> list[Hypothesis] | None:
+        """What was found for `asked`: source ids and options, all that the answer depends on."""
+        found = self._found.get(asked)
+        if found is not None:
+            self._found.move_to_end(asked)
+            self.on_hit()
+        return found
+
+    def put(self, asked: Hashable, found: list[Hypothesis]) -> None:
+        """Keep it, in the place of what was asked for longest ago."""
+        if self.capacity:
+            self._found[asked] = found
+            self._found.move_to_end(asked)
+            if len(self._found) > self.capacity:
+                self._found.popitem(last=False)
