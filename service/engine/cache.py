@@ -19,7 +19,7 @@ MASKED = -1e9
 DEAD = -1e9
 """Log-probability of a beam that does not exist."""
 ROUND_ENTRIES = 4
-ROUND_SOURCE = 8
+ROUND_SOURCE = 4
 ROUND_ROWS = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
 

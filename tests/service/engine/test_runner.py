@@ -93,6 +93,23 @@ def test_int8_agrees_with_the_reference_but_for_roundings(
     assert equal >= 0.9 * len(golden)
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda_is_usable(), reason="no CUDA device")
+def test_cuda_finds_what_the_reference_found(
+    tiny_bundle: Path, golden: list[dict[str, list[int]]]
+) -> None:
+    runner = OnnxModelRunner(*bundle.load(tiny_bundle).graphs("fp32"), device="cuda")
+    assert runner.provider == "CUDAExecutionProvider"
+    engine = Engine(runner, SPECIAL, EngineConfig(max_num_seqs=8))
+    engine.start()
+    sequences = engine.submit(
+        [(line["source_ids"], options_for(line["source_ids"])) for line in golden]
+    )
+    found = [list(sequence.future.result(60)[0].ids) for sequence in sequences]
+    engine.close()
+    assert found == [line["ids"] for line in golden]
+
+
 def test_graphs_of_two_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     _, decoder = bundle.load(tiny_bundle).graphs("fp32")
     with pytest.raises(RuntimeError, match="not of the same network"):
