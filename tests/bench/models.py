@@ -5,6 +5,7 @@ weights, on random ids: what they cost does not depend on what they say, as long
 """
 
 import hashlib
+import math
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from model.config import ModelConfig, load_config
 from model.data import Batch
 from model.evaluate import suppressed_ids
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
-from model.transformer import DecoderLayer, EncoderLayer, Transformer
+from model.transformer import DecoderLayer, Transformer
 from service.settings import DEFAULT_BUNDLE
 from tests.bench import peer
 from tests.bench.text import everyday_german
@@ -32,8 +33,6 @@ Precision = Literal["int8", "fp32"]
 ROOT = Path(__file__).parents[2]
 MAX_LENGTH = 64
 """Most tokens of a translation, for all models and both sides."""
-EOS_OVERTAKES = {"small": 39, "base": 33}
-"""Greedy step at which EOS beats every other token in random weights: beams of 4 then end after 17 or so."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
         sizes = load_config(name, []).model
         tag, sources = 0, _random_sources(sentences, sizes.vocab_size)
         suppressed = [PAD_ID, BOS_ID]
-        network = _ending(sizes, sources[:24], suppressed, EOS_OVERTAKES[name])
+        network = _ending(sizes, sources[:64])
     model = BenchModel(name, folder / name, network.config, sources, suppressed, tag)
     stamp, version = model.folder / "version", _version()
     if not stamp.exists() or stamp.read_text() != version:
@@ -124,43 +123,57 @@ def _random_sources(count: int, vocab_size: int) -> list[list[int]]:
 
 
 @torch.inference_mode()
-def _ending(
-    sizes: ModelConfig, sources: list[list[int]], suppressed: list[int], overtakes: int
-) -> Transformer:
-    """Random weights that neither repeat a token nor babble on.
+def _ending(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
+    """Random weights whose translations do not repeat a token, and end after some tokens more or fewer.
 
-    Feed-forward layers become linear maps, their units in pairs of opposite sign: with ReLU as it is, all
-    states share a direction, and with it a favourite token. The last one is large, and attention small, so
-    that a token leads to another one and not to itself. Wide embeddings make the choice sharp. The embedding
-    of EOS is fitted to states along greedy paths: better than the best other token from step `overtakes` on.
+    Feed-forward layers are linear maps (units in pairs of opposite sign) and the last one is large: a token
+    leads to another one and not to itself. One coordinate of the decoder's states is a clock: no embedding
+    and no layer writes to it but the sinusoid, sin(t / period), and one cross-attention, which sets it fast
+    or slow for the sentence. EOS looks at it alone: its logit passes the best other one after some 17 tokens.
     """
     torch.manual_seed(0)
     network = Transformer(sizes, PAD_ID).eval()
-    network.embedding.weight.mul_(4)
+    period = 52 if sizes.num_decoder_layers < 6 else 34  # that gives 17 tokens or so
+    clock = 2 * round(sizes.d_model / 2 * math.log(period) / math.log(10000))
+    network.embedding.weight.mul_(4)  # sharp choices
+    _silence(network.embedding.weight.T, clock)
+    layers = [layer for layer in network.decoder if isinstance(layer, DecoderLayer)]
     half = sizes.d_ff // 2
-    for layer in (*network.encoder, *network.decoder):
-        assert isinstance(layer, EncoderLayer | DecoderLayer)
-        layer.feed_forward.w_1.weight[half:] = -layer.feed_forward.w_1.weight[:half]
-        layer.feed_forward.w_2.weight[:, half:] = -layer.feed_forward.w_2.weight[:, :half]
-        if isinstance(layer, DecoderLayer):
-            layer.self_attention.w_o.weight.mul_(0.3)
-            layer.cross_attention.w_o.weight.mul_(0.3)
-            last = layer
-    last.feed_forward.w_2.weight.mul_(30)
-
-    mask = torch.zeros(sizes.vocab_size)
-    mask[[*suppressed, EOS_ID]] = -torch.inf
-    states, wanted = [], []
-    for source in sources:
-        row = torch.tensor([source])
-        memory, prefix = network.encode(row), torch.tensor([[BOS_ID]])
-        for step in range(MAX_LENGTH):
-            state = network.decode(prefix, memory, row)[0, -1]
-            logits = network.project(state) + mask
-            states.append(state)
-            wanted.append(float(logits.max()) * (step + 3) / overtakes)
-            prefix = torch.cat((prefix, logits.argmax()[None, None]), dim=1)
-    x, y = torch.stack(states), torch.tensor(wanted)
-    ridge = x.T @ x + 0.3 * len(x) * torch.eye(sizes.d_model)
-    network.embedding.weight[EOS_ID] = torch.linalg.solve(ridge, x.T @ y)
+    for layer in layers:
+        feed_forward = layer.feed_forward
+        feed_forward.w_1.weight[half:] = -feed_forward.w_1.weight[:half]
+        feed_forward.w_2.weight[:, half:] = -feed_forward.w_2.weight[:, :half]
+        for linear in (layer.self_attention.w_o, layer.cross_attention.w_o):
+            linear.weight.mul_(0.3)
+            _silence(linear.weight, clock)
+        _silence(feed_forward.w_2.weight, clock)
+    layers[-1].feed_forward.w_2.weight.mul_(30)
+    layers[-1].feed_forward.w_1.weight[:, clock] = 0
+    for norm in (layers[0].norm_1, layers[-1].norm_2):
+        norm.weight[clock] = 20  # loud enough to be heard beside the rest
+    tempo, still = layers[0].cross_attention.w_o, _first_clocks(network, sources, clock)
+    direction = 0.01 * torch.randn(sizes.d_model)  # small: norms bend what is large
+    tempo.weight[clock] = direction
+    moved = _first_clocks(network, sources, clock) - still
+    scale = 0.5 * still.mean().abs() / moved.std()
+    tempo.weight[clock], tempo.bias[clock] = scale * direction, -scale * moved.mean()
+    network.embedding.weight[EOS_ID] = 0
+    network.embedding.weight[EOS_ID, clock] = (
+        60 / still.mean().abs()
+    )  # logits from -60 to far above 15
     return network
+
+
+def _first_clocks(network: Transformer, sources: list[list[int]], clock: int) -> torch.Tensor:
+    """What the clock shows before the first token of each source's translation: [N]."""
+    rows = [torch.tensor([source]) for source in sources]
+    start = torch.tensor([[BOS_ID]])
+    return torch.stack(
+        [network.decode(start, network.encode(row), row)[0, 0, clock] for row in rows]
+    )
+
+
+def _silence(weight: torch.Tensor, clock: int) -> None:
+    """Have `weight` [d_model, ...] write nothing to the clock, and no mean either: norms subtract that."""
+    weight -= weight.mean(0)
+    weight[clock] = 0
