@@ -133,7 +133,7 @@ def _ending(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
     """
     torch.manual_seed(0)
     network = Transformer(sizes, PAD_ID).eval()
-    period = 52 if sizes.num_decoder_layers < 6 else 34  # that gives 17 tokens or so
+    period = 48 if sizes.num_decoder_layers < 6 else 34  # that gives 17 tokens or so
     clock = 2 * round(sizes.d_model / 2 * math.log(period) / math.log(10000))
     network.embedding.weight.mul_(4)  # sharp choices
     _silence(network.embedding.weight.T, clock)
