@@ -26,16 +26,17 @@ def main() -> int:
     """Measure; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="in less than 3 minutes, and rougher")
-    parser.add_argument("--models", default="default,small,base", help="comma-separated")
+    parser.add_argument(
+        "--models", help="comma-separated; default: all, or default,base with --quick"
+    )
     parser.add_argument(
         "--cache", type=Path, default=ROOT / "build" / "bench", help="for the models"
     )
     parser.add_argument("--no-readme", action="store_true", help="leave the README as it is")
     options = parser.parse_args()
+    chosen = options.models or ("default,base" if options.quick else "default,small,base")
     effort, results = Effort(available_cores(), options.quick), Results()
-    names: list[ModelName] = [
-        n for n in ("default", "small", "base") if n in options.models.split(",")
-    ]
+    names: list[ModelName] = [n for n in ("default", "small", "base") if n in chosen.split(",")]
     started = time.perf_counter()
     with tqdm(
         total=5 * len(names) + 3, unit="part", bar_format="{l_bar}{bar}| {elapsed} {desc}"
@@ -89,7 +90,7 @@ def _limit(model: BenchModel, effort: Effort, results: Results) -> None:
 
 
 def _memory(model: BenchModel, effort: Effort, results: Results) -> None:
-    seconds = (15 if effort.quick else CHURN_SECONDS) / CHURN_SAMPLES
+    seconds = (10 if effort.quick else CHURN_SECONDS) / CHURN_SAMPLES
     with Remote(Churner, model, "int8", effort.cores) as churner:
         for sample in range(1, CHURN_SAMPLES + 1):
             done = churner.call("churn", seconds)

@@ -31,7 +31,17 @@ class Effort:
     @property
     def online_seconds(self) -> float:
         """Length of one stream of arrivals."""
-        return 5.0 if self.quick else 15.0
+        return 4.0 if self.quick else 10.0
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """Shares of CTranslate2's capacity to offer."""
+        return (0.8, SATURATING) if self.quick else (*LOADS, SATURATING)
+
+    @property
+    def batches(self) -> tuple[tuple[int, int], ...]:
+        """Sentences in a fixed batch, and beams."""
+        return ((1, 4), (32, 4)) if self.quick else ((1, 4), (8, 4), (32, 4), (1, 1), (32, 1))
 
 
 @dataclass
@@ -58,9 +68,12 @@ def in_turn(rounds: int, *calls: Callable[[], float]) -> list[float]:
 
 def best_peer_setting(remotes: dict[str, Remote], sources: list[Any]) -> tuple[str, int]:
     """Threads and batch size with which CTranslate2 is fastest on all sources at once."""
+    few = sources[: max(8, len(sources) // 10)]
+    probed = {name: remote.timed("translate", few, 4)[0] for name, remote in remotes.items()}
     tried = {
-        (name, size): remote.timed("translate", sources, 4, size)[0]
-        for name, remote in remotes.items()
+        (name, size): remotes[name].timed("translate", sources, 4, size)[0]
+        for name in remotes
+        if probed[name] < 2 * min(probed.values())
         for size in (16, 32, 64)
     }
     return min(tried, key=tried.__getitem__)
@@ -98,7 +111,7 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
             }
         )
         results.ratios[f"offline.{model.name}.{precision}"] = theirs / mine
-        for batch, beam in ((1, 4), (8, 4), (32, 4), (1, 1), (32, 1)):
+        for batch, beam in effort.batches:
             _fixed_batches(model, precision, batch, beam, ours, peers, effort, results)
         return count / theirs
 
@@ -161,21 +174,16 @@ def online(model: BenchModel, capacity: float, effort: Effort, results: Results)
     for name, (kind, arguments, options) in sides.items():
         with Remote(kind, model, "int8", *arguments, **options) as remote:
             remote.call("translate", model.sources[:32], 4)
-            for load in (*LOADS, SATURATING):
-                if name == "one a call" and load > 0.6 and (effort.quick or load > 1):
-                    continue  # long saturated
+            for load in effort.loads:
+                if name == "one a call" and load > 0.6:
+                    continue  # it is saturated
                 row = _stream(remote, model, load, capacity, effort)
                 rows[name, load] = row
                 results.online.append({"model": model.name, "side": name, **row})
     for quantile in ("p50", "p95"):
-        for load in (0.8, 0.95):
-            others = [
-                rows[name, load][f"{quantile}, ms"]
-                for name in ("one a call", "batcher")
-                if (name, load) in rows
-            ]
-            ratio = min(others) / rows["ours", load][f"{quantile}, ms"]
-            results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = ratio
+        for load in {0.8, 0.95} & set(effort.loads):
+            theirs, mine = (rows[name, load][f"{quantile}, ms"] for name in ("batcher", "ours"))
+            results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = theirs / mine
     served = {name: rows[name, SATURATING]["served/s"] for name in ("ours", "batcher")}
     results.ratios[f"saturation.{model.name}"] = served["ours"] / served["batcher"]
 

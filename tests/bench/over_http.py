@@ -131,11 +131,13 @@ def measure(
             len(model.sources) / engine.timed("translate", model.sources, 4)[0] for _ in range(2)
         )
     engine_p50 = 1e3 * statistics.median(single[10:])
-    for name, command, environment in (
+    servers: list[tuple[str, tuple[str, ...], dict[str, str]]] = [
         ("service", ("service",), limits),
-        ("CTranslate2, one a call", (*shell, "single"), {}),
         ("CTranslate2, batcher", (*shell, "batcher"), {}),
-    ):
+    ]
+    if not effort.quick:
+        servers.append(("CTranslate2, one a call", (*shell, "single"), {}))
+    for name, command, environment in servers:
         with serving(command, port, **environment):
             asyncio.run(alone(port, texts[:20]))
             p50 = 1e3 * statistics.median(asyncio.run(alone(port, texts[10:60])))
@@ -149,7 +151,7 @@ def measure(
                 **{f"at 80 %, {key}": value for key, value in stream.items()},
             }
         )
-    ours, batcher = results.http[0], results.http[2]
+    ours, batcher = results.http[0], results.http[1]
     results.notes["http.added_ms"] = round(ours["one request, p50 ms"] - engine_p50, 2)
     key = f"{CONNECTIONS} connections, requests/s"
     results.notes["http.share_of_engine"] = round(ours[key] / engine_rate, 2)
