@@ -49,6 +49,8 @@ class SearchOptions:
     """No n tokens in a row twice in one hypothesis; 0 for no such rule."""
     stop_at_bound: int = 0
     """0: stop when K hypotheses have finished. N: when no live beam can still reach the N best."""
+    stop_when_behind: int = 0
+    """N: stop when no live beam is, at its present length, better than the N best."""
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -116,8 +118,9 @@ def beam_search(network: Transformer, source: Sequence[int], options: SearchOpti
                 finished.append(Found(ids, total / length_penalty(length, alpha), ended=True))
         live = beams[:beam_size]
         finished.sort(key=lambda found: -found.score)
-        if wanted := options.stop_at_bound:
-            reachable = live[0][0] / length_penalty(options.max_length, alpha)
+        if wanted := options.stop_at_bound or options.stop_when_behind:
+            counted = options.max_length if options.stop_at_bound else length
+            reachable = live[0][0] / length_penalty(counted, alpha)
             if len(finished) >= wanted and reachable <= finished[wanted - 1].score:
                 break
         elif len(finished) >= beam_size:

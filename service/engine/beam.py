@@ -42,17 +42,19 @@ class BeamSearch:
             return True
         if self.options.stop_rule is StopRule.FIRST:
             return len(self._finished) >= self.options.beam_size
-        return self._is_bounded
+        if (
+            self.options.stop_rule is StopRule.BOUND
+        ):  # were all further tokens certain, and as many as may be
+            return self._is_behind(self.options.max_decoding_length)
+        return self._is_behind(self.length)
 
-    @property
-    def _is_bounded(self) -> bool:
-        """Whether the best live beam, were all its further tokens certain, would still come too late."""
+    def _is_behind(self, length: int) -> bool:
+        """Whether the best live beam, taken to be of this length, is no better than what has finished."""
         wanted = self.options.num_hypotheses
         if len(self._finished) < wanted:
             return False
         best = sorted((hypothesis.score for hypothesis in self._finished), reverse=True)
-        reachable = self._totals[0] / self._penalty(self.options.max_decoding_length)
-        return reachable <= best[wanted - 1]
+        return self._totals[0] / self._penalty(length) <= best[wanted - 1]
 
     @property
     def steps_allowed(self) -> int:

@@ -28,6 +28,8 @@ class StopRule(StrEnum):
     """As many hypotheses as beams have finished, as in fairseq and CTranslate2."""
     BOUND = "bound"
     """No live beam can still reach the best `num_hypotheses`, as in tensor2tensor, the paper's own code."""
+    LIKELY = "likely"
+    """No live beam is ahead of the best `num_hypotheses` now; Hugging Face's `early_stopping=False`."""
 
 
 @dataclass(frozen=True, slots=True)

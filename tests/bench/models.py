@@ -82,7 +82,7 @@ def _version() -> str:
     """Of all that a written model depends on."""
     digest = hashlib.sha256((DEFAULT_BUNDLE / "manifest.json").read_bytes())
     code = [path for folder in ("export", "model") for path in (ROOT / folder).rglob("*.[pt]*")]
-    for path in sorted(code) + [Path(__file__), Path(peer.__file__)]:
+    for path in [*sorted(code), Path(__file__), Path(peer.__file__)]:
         if path.suffix in (".py", ".toml"):
             digest.update(path.read_bytes())
     return digest.hexdigest()

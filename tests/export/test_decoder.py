@@ -118,7 +118,7 @@ def check_against_reference(
             min_length=rng.choice([0, 0, 3]),
             prefix=rng.choices(range(4, 40), k=rng.choice([0, 0, 2, 3])),
             no_repeat_ngram_size=rng.choice([0, 0, 1, 2]),
-            stop_at_bound=rng.choice([0, 0, beam]),
+            **rng.choice([{}, {"stop_at_bound": beam}, {"stop_when_behind": beam}]),
         )
         options = DecodingOptions(
             max_decoding_length=limit,
@@ -129,7 +129,11 @@ def check_against_reference(
             target_prefix=tuple(asked.prefix),
             suppressed_tokens=tuple(asked.suppressed[len(suppressed) :]),
             no_repeat_ngram_size=asked.no_repeat_ngram_size,
-            stop_rule=StopRule.BOUND if asked.stop_at_bound else StopRule.FIRST,
+            stop_rule=StopRule.BOUND
+            if asked.stop_at_bound
+            else StopRule.LIKELY
+            if asked.stop_when_behind
+            else StopRule.FIRST,
         )
         work.append((source, options, asked))
     sequences = []

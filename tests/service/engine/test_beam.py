@@ -192,6 +192,15 @@ def test_the_bound_rule_does_stop_early() -> None:
     assert not beam.is_done, "-0.3 / (55 / 6)^0.6 is better than -0.1"
 
 
+def test_the_likely_rule_compares_with_the_live_beams_as_they_are() -> None:
+    beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.LIKELY), EOS)
+    beam.advance([-0.1, -0.05, -9.5, -10.0], [1, EOS, 2, 3], [0, 0, 0, 0])
+    assert beam.is_done, "-0.1 is worse than -0.05, but could come to be better in the end"
+    beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.LIKELY), EOS)
+    beam.advance([-0.05, -0.1, -9.5, -10.0], [1, EOS, 2, 3], [0, 0, 0, 0])
+    assert not beam.is_done
+
+
 def test_the_graph_is_asked_to_stop_wherever_its_orders_change() -> None:
     beam = BeamSearch(DecodingOptions(9, 1, min_decoding_length=3, target_prefix=(1,)), EOS)
     asked = []
