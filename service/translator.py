@@ -8,7 +8,7 @@ from typing import Literal
 
 from service.bundle import Bundle, Direction
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, Hypothesis
+from service.engine.types import DecodingOptions, Hypothesis, StopRule
 from service.errors import (
     AbandonedError,
     DeadlineExceededError,
@@ -182,6 +182,7 @@ class Translator:
             beam_size=beam_size,
             num_hypotheses=wanted,
             length_penalty=penalty,
+            stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
         )
 
     def _prepare(self, texts: Items[str], direction: Direction) -> _Prepared:

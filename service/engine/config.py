@@ -16,11 +16,9 @@ class EngineConfig:
     max_waiting: int = 2000
     """Sentences that may wait; more are refused."""
     steps_per_run: int = 4
-    """Fewest decoder steps between two looks at who joins and who leaves, while nobody waits."""
+    """Fewest decoder steps between two looks at who joins and who leaves."""
     seconds_per_run: float = 0.008
-    """More steps are taken as long as they fit in this time: a fast model needs fewer looks."""
-    steps_per_busy_run: int = 8
-    """The same while sentences wait: fewer looks, more throughput."""
+    """While nobody waits, more steps are taken as long as they fit in this time: fewer looks."""
     max_consecutive_failures: int = 3
     """Failed steps in a row after which the engine is dead."""
 

@@ -232,7 +232,7 @@ class _Loop:
         """
         config = self.engine.config
         if self.engine.num_waiting:
-            return config.steps_per_busy_run, max(1, rows // 4)
+            return config.steps_per_run, max(1, rows // 4)
         fitting = int(config.seconds_per_run / self.step_seconds)
         return max(config.steps_per_run, min(fitting, MOST_STEPS)), 1
 

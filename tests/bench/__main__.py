@@ -37,14 +37,18 @@ def main() -> int:
     chosen = options.models or ("default,base" if options.quick else "default,small,base")
     effort, results = Effort(available_cores(), options.quick), Results()
     names: list[ModelName] = [n for n in ("default", "small", "base") if n in chosen.split(",")]
+    command = "make bench QUICK=1" if options.quick else "make bench"
+    readme = None if options.quick or options.no_readme else ROOT / "README.md"
     started = time.perf_counter()
     with tqdm(
-        total=5 * len(names) + 3, unit="part", bar_format="{l_bar}{bar}| {elapsed} {desc}"
+        total=5 * len(names) + 4, unit="part", bar_format="{l_bar}{bar}| {elapsed} {desc}"
     ) as bar:
 
         def next_part(what: str) -> None:
             bar.update()
             bar.set_description(what)
+            results.notes["minutes"] = round((time.perf_counter() - started) / 60, 1)
+            report.write(results, command, ROOT / "bench.json", readme)  # what there is by now
 
         for name in names:
             next_part(f"{name}: weights")
@@ -65,10 +69,7 @@ def main() -> int:
             if name == "base":
                 next_part("base: share of the limit")
                 _limit(model, effort, results)
-    results.notes["minutes"] = round((time.perf_counter() - started) / 60, 1)
-    command = "make bench QUICK=1" if options.quick else "make bench"
-    readme = None if options.quick or options.no_readme or len(names) < 3 else ROOT / "README.md"
-    report.write(results, command, ROOT / "bench.json", readme)
+        next_part("done")
     print(report.markdown(results, command))
     return 0
 

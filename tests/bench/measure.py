@@ -92,10 +92,11 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
         threads, size = best_peer_setting(peers, model.sources[: len(model.sources) // 2])
         best = peers[threads]
         found = ours.call("translate", model.sources, 4)
-        mine, theirs = in_turn(
+        mine, theirs, likely = in_turn(
             effort.rounds,
             lambda: ours.timed("translate", model.sources, 4)[0],
             lambda: best.timed("translate", model.sources, 4, size)[0],
+            lambda: ours.timed("translate_likely", model.sources)[0],
         )
         count = len(model.sources)
         results.offline.append(
@@ -105,12 +106,14 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
                 "sentences": count,
                 "mean target": round(statistics.mean(map(len, found)), 1),
                 "ours, sentences/s": round(count / mine, 1),
+                "ours, stop rule `likely`": round(count / likely, 1),
                 "CTranslate2, sentences/s": round(count / theirs, 1),
                 "CTranslate2's best": f"{threads} threads, batches of {size}",
                 "ratio": round(theirs / mine, 2),
             }
         )
         results.ratios[f"offline.{model.name}.{precision}"] = theirs / mine
+        results.ratios[f"likely.{model.name}.{precision}"] = theirs / likely
         for batch, beam in effort.batches:
             _fixed_batches(model, precision, batch, beam, ours, peers, effort, results)
         return count / theirs

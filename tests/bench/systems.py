@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -21,7 +21,7 @@ from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions, SpecialIds, StepStats
+from service.engine.types import DecodingOptions, SpecialIds, StepStats, StopRule
 from tests.bench import peer
 from tests.bench.models import MAX_LENGTH, BenchModel, Precision
 
@@ -60,6 +60,12 @@ class Ours:
     def translate(self, sources: list[Ids], beam_size: int) -> list[list[int]]:
         """See System."""
         sequences = self.engine.submit([(source, _options(beam_size)) for source in sources])
+        return [list(sequence.future.result()[0].ids) for sequence in sequences]
+
+    def translate_likely(self, sources: list[Ids]) -> list[list[int]]:
+        """As `translate`, by the stop rule that the service takes where nothing is said."""
+        options = replace(_options(4), stop_rule=StopRule.LIKELY)
+        sequences = self.engine.submit([(source, options) for source in sources])
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
     def best_two(self, sources: list[Ids]) -> list[list[list[int]]]:
