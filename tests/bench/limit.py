@@ -40,7 +40,9 @@ class Gauge:
         b = GraphBuilder("int8", {"layer.weight": weight, "layer.bias": weight[:, 0]}, ranges)
         result = b.linear("x", "layer")
         shape: list[str | int] = ["rows", 1024]
-        graph = b.finish("peak", [tensor("x", "f32", shape)], {result: tensor("y", "f32", None)})
+        graph = b.finish(
+            "peak", [tensor("x", "f32", shape)], {result: tensor("y", "f32", ["rows", 4096])}
+        )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         session = onnxruntime.InferenceSession(to_model(graph).SerializeToString(), options)
