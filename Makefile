@@ -18,7 +18,7 @@ check: .venv/dev.stamp  ## format, lint, types, architecture
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.json; QUICK=1 for less than 3 minutes
+bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.json; QUICK=1 for a rough idea
 	$(BIN)/python -m tests.bench $(if $(QUICK),--quick) $(ARGS)
 
 train: .venv/dev.stamp  ## ARGS are those of python -m model.train

@@ -72,11 +72,10 @@ def _name_constants_of_all_steps(b: GraphBuilder) -> None:
     """What stays the same in every step, seen by the body from outside: counts, ranks, bans and two masks."""
     b.named("beams", "Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", "beams", b.constant([2]))
-    beams = "beams"
     for ranks, count in (("finishing_ranks", "candidates"), ("live_ranks", "beams")):
         every = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
         b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
-    square = b.op("ConstantOfShape", b.op("Concat", beams, beams, axis=0))
+    square = b.op("ConstantOfShape", b.op("Concat", "beams", "beams", axis=0))
     b.named(
         "banned_logits",
         "Expand",
@@ -90,11 +89,11 @@ def _name_constants_of_all_steps(b: GraphBuilder) -> None:
     )
     batch = b.op("Shape", "ids", start=0, end=1)
     # [B, K, K]: 0 on the diagonal, MASKED off it
-    b.named("own_entries", "Expand", own, b.op("Concat", batch, beams, beams, axis=0))
+    b.named("own_entries", "Expand", own, b.op("Concat", batch, "beams", "beams", axis=0))
     bias = b.op("Unsqueeze", b.to_float("source_bias"), b.constant([1, 2]))
     one = b.constant([1])
     b.named(
-        "cross_bias", "Expand", bias, b.op("Concat", one, one, beams, one, axis=0)
+        "cross_bias", "Expand", bias, b.op("Concat", one, one, "beams", one, axis=0)
     )  # [B, 1, K, S]
 
 

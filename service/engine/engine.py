@@ -1,6 +1,6 @@
 """The engine: takes sentences in, has its loops translate them, gives hypotheses out.
 
-Each loop is a thread with a batch of its own (`loop.py`); all share one line of waiting sentences and one
+Each loop is a thread with a batch of its own (`batch.py`); all share one line of waiting sentences and one
 runner. However an engine ends, no future is left pending.
 """
 

@@ -25,7 +25,7 @@ CHURN_SAMPLES = 10
 def main() -> int:
     """Measure; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="in less than 3 minutes, and rougher")
+    parser.add_argument("--quick", action="store_true", help="less, and rougher")
     parser.add_argument(
         "--models", help="comma-separated; default: all, or default,base with --quick"
     )
