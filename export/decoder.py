@@ -14,14 +14,18 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      totals f32 [B, K]       its log-probability so far; DEAD where there is no beam
      position i64 [B, 1]     tokens decoded so far
      finished i64 [B, 1]     hypotheses finished so far
+     best f32 [B, 1]         score over length penalty of the best of them
      beam_size i64 [B, 1]    each sentence's own, at most K
+     length_penalty f32 [B, 1]  likewise, the alpha of it
+     likely bool [B, 1]      whether it has found what it wants once no live beam is ahead of `best`;
+                             else once as many hypotheses have finished as it has beams
      ancestors f32 [B, K, L] 0 where the entry is on the beam's path, MASKED elsewhere
      row i64 [B], entry i64 [B, L]   where in the previous run's caches each row and entry is: retiring,
                              compacting and admitting are this one gather
      source_bias f32 [B, S]  0 at tokens, MASKED at padding
      past_keys.N, past_values.N    [B', H, L', D] of the previous run
      cross_keys.N, cross_values.N  [B, H, S, D] of the encoder
-out: next_ids, next_totals [B, K], next_finished [B, 1], next_ancestors [B, K, L + K t]
+out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [B, K, L + K t]
      keys.N, values.N [B, H, L + K t, D]
      scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
 """
@@ -54,7 +58,7 @@ def build_decoder(
     caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
     compacted = _gather_caches(b, [f"past_{name}" for name in caches], config)
     _name_constants_of_all_steps(b)
-    state = ["ids", "totals", "position", "finished", "ancestors"]
+    state = ["ids", "totals", "position", "finished", "best", "ancestors"]
     loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
     node = helper.make_node(
         "Loop",
@@ -106,6 +110,7 @@ def _signature(
         "loop_ids": tensor("next_ids", "i64", ["B", "K"]),
         "loop_totals": tensor("next_totals", "f32", ["B", "K"]),
         "loop_finished": tensor("next_finished", "i64", ["B", 1]),
+        "loop_best": tensor("next_best", "f32", ["B", 1]),
         "loop_ancestors": tensor("next_ancestors", "f32", ["B", "K", "next_L"]),
         **{
             f"loop_{name}": tensor(name, b.float_kind, ["B", heads, "next_L", width])
@@ -123,7 +128,10 @@ def _signature(
         tensor("totals", "f32", ["B", "K"]),
         tensor("position", "i64", ["B", 1]),
         tensor("finished", "i64", ["B", 1]),
+        tensor("best", "f32", ["B", 1]),
         tensor("beam_size", "i64", ["B", 1]),
+        tensor("length_penalty", "f32", ["B", 1]),
+        tensor("likely", "bool", ["B", 1]),
         tensor("ancestors", "f32", ["B", "K", "L"]),
         tensor("row", "i64", ["B"]),
         tensor("entry", "i64", ["B", "L"]),
@@ -175,6 +183,7 @@ def _body(
         chosen["totals"]: tensor(f"{p}next_totals", "f32", ["B", "K"]),
         chosen["position"]: tensor(f"{p}next_position", "i64", ["B", 1]),
         chosen["finished"]: tensor(f"{p}next_finished", "i64", ["B", 1]),
+        chosen["best"]: tensor(f"{p}next_best", "f32", ["B", 1]),
         chosen["ancestors"]: tensor(f"{p}next_ancestors", "f32", None),
     }
     for name in caches:
@@ -189,6 +198,7 @@ def _body(
         tensor(f"{p}totals", "f32", ["B", "K"]),
         tensor(f"{p}position", "i64", ["B", 1]),
         tensor(f"{p}finished", "i64", ["B", 1]),
+        tensor(f"{p}best", "f32", ["B", 1]),
         tensor(f"{p}ancestors", "f32", None),
         *(tensor(f"{p}{name}", b.float_kind, None) for name in caches),
     ]
@@ -275,26 +285,53 @@ def _select(b: GraphBuilder, log_probs: str, mask: str) -> dict[str, str]:
     scores, tokens, parents = _candidates(b, log_probs)
 
     ends = b.op("Equal", tokens, b.constant(EOS_ID))
-    counted = b.op("Cast", b.op("And", ends, "finishing_ranks"), to=TensorProto.INT64)
+    finishing = b.op("And", ends, "finishing_ranks")
+    counted = b.op("Cast", finishing, to=TensorProto.INT64)
     newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
     finished = b.op("Add", f"{p}finished", newly)
+    position = b.op("Add", f"{p}position", b.constant([1]))
 
     dead = b.constant(DEAD, np.float32)
     alive = b.op("Where", ends, dead, scores)
     next_totals, survivors = b.op("TopK", alive, "beams", axis=-1, outputs=2)  # [B, K]
     next_totals = b.op("Where", "live_ranks", next_totals, dead)
     next_parents = b.op("GatherElements", parents, survivors, axis=1)
-    done = b.op("Cast", b.op("GreaterOrEqual", finished, "beam_size"), to=TensorProto.INT64)
+    best, is_ahead = _best(b, position, scores, finishing, next_totals)
+    enough = b.op("GreaterOrEqual", finished, "beam_size")
+    done = b.op("Or", enough, b.op("And", "likely", is_ahead))
+    done = b.op("Cast", done, to=TensorProto.INT64)
     return {
         "scores": scores,
         "tokens": tokens,
         "parents": parents,
         "ids": b.op("GatherElements", tokens, survivors, axis=1),
         "totals": next_totals,
-        "position": b.op("Add", f"{p}position", b.constant([1])),
+        "position": position,
         "finished": finished,
+        "best": best,
         "ancestors": b.op(
             "GatherND", mask, b.op("Unsqueeze", next_parents, b.constant([2])), batch_dims=1
         ),
         "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
     }
+
+
+def _best(
+    b: GraphBuilder, position: str, scores: str, finishing: str, live: str
+) -> tuple[str, str]:
+    """The best score of any finished hypothesis, and whether no live beam is ahead of it; [B, 1] each.
+
+    Scores are over the length penalty ((5 + length) / 6)^alpha of Wu et al. (2016), equation 14.
+    """
+    length = b.op("Cast", position, to=TensorProto.FLOAT)
+    base = b.op(
+        "Add", b.op("Mul", length, b.constant(1 / 6, np.float32)), b.constant(5 / 6, np.float32)
+    )
+    penalty = b.op("Pow", base, "length_penalty")  # [B, 1]
+    ended = b.op("Where", finishing, b.op("Div", scores, penalty), b.constant(DEAD, np.float32))
+    newly = b.op("ReduceMax", ended, b.constant([1]), keepdims=1)
+    best = b.op("Max", f"{b.prefix}best", newly)
+    leader = b.op(
+        "Div", b.op("Slice", live, b.constant([0]), b.constant([1]), b.constant([1])), penalty
+    )
+    return best, b.op("GreaterOrEqual", best, leader)

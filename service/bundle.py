@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from service.engine.types import StopRule
 from service.errors import BundleError
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MANIFEST = "manifest.json"
 Precision = Literal["int8", "fp16", "fp32"]
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence as Items
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,15 @@ class EchoRunner:
             if (finished >= state.beam_size).sum() >= plan.stop_after:
                 break
         row, entry = identity_places(rows, entries.shape[1])
-        after = DecoderState(
-            ids, totals, position, finished, state.beam_size, ancestors, row, entry
+        after = replace(
+            state,
+            ids=ids,
+            totals=totals,
+            position=position,
+            finished=finished,
+            ancestors=ancestors,
+            row=row,
+            entry=entry,
         )
         parents = np.zeros((len(scores), rows, 2 * width), np.int64)
         return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)

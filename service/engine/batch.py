@@ -20,13 +20,10 @@ from service.engine.types import (
     RunPlan,
     Sequence,
     SpecialIds,
-    StopRule,
 )
 
 SIMILAR = 0.75
 """Sentences are encoded together where the shortest has at least this share of the longest's tokens."""
-NEVER = -(10**9)
-"""Hypotheses that a sentence "has" whose stop rule the graph does not know: it never ends a run early."""
 
 
 @dataclass(slots=True)
@@ -74,12 +71,7 @@ class Batch:
             ids, bias = cache.pad_sources([one.source_ids for one in group], self.special.pad)
             encoded = self.runner.encode(ids, bias)
             self._sources.admit(encoded, [len(one.source_ids) for one in group])
-            self._state = cache.admit(
-                self._state,
-                [one.options.beam_size for one in group],
-                [0 if one.options.stop_rule is StopRule.FIRST else NEVER for one in group],
-                self.special.bos,
-            )
+            self._state = cache.admit(self._state, [one.options for one in group], self.special.bos)
             self._rows += [_Row(one, BeamSearch(one.options, self.special.eos)) for one in group]
 
     def decode(self, max_steps: int, stop_after: int) -> Decoded:

@@ -8,16 +8,19 @@ Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D he
 """
 
 from collections.abc import Sequence as Items
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.types import DecoderState, Floats, Ints
+from service.engine.types import DecoderState, DecodingOptions, Floats, Ints, StopRule
 
 MASKED = -1e9
 """In an additive mask: not to be attended to."""
 DEAD = -1e9
 """Log-probability of a beam that does not exist."""
+NEVER = -(10**9)
+"""Hypotheses that a row "has" whose search does not end after so many as it has beams."""
 ROUND_ENTRIES = 4
 ROUND_SOURCE = 4
 ROUND_ROWS = 4
@@ -31,7 +34,10 @@ def empty_state() -> DecoderState:
         totals=np.zeros((0, 1), np.float32),
         position=np.zeros((0, 1), np.int64),
         finished=np.zeros((0, 1), np.int64),
+        best=np.zeros((0, 1), np.float32),
         beam_size=np.zeros((0, 1), np.int64),
+        length_penalty=np.zeros((0, 1), np.float32),
+        likely=np.zeros((0, 1), np.bool_),
         ancestors=np.zeros((0, 1, 1), np.float32),
         row=np.zeros(0, np.int64),
         entry=np.zeros((0, 1), np.int64),
@@ -73,25 +79,24 @@ def retire_and_compact(state: DecoderState, order: Items[int]) -> DecoderState:
         totals=totals[:, :width],
         position=state.position[rows],
         finished=state.finished[rows],
+        best=state.best[rows],
         beam_size=state.beam_size[rows],
+        length_penalty=state.length_penalty[rows],
+        likely=state.likely[rows],
         ancestors=np.take_along_axis(ancestors, entry[:, None, :], axis=2)[:, :width],
         row=state.row[rows],
         entry=np.take_along_axis(state.entry[rows], entry, axis=1),
     )
 
 
-def admit(
-    state: DecoderState, beam_sizes: Items[int], finished: Items[int], bos_id: int
-) -> DecoderState:
-    """The same rows, and below them one new row for each of `beam_sizes`.
-
-    `finished` is how many hypotheses the graph shall think that each new row has.
-    """
-    if not len(beam_sizes):
+def admit(state: DecoderState, options: Items[DecodingOptions], bos_id: int) -> DecoderState:
+    """The same rows, and below them one new row for each of `options`."""
+    if not len(options):
         return state
     old, width = state.ids.shape
     length = state.entry.shape[1]
-    new, needed = len(beam_sizes), max(width if old else 1, *beam_sizes)
+    new = len(options)
+    needed = max(width if old else 1, *(one.beam_size for one in options))
     totals = np.full((old + new, needed), DEAD, np.float32)
     totals[:old, :width] = state.totals
     totals[old:, 0] = 0.0
@@ -104,12 +109,27 @@ def admit(
         ids=ids,
         totals=totals,
         position=np.concatenate((state.position, none)),
-        finished=np.concatenate((state.finished, np.asarray(finished, np.int64)[:, None])),
-        beam_size=np.concatenate((state.beam_size, np.asarray(beam_sizes, np.int64)[:, None])),
+        finished=_below(
+            state.finished, [0 if one.stop_rule is StopRule.FIRST else NEVER for one in options]
+        ),
+        best=_below(state.best, [DEAD] * new),
+        beam_size=_below(state.beam_size, [one.beam_size for one in options]),
+        length_penalty=_below(state.length_penalty, [one.length_penalty for one in options]),
+        likely=_below(state.likely, [_is_likely(one) for one in options]),
         ancestors=ancestors,
         row=np.concatenate((state.row, none[:, 0])),
         entry=np.concatenate((state.entry, np.zeros((new, length), np.int64))),
     )
+
+
+def _below(column: NDArray[Any], values: Items[float]) -> NDArray[Any]:
+    """A column [B, 1] with more values below it, of its own type."""
+    return np.concatenate((column, np.array(values, column.dtype)[:, None]))
+
+
+def _is_likely(options: DecodingOptions) -> bool:
+    """Whether the graph itself sees that the search is done: it knows the best hypothesis only."""
+    return options.stop_rule is StopRule.LIKELY and options.num_hypotheses == 1
 
 
 def force(state: DecoderState, row: int, token: int) -> None:
@@ -122,6 +142,7 @@ def force(state: DecoderState, row: int, token: int) -> None:
     state.totals[row, 0] = 0.0
     state.ancestors[row, 1:] = MASKED
     state.finished[row] = np.minimum(state.finished[row], 0)
+    state.best[row] = DEAD
 
 
 class SourcePool:

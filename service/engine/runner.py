@@ -7,7 +7,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Sequence as Items
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -160,14 +160,15 @@ class OnnxModelRunner:
 def _unpack(before: DecoderState, values: list[onnxruntime.OrtValue]) -> DecoderRun:
     """What a run gave out, of which only the caches stay where they are."""
     host = [value.numpy() for value in values[: len(_HOST_OUTPUTS)]]
-    ids, totals, finished, ancestors, scores, tokens, parents = host
+    ids, totals, finished, best, ancestors, scores, tokens, parents = host
     row, entry = identity_places(len(ids), ancestors.shape[2])
-    state = DecoderState(
+    state = replace(
+        before,
         ids=ids,
         totals=totals,
         position=before.position + len(scores),
         finished=finished,
-        beam_size=before.beam_size,
+        best=best,
         ancestors=ancestors,
         row=row,
         entry=entry,
@@ -175,11 +176,12 @@ def _unpack(before: DecoderState, values: list[onnxruntime.OrtValue]) -> Decoder
     return DecoderRun(state, values[len(_HOST_OUTPUTS) :], scores, tokens, parents)
 
 
-_STATE_INPUTS = ("ids", "totals", "position", "finished", "beam_size", "ancestors", "row", "entry")
+_STATE_INPUTS = tuple(field.name for field in fields(DecoderState))
 _HOST_OUTPUTS = (
     "next_ids",
     "next_totals",
     "next_finished",
+    "next_best",
     "next_ancestors",
     "scores",
     "tokens",

@@ -180,8 +180,14 @@ class DecoderState:
     """[B, 1]"""
     finished: Ints
     """[B, 1]"""
+    best: Floats
+    """[B, 1], the best finished hypothesis's score over its length penalty."""
     beam_size: Ints
     """[B, 1]"""
+    length_penalty: Floats
+    """[B, 1]"""
+    likely: NDArray[np.bool_]
+    """[B, 1], whether the row's search is done when no live beam is ahead of `best`."""
     ancestors: Floats
     """[B, K, L]"""
     row: Ints

@@ -1,5 +1,6 @@
 """The graphs against the network: every step's probabilities, every search's result, alone and in flight."""
 
+import itertools
 import random
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ from model.search import SearchOptions, beam_search
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 from service.engine import cache
+from service.engine.beam import BeamSearch
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
@@ -31,6 +33,7 @@ from tests.conftest import TINY_BUNDLE
 SPECIAL = SpecialIds(pad=0, bos=BOS_ID, eos=EOS_ID)
 SUPPRESSED = (0, 2)
 NO_BANS = np.zeros((0, 3), np.int64)
+GREEDY = DecodingOptions(max_decoding_length=99, beam_size=1)
 
 
 def export(network: Transformer, folder: Path, precision: Precision = "fp32") -> OnnxModelRunner:
@@ -77,7 +80,7 @@ def test_cached_decoding_equals_full_decoding(
     ids, bias = cache.pad_sources(sources, 0)
     pool = cache.SourcePool()
     pool.admit(runner.encode(ids, bias), [len(source) for source in sources])
-    state, caches = cache.admit(cache.empty_state(), [1] * 5, [0] * 5, BOS_ID), None
+    state, caches = cache.admit(cache.empty_state(), [GREEDY] * 5, BOS_ID), None
     prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
     for _ in range(6):
         totals = state.totals.copy()
@@ -207,3 +210,27 @@ def test_padding_hides_however_sharp_attention_is(
 
 def test_exporter_and_engine_agree_on_their_constants() -> None:
     assert (DEAD, MASKED) == (cache.DEAD, cache.MASKED)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
+    checkpoint: Checkpoint, alpha: float
+) -> None:
+    tokenizer = checkpoint.tokenizer
+    runner = OnnxModelRunner(TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx")
+    tag, ended_early = tokenizer.tag_id("en"), 0
+    encoded = tokenizer.encode([german for german, _ in toy.sentences()[::40]])
+    for rule, ids in itertools.product((StopRule.FIRST, StopRule.LIKELY), encoded):
+        source = [tag, *ids, EOS_ID]
+        options = DecodingOptions(40, beam_size=3, length_penalty=alpha, stop_rule=rule)
+        search = BeamSearch(options, EOS_ID)
+        padded, bias = cache.pad_sources([source], 0)
+        state = cache.admit(cache.empty_state(), [options], BOS_ID)
+        cross = runner.encode(padded, bias)
+        run = runner.decode(state, None, cross, bias, RunPlan(40, 1, NO_BANS))
+        for step, candidates in enumerate(zip(run.scores, run.tokens, run.parents, strict=True)):
+            assert not search.is_done, f"{rule}: done before step {step} of {len(run.scores)}"
+            search.advance(*(part[0].tolist() for part in candidates))
+        assert search.is_done
+        ended_early += len(run.scores) < 40
+    assert ended_early >= len(encoded)

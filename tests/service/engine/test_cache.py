@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.types import DecoderState, identity_places
+from service.engine.types import DecoderState, DecodingOptions, StopRule, identity_places
 
 
 def state_of(ancestors: list[list[list[float]]], totals: list[list[float]]) -> DecoderState:
@@ -18,7 +18,10 @@ def state_of(ancestors: list[list[list[float]]], totals: list[list[float]]) -> D
         totals=np.array(totals, np.float32),
         position=np.full((rows, 1), 3),
         finished=np.zeros((rows, 1), np.int64),
+        best=np.full((rows, 1), cache.DEAD, np.float32),
         beam_size=np.full((rows, 1), width),
+        length_penalty=np.zeros((rows, 1), np.float32),
+        likely=np.zeros((rows, 1), np.bool_),
         ancestors=mask,
         row=row,
         entry=entry,
@@ -65,9 +68,14 @@ def test_a_second_retirement_before_a_run_still_points_into_the_last_runs_caches
 
 def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
     state = state_of([[[0, 0, 0, 0]]], [[-1]])
-    grown = cache.admit(state, [3, 2], [0, -7], bos_id=2)
+    wide = DecodingOptions(9, beam_size=3, length_penalty=0.5)
+    narrow = DecodingOptions(9, beam_size=2, stop_rule=StopRule.LIKELY)
+    grown = cache.admit(state, [wide, narrow], bos_id=2)
     assert grown.ids.shape == (3, 3)
-    assert grown.finished.tolist() == [[0], [0], [-7]]
+    assert grown.finished.tolist() == [[0], [0], [cache.NEVER]]
+    assert grown.beam_size.tolist() == [[1], [3], [2]]
+    assert grown.length_penalty.tolist() == [[0], [0.5], [np.float32(0.6)]]
+    assert grown.likely.tolist() == [[False], [False], [True]]
     assert grown.ids[1:].tolist() == [[2] * 3] * 2
     assert (grown.ancestors[1:] == cache.MASKED).all()
     assert grown.totals[1:].tolist() == [[0, cache.DEAD, cache.DEAD]] * 2
