@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from service import bundle, logs
 from service.app import create_app
 from service.errors import BundleError
+from service.keys import KeysError
 from service.settings import Settings
 
 
@@ -22,19 +23,29 @@ def main() -> int:
             name = f"ATTENDANT_{'_'.join(map(str, problem['loc'])).upper()}"
             print(f"error: {name} = {problem['input']!r}: {problem['msg']}", file=sys.stderr)
         return 2
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
+    failures: list[str] = []
+
+    def fail(reason: str) -> None:
+        failures.append(reason)
+        server.should_exit = True
+
     try:
-        bundle.load(settings.bundle)  # before anything listens: a bad bundle is told in one line
-    except BundleError as error:
+        for folder in settings.bundle:  # before anything listens: a bad bundle is told in one line
+            bundle.load(folder)
+        app = create_app(settings, fail)
+    except (BundleError, KeysError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(settings),
+            app,
             host=settings.host,
             port=settings.port,
             log_config=None,
             access_log=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies or None,
             timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
         )
     )
@@ -42,7 +53,9 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     server.run()
-    return 0 if server.started else 1
+    for reason in failures:
+        print(f"error: {reason}", file=sys.stderr)
+    return 0 if server.started and not failures else 1
 
 
 if __name__ == "__main__":

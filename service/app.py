@@ -2,48 +2,116 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 
 from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import FileResponse
 
-from service.api import errors, health, routes
+from service.api import admin, deepl, errors, health, routes
+from service.api.access import Gate
 from service.api.middleware import BodyLimit, RequestContext
+from service.errors import AttendantError
 from service.metrics import Metrics
-from service.serving import start_model
+from service.model_store import ModelStore
 from service.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+PAGE = Path(__file__).parent / "web" / "index.html"
+WATCH_SECONDS = 1.0
+"""Between two looks at whether the engines still work."""
 
-def create_app(settings: Settings) -> FastAPI:
-    """Build the application; the model is loaded when it starts.
+
+def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _: None) -> FastAPI:
+    """Build the application; it answers at once, and is ready when the models are loaded.
+
+    Args:
+        settings: the operator's.
+        on_failure: called, once, where it can never serve again: a bundle cannot be loaded at the start, or
+            an engine has given up.
 
     Raises:
-        BundleError: at start-up, if the bundle cannot be served.
+        KeysError: the file of API keys cannot be used.
     """
+    metrics = Metrics()
+    store = ModelStore(settings, metrics)
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        model = await asyncio.to_thread(start_model, settings.bundle, settings, app.state.metrics)
-        app.state.model = model
-        yield
-        app.state.model = None
-        if not await asyncio.to_thread(model.engine.drain, settings.drain_seconds):
-            logger.warning("%d sentences were not done in time", model.engine.num_running)
-        await asyncio.to_thread(model.engine.close)
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        work = asyncio.create_task(_load_and_watch(store, on_failure))
+        with _reloading_on_hangup(store):
+            yield
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+        await asyncio.to_thread(store.stop)
 
     app = FastAPI(
         title="Attendant",
         description="Translation as a service.",
-        version="0.1.0",
+        version=health.VERSION,
         lifespan=lifespan,
+        docs_url="/docs" if settings.docs else None,
+        openapi_url="/openapi.json" if settings.docs else None,
         redoc_url=None,
     )
-    app.state.settings, app.state.model, app.state.metrics = settings, None, Metrics()
-    app.include_router(routes.router)
-    app.include_router(health.router)
+    app.state.settings, app.state.metrics = settings, metrics
+    app.state.models, app.state.gate = store, Gate(settings)
+    for part in (routes, deepl, health, admin):
+        app.include_router(part.router)
+    app.add_api_route("/", _page, include_in_schema=False)
     errors.install(app)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
-    app.add_middleware(RequestContext, metrics=app.state.metrics)
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=settings.cors_origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization", "Content-Type"],
+        expose_headers=["Retry-After", "X-Request-ID"],
+    )
+    app.add_middleware(RequestContext, metrics=metrics)
     return app
+
+
+async def _page() -> FileResponse:
+    """A page to translate with."""
+    return FileResponse(PAGE, headers={"Cache-Control": "no-cache"})
+
+
+async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:
+    """Load the models, then see to it that a dead engine does not go unnoticed."""
+    try:
+        models = await asyncio.to_thread(store.load)
+    except Exception as error:
+        on_failure(str(error))
+        return
+    while models.is_alive:
+        await asyncio.sleep(WATCH_SECONDS)
+        models = store.current or models
+    on_failure("an engine has given up")
+
+
+@contextmanager
+def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
+    """While inside, SIGHUP loads the bundles anew; where there is no such signal, nothing does."""
+    try:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, _reload, store))
+    except (AttributeError, NotImplementedError, RuntimeError, ValueError):
+        yield  # Windows, or not the main thread
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
+
+
+def _reload(store: ModelStore) -> None:
+    try:
+        store.load()
+    except AttendantError as error:
+        logger.error("the models were not reloaded: %s", error)

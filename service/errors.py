@@ -1,6 +1,9 @@
 """What can go wrong, as one tree. Each class has a stable code; `api/errors.py` knows its HTTP status.
 
 AttendantError
+├── AccessError                  the caller may not
+│   ├── MissingKeyError
+│   └── InvalidKeyError
 ├── InvalidRequestError          the caller can mend it
 │   ├── MissingParameterError
 │   ├── UnsupportedLanguageError
@@ -8,6 +11,7 @@ AttendantError
 │       └── TextTooLongError
 ├── RefusedError                 nothing was done; try again later
 │   ├── QueueFullError
+│   ├── RateLimitError           this caller asks too often
 │   └── NotReadyError            starting or draining
 ├── AbandonedError               admitted, then given up
 │   ├── DeadlineExceededError
@@ -23,6 +27,26 @@ class AttendantError(Exception):
     """Base of all; `code` is stable and part of the interface, the message is for people."""
 
     code = "internal_error"
+    retry_after: float | None = None
+    """Seconds after which it makes sense to ask again, where that is known."""
+
+
+class AccessError(AttendantError):
+    """The caller may not do this."""
+
+    code = "forbidden"
+
+
+class MissingKeyError(AccessError):
+    """No API key was given, and one is needed."""
+
+    code = "missing_key"
+
+
+class InvalidKeyError(AccessError):
+    """The API key is not known, or not allowed this."""
+
+    code = "invalid_key"
 
 
 class InvalidRequestError(AttendantError):
@@ -60,11 +84,22 @@ class RefusedError(AttendantError):
 
     code = "refused"
 
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        """Say why, and when to come again."""
+        super().__init__(message)
+        self.retry_after = retry_after
+
 
 class QueueFullError(RefusedError):
-    """As many sentences wait as may wait."""
+    """As much waits as may wait, or more than can be done in time."""
 
     code = "queue_full"
+
+
+class RateLimitError(RefusedError):
+    """More requests in a minute than this caller may make."""
+
+    code = "rate_limit"
 
 
 class NotReadyError(RefusedError):

@@ -36,6 +36,9 @@ class Metrics:
             ["route"],
         )
         self.in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
+        self.characters = self._counter(
+            "attendant_deepl_characters", "Characters of texts translated under DeepL's paths."
+        )
         self.sentences = self._counter(
             "attendant_sentences",
             "Sentences by direction and outcome (ok, rejected, cancelled, expired, error).",
@@ -86,11 +89,11 @@ class Metrics:
     def watch(
         self, waiting: Callable[[], int], running: Callable[[], int], alive: Callable[[], bool]
     ) -> None:
-        """Read the engine's state whenever the metrics are read."""
+        """Read the engines' state whenever the metrics are read."""
         for name, text, read in (
             ("attendant_sequences_waiting", "Sentences that wait for a place in a batch.", waiting),
             ("attendant_sequences_running", "Sentences in a batch.", running),
-            ("attendant_engine_up", "1 while the engine works.", alive),
+            ("attendant_engine_up", "1 while every engine works.", alive),
         ):
             self._gauge(name, text).set_function(partial(_as_float, read))
 
@@ -109,6 +112,12 @@ class Metrics:
     def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:
         """Take in how a request's sentences ended."""
         self.sentences.labels(direction, outcome).inc(sentences)
+
+    @property
+    def characters_so_far(self) -> int:
+        """What `characters` has counted."""
+        [metric] = self.characters.collect()
+        return int(metric.samples[0].value)
 
     def render(self) -> bytes:
         """The text that Prometheus scrapes."""

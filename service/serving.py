@@ -1,10 +1,8 @@
-"""A model in service: bundle, runner, engine and translator, built together and stopped together."""
+"""A model in service: bundle, runner, engine and translator, built together."""
 
-import logging
 from dataclasses import dataclass
-from pathlib import Path
 
-from service.bundle import Bundle, Precision, load
+from service.bundle import Bundle, Precision
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
@@ -15,8 +13,6 @@ from service.sentence_cache import SentenceCache
 from service.settings import Settings, available_cores
 from service.text.tokenizer import Tokenizer
 from service.translator import Translator
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +52,13 @@ def choose_device(settings: Settings, bundle: Bundle) -> tuple[Device, Precision
     return device, next(precision for precision in order if precision in has)
 
 
-def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedModel:
-    """Load a bundle, start its engine and run a first translation through it.
+def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedModel:
+    """Load a bundle's graphs, start its engine and run a first translation through it.
 
     Raises:
         BundleError: the bundle cannot be served.
     """
-    bundle = load(folder)
-    manifest = bundle.manifest
+    manifest, folder = bundle.manifest, bundle.folder
     device, precision = choose_device(settings, bundle)
     tokenizer = Tokenizer(bundle.vocabulary)
     if tokenizer.vocab_size != manifest.vocab_size:
@@ -88,7 +83,6 @@ def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedMod
         tokenizer,
         engine,
         settings.max_beam_size,
-        settings.max_text_characters,
         SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc),
         metrics.on_outcome,
     )
@@ -98,9 +92,6 @@ def start_model(folder: Path, settings: Settings, metrics: Metrics) -> ServedMod
     except Exception as error:
         engine.close()
         raise BundleError(f"{folder}: a first translation failed: {error}") from error
-    metrics.watch(lambda: engine.num_waiting, lambda: engine.num_running, lambda: engine.is_alive)
-    metrics.model_info.labels(manifest.name, runner.provider, precision).set(1)
-    logger.info("serving %s with %s in %s", manifest.name, runner.provider, precision)
     return ServedModel(bundle, engine, translator, precision, runner.provider)
 
 
@@ -110,6 +101,7 @@ def _engine_config(settings: Settings, device: Device) -> EngineConfig:
         max_num_seqs=settings.max_num_seqs,
         max_num_batched_tokens=settings.max_num_batched_tokens,
         max_waiting=settings.max_waiting,
+        max_waiting_tokens=settings.max_waiting_tokens,
         steps_per_run=settings.steps_per_run,
     )
 

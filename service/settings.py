@@ -2,10 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 DEFAULT_BUNDLE = Path(__file__).parent / "default_bundle"
 
@@ -13,6 +13,13 @@ DEFAULT_BUNDLE = Path(__file__).parent / "default_bundle"
 def available_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _split(value: object) -> object:
+    """What is separated by commas, from the environment; one path alone, from code."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value] if isinstance(value, Path) else value
 
 
 class Settings(BaseSettings):
@@ -26,7 +33,16 @@ class Settings(BaseSettings):
     port: Annotated[
         int, Field(ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     ] = 8000
-    bundle: Annotated[Path, Field(description="Folder of the model to serve.")] = DEFAULT_BUNDLE
+    bundle: Annotated[
+        tuple[Path, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        Field(
+            min_length=1,
+            description="Folders of the models to serve, separated by commas; where two have the same "
+            "direction, the first one serves it.",
+        ),
+    ] = (DEFAULT_BUNDLE,)
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         Field(
@@ -63,6 +79,13 @@ class Settings(BaseSettings):
     max_waiting: Annotated[
         int, Field(ge=1, description="Sentences that may wait, beyond which new requests get 429.")
     ] = 2000
+    max_waiting_tokens: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Twice the source tokens that may wait, beyond which new requests get 429.",
+        ),
+    ] = 200_000
     steps_per_run: Annotated[
         int,
         Field(
@@ -94,9 +117,45 @@ class Settings(BaseSettings):
         float,
         Field(
             gt=0,
-            description="Deadline of a request, past which it gets 504 and its work is given up.",
+            description="Deadline of a request, past which it gets 504 and its work is given up; the most "
+            "that a request may ask for.",
         ),
     ] = 60.0
+    api_keys: Annotated[
+        Path | None,
+        Field(
+            description="TOML file of API keys (python -m service.keys makes entries); without it, keys are "
+            "not looked at."
+        ),
+    ] = None
+    key_required: Annotated[
+        bool,
+        Field(description="Whether a request without a key gets 401; needs ATTENDANT_API_KEYS."),
+    ] = False
+    requests_per_minute: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Requests that one address may make without a key, beyond which it gets 429; "
+            "0: as many as it likes.",
+        ),
+    ] = 0
+    cors_origins: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        Field(
+            description="Origins whose web pages may call the service, separated by commas; * is any."
+        ),
+    ] = ("*",)
+    trusted_proxies: Annotated[
+        str,
+        Field(
+            description="Addresses whose X-Forwarded-For and -Proto are believed, separated by commas; "
+            "empty: nobody's."
+        ),
+    ] = ""
+    docs: Annotated[bool, Field(description="Whether /docs and /openapi.json are served.")] = True
     drain_seconds: Annotated[
         float,
         Field(ge=0, description="How long running requests may take to finish after SIGTERM."),
@@ -104,3 +163,15 @@ class Settings(BaseSettings):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="What is logged.")
     ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"],
+        Field(
+            description="Lines for people, or a JSON object each; no text of a request in either."
+        ),
+    ] = "text"
+
+    @model_validator(mode="after")
+    def _keys_are_there(self) -> Self:
+        if self.key_required and self.api_keys is None:
+            raise ValueError("key_required needs ATTENDANT_API_KEYS, a file of keys")
+        return self

@@ -1,28 +1,32 @@
 """One request's way from text to text: sentences, ids, engine, ids, layout. Knows nothing of HTTP."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from service import guards
 from service.bundle import Bundle, Direction
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, Hypothesis, StopRule
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
 from service.errors import (
     AbandonedError,
     DeadlineExceededError,
     LimitExceededError,
-    MissingParameterError,
     RefusedError,
     TextTooLongError,
-    UnsupportedLanguageError,
 )
 from service.sentence_cache import SentenceCache
-from service.text.segmenter import Segment, split
+from service.text.detector import Detection
+from service.text.segmenter import Segment, Splitting, split
 from service.text.tokenizer import Tokenizer
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
+
+Finish = Literal["end", "length", "repetition", "copied"]
+"""How a sentence's search ended: by itself, at its limit, done again without a loop, or with nothing at all,
+so that the source stands in for it."""
 
 CHARACTERS_ON_LOOP = 5_000
 """Longer requests are cut and tokenized on another thread, so that the event loop stays free."""
@@ -36,6 +40,12 @@ class TranslationOptions:
     length_penalty: float | None = None
     alternatives: int = 0
     """How many translations beside the best."""
+    max_decoding_length: int | None = None
+    """Tokens of a sentence's translation; None: the source's and 50 more."""
+    no_repeat_ngram_size: int = 0
+    target_prefix: str = ""
+    """How the translation of a text's first sentence begins."""
+    splitting: Splitting = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class TranslatedSentence:
     source: str
     targets: tuple[str, ...]
     scores: tuple[float, ...]
+    finish: Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,8 @@ class Translation:
     text: str
     alternatives: tuple[str, ...]
     sentences: tuple[TranslatedSentence, ...]
+    detected: Detection | None = None
+    """Where the source's language was not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,11 @@ class _Prepared:
     layouts: list[list[Segment]]
     source_ids: list[list[int]]
     """Of every sentence of every text, in order."""
+    is_first: list[bool]
+    """Whether it is the first of its text."""
+
+
+_Work = tuple[tuple[int, ...], DecodingOptions]
 
 
 class Translator:
@@ -74,54 +92,48 @@ class Translator:
         tokenizer: Tokenizer,
         engine: Engine,
         max_beam_size: int,
-        max_characters: int,
         cache: SentenceCache,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
     ) -> None:
-        """Put the parts together; the two limits hold for each request.
+        """Put the parts together; `max_beam_size` is the operator's limit.
 
         `on_outcome` is told the direction, the outcome and the number of sentences of every request.
         """
         self.manifest = bundle.manifest
         self.tokenizer, self.engine, self.cache = tokenizer, engine, cache
-        self.max_beam_size, self.max_characters = max_beam_size, max_characters
+        self.max_beam_size = max_beam_size
         self.on_outcome = on_outcome
 
     async def translate(
         self,
         texts: Items[str],
-        source: str | None,
-        target: str | None,
+        direction: Direction,
         options: TranslationOptions,
-        timeout: float,
+        deadline: float,
     ) -> list[Translation]:
         """Translate every text, all sentences of all of them in flight together.
 
         Args:
             texts: any texts; their layout comes back as it was.
-            source: language code; None where the bundle leaves no choice.
-            target: likewise.
+            direction: one of this bundle's.
             options: of the search.
-            timeout: seconds until it is given up.
+            deadline: by the engine's clock, in seconds, when it is given up.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        direction = self.choose_direction(source, target)
         decoding = self._decoding(options)
-        characters = sum(map(len, texts))
-        if characters > self.max_characters:
-            raise TextTooLongError(
-                f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
-            )
-        if characters > CHARACTERS_ON_LOOP:
-            prepared = await asyncio.to_thread(self._prepare, texts, direction)
+        if sum(map(len, texts)) > CHARACTERS_ON_LOOP:
+            prepared = await asyncio.to_thread(self._prepare, texts, direction, options.splitting)
         else:
-            prepared = self._prepare(texts, direction)
+            prepared = self._prepare(texts, direction, options.splitting)
+        prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
+        work = self._work(prepared, decoding, prefix)
         outcome: Outcome = "error"
         try:
-            found = await self._search(prepared.source_ids, decoding, timeout)
+            found = await self._search(work, deadline)
+            finishes = await self._mend(work, found, deadline)
             outcome = "ok"
         except RefusedError:
             outcome = "rejected"
@@ -136,30 +148,7 @@ class Translator:
             self.on_outcome(
                 f"{direction.source}-{direction.target}", outcome, len(prepared.source_ids)
             )
-        return self._assemble(prepared, found, options)
-
-    def choose_direction(self, source: str | None, target: str | None) -> Direction:
-        """The direction for these codes; either may be None where the bundle leaves no choice.
-
-        Raises:
-            UnsupportedLanguageError, MissingParameterError: there is none, or more than one.
-        """
-        directions = self.manifest.directions
-        for code, known in (
-            (source, {d.source for d in directions}),
-            (target, {d.target for d in directions}),
-        ):
-            if code is not None and code not in known:
-                raise UnsupportedLanguageError(f"{code} is not supported")
-        fitting = [
-            d for d in directions if source in (None, d.source) and target in (None, d.target)
-        ]
-        if len(fitting) == 1:
-            return fitting[0]
-        if not fitting:
-            raise UnsupportedLanguageError(f"{source} to {target} is not supported")
-        name = "target" if target is None and len({d.target for d in fitting}) > 1 else "source"
-        raise MissingParameterError(f"Invalid request: missing {name} parameter")
+        return self._assemble(prepared, found, finishes, options)
 
     def _decoding(self, options: TranslationOptions) -> DecodingOptions:
         """Checked options with the bundle's defaults filled in; the length limit is each sentence's own."""
@@ -177,16 +166,23 @@ class Translator:
         penalty = (
             defaults.length_penalty if options.length_penalty is None else options.length_penalty
         )
+        longest = self.manifest.limits.max_target_length
+        if (options.max_decoding_length or 0) > longest:
+            raise LimitExceededError(
+                f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
+                f"{options.max_decoding_length}"
+            )
         return DecodingOptions(
-            max_decoding_length=self.manifest.limits.max_target_length,
+            max_decoding_length=options.max_decoding_length or longest,
             beam_size=beam_size,
             num_hypotheses=wanted,
             length_penalty=penalty,
+            no_repeat_ngram_size=options.no_repeat_ngram_size,
             stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
         )
 
-    def _prepare(self, texts: Items[str], direction: Direction) -> _Prepared:
-        layouts = [split(text) for text in texts]
+    def _prepare(self, texts: Items[str], direction: Direction, splitting: Splitting) -> _Prepared:
+        layouts = [split(text, splitting) for text in texts]
         sentences = [
             segment.text for layout in layouts for segment in layout if segment.is_sentence
         ]
@@ -199,21 +195,37 @@ class Translator:
                     f"{limit - 2}: {sentence[:40]!r}..."
                 )
             source_ids.append([direction.tag, *ids, eos])
-        return _Prepared(layouts, source_ids)
-
-    async def _search(
-        self, source_ids: list[list[int]], decoding: DecodingOptions, timeout: float
-    ) -> list[list[Hypothesis]]:
-        """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
-        extra = self.manifest.decoding.extra_length
-        longest = decoding.max_decoding_length
-        items = [
-            (tuple(ids), replace(decoding, max_decoding_length=min(len(ids) - 2 + extra, longest)))
-            for ids in source_ids
+        is_first = [
+            at == 0
+            for layout in layouts
+            for at in range(sum(segment.is_sentence for segment in layout))
         ]
-        known = [self.cache.get(item) for item in items]
-        asked = [item for item, found in zip(items, known, strict=True) if found is None]
-        sequences = self.engine.submit(asked, deadline=self.engine.clock() + timeout)
+        return _Prepared(layouts, source_ids, is_first)
+
+    def _work(
+        self, prepared: _Prepared, decoding: DecodingOptions, prefix: tuple[int, ...]
+    ) -> list[_Work]:
+        """What is asked of the engine, a sentence each; only a text's first sentence has the prefix."""
+        extra, longest = self.manifest.decoding.extra_length, decoding.max_decoding_length
+        if prefix and len(prefix) >= longest:
+            raise LimitExceededError(
+                f"Invalid request: target_prefix parameter has {len(prefix)} tokens and must have fewer than "
+                f"max_decoding_length, which is {longest}"
+            )
+        work = []
+        for ids, is_first in zip(prepared.source_ids, prepared.is_first, strict=True):
+            forced = prefix if is_first else ()
+            length = min(max(len(ids) - 2, len(forced)) + extra, longest)
+            work.append(
+                (tuple(ids), replace(decoding, max_decoding_length=length, target_prefix=forced))
+            )
+        return work
+
+    async def _search(self, work: Items[_Work], deadline: float) -> list[list[Hypothesis]]:
+        """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
+        known = [self.cache.get(item) for item in work]
+        asked = [item for item, found in zip(work, known, strict=True) if found is None]
+        sequences = self.engine.submit(asked, deadline)
         try:
             new = await asyncio.gather(*(asyncio.wrap_future(s.future) for s in sequences))
         except BaseException:
@@ -224,8 +236,34 @@ class Translator:
         fresh = iter(new)
         return [next(fresh) if found is None else found for found in known]
 
+    async def _mend(
+        self, work: Items[_Work], found: list[list[Hypothesis]], deadline: float
+    ) -> list[Finish]:
+        """Search once more, without repetitions, where a search ran away; better ones go into `found`."""
+        finishes: list[Finish] = [
+            "end" if best.finish_reason is FinishReason.END else "length" for best, *_ in found
+        ]
+        suspect = [
+            at
+            for at, (ids, options) in enumerate(work)
+            if guards.is_suspect(ids, found[at][0]) and not options.no_repeat_ngram_size
+        ]
+        again = [
+            (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
+            for ids, options in (work[at] for at in suspect)
+        ]
+        second = await self._search(again, deadline) if again else []
+        for at, hypotheses in zip(suspect, second, strict=True):
+            if guards.better(work[at][0], found[at], hypotheses):
+                found[at], finishes[at] = hypotheses, "repetition"
+        return finishes
+
     def _assemble(
-        self, prepared: _Prepared, found: list[list[Hypothesis]], options: TranslationOptions
+        self,
+        prepared: _Prepared,
+        found: list[list[Hypothesis]],
+        finishes: Items[Finish],
+        options: TranslationOptions,
     ) -> list[Translation]:
         """Hypotheses back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
         decoded = iter(
@@ -233,12 +271,11 @@ class Translator:
                 [hypothesis.ids for hypotheses in found for hypothesis in hypotheses]
             )
         )
-        targets = iter([[next(decoded) for _ in hypotheses] for hypotheses in found])
-        scores = iter([[hypothesis.score for hypothesis in hypotheses] for hypotheses in found])
+        searched = zip(found, finishes, strict=True)
         translations = []
         for layout in prepared.layouts:
             sentences = [
-                TranslatedSentence(segment.text, tuple(next(targets)), tuple(next(scores)))
+                _translated(segment.text, *next(searched), decoded)
                 for segment in layout
                 if segment.is_sentence
             ]
@@ -246,6 +283,18 @@ class Translator:
             others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
             translations.append(Translation(ranks[0], others, tuple(sentences)))
         return translations
+
+
+def _translated(
+    source: str, hypotheses: Items[Hypothesis], finish: Finish, decoded: Iterator[str]
+) -> TranslatedSentence:
+    """A sentence with its hypotheses' texts, those without any left out; the source where none is left."""
+    pairs = [(next(decoded), hypothesis.score) for hypothesis in hypotheses]
+    pairs = [(text, score) for text, score in pairs if text]
+    if not pairs:
+        pairs, finish = [(source, hypotheses[0].score)], "copied"
+    targets, scores = zip(*pairs, strict=True)
+    return TranslatedSentence(source, targets, scores, finish)
 
 
 def _join(layout: Items[Segment], sentences: Items[TranslatedSentence], rank: int) -> str:

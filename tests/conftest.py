@@ -1,6 +1,8 @@
 """What many tests need: the tiny bundle, and the service with it, without a network."""
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ def tiny_bundle() -> Path:
 def settings() -> Settings:
     """The tiny bundle in fp32, with limits that tests can reach."""
     return Settings(
-        bundle=TINY_BUNDLE,
+        bundle=(TINY_BUNDLE,),
         precision="fp32",
         device="cpu",
         num_loops=2,
@@ -34,5 +36,17 @@ def settings() -> Settings:
 @pytest.fixture
 def client(settings: Settings) -> Iterator[TestClient]:
     """The service, started."""
-    with TestClient(create_app(settings), raise_server_exceptions=False) as started:
-        yield started
+    with started(settings) as client:
+        yield client
+
+
+@contextmanager
+def started(settings: Settings) -> Iterator[TestClient]:
+    """A service with these settings, once it is ready."""
+    app = create_app(settings)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        for _ in range(1000):
+            if client.get("/health/ready").status_code == 200:
+                break
+            time.sleep(0.01)
+        yield client

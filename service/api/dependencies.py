@@ -9,24 +9,35 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from service.errors import CancelledError, NotReadyError
+from service.api.access import Gate
+from service.errors import CancelledError
 from service.metrics import Metrics
-from service.serving import ServedModel
+from service.model_set import ModelSet
+from service.model_store import ModelStore
 from service.settings import Settings
 
 Result = TypeVar("Result")
 
 
-async def served_model(request: Request) -> ServedModel:
-    """The loaded model.
+async def store(request: Request) -> ModelStore:
+    """Where the models are."""
+    chosen: ModelStore = request.app.state.models
+    return chosen
+
+
+async def loaded_models(request: Request) -> ModelSet:
+    """The models that serve now.
 
     Raises:
-        NotReadyError: it is being loaded, or the service is stopping.
+        NotReadyError: they are being loaded, or the service is stopping.
     """
-    model: ServedModel | None = request.app.state.model
-    if model is None:
-        raise NotReadyError("the service is starting or stopping")
-    return model
+    return (await store(request)).get()
+
+
+async def gate(request: Request) -> Gate:
+    """What lets callers in."""
+    chosen: Gate = request.app.state.gate
+    return chosen
 
 
 async def settings(request: Request) -> Settings:
@@ -65,6 +76,8 @@ async def _until_disconnected(request: Request) -> None:
         pass
 
 
-ModelDependency = Annotated[ServedModel, Depends(served_model)]
+StoreDependency = Annotated[ModelStore, Depends(store)]
+ModelsDependency = Annotated[ModelSet, Depends(loaded_models)]
+GateDependency = Annotated[Gate, Depends(gate)]
 SettingsDependency = Annotated[Settings, Depends(settings)]
 MetricsDependency = Annotated[Metrics, Depends(metrics)]

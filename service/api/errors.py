@@ -1,6 +1,7 @@
 """The one table from errors to HTTP statuses, and the one shape of their answers."""
 
 import logging
+import math
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
@@ -14,15 +15,22 @@ logger = logging.getLogger(__name__)
 
 STATUSES: dict[type[errors.AttendantError], HTTPStatus] = {
     errors.InvalidRequestError: HTTPStatus.BAD_REQUEST,
+    errors.AccessError: HTTPStatus.FORBIDDEN,
+    errors.MissingKeyError: HTTPStatus.UNAUTHORIZED,
     errors.RefusedError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.QueueFullError: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.RateLimitError: HTTPStatus.TOO_MANY_REQUESTS,
     errors.AbandonedError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.DeadlineExceededError: HTTPStatus.GATEWAY_TIMEOUT,
     errors.EngineError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.EngineDeadError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.AttendantError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
-RETRY_AFTER_SECONDS = 1
+
+
+def is_deepl(path: str) -> bool:
+    """Whether a path is of DeepL's dialect, where errors have the shape that its clients read."""
+    return path.startswith(("/v2/translate", "/v2/languages", "/v2/usage", "/v2/glossary"))
 
 
 def status_of(kind: type[errors.AttendantError]) -> HTTPStatus:
@@ -30,11 +38,17 @@ def status_of(kind: type[errors.AttendantError]) -> HTTPStatus:
     return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
 
 
-def answer(status: int, message: str, code: str) -> JSONResponse:
-    """`{"error", "code"}`, with Retry-After where it makes sense to come again."""
+def answer(
+    status: int, message: str, code: str, retry_after: float | None = None, path: str = ""
+) -> JSONResponse:
+    """`{"error", "code"}`, or `{"message", "detail"}` under DeepL's paths; Retry-After in whole seconds."""
     headers = {}
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
-        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if is_deepl(path):
+        return JSONResponse({"message": message, "detail": code}, status, headers)
     return JSONResponse({"error": message, "code": code}, status, headers)
 
 
@@ -42,24 +56,31 @@ def install(app: FastAPI) -> None:
     """Answer every error of `app` in that shape."""
 
     @app.exception_handler(errors.AttendantError)
-    async def of_ours(_: Request, error: errors.AttendantError) -> JSONResponse:
+    async def of_ours(request: Request, error: errors.AttendantError) -> JSONResponse:
         status = status_of(type(error))
         message = f"Slowdown: {error}" if status == HTTPStatus.TOO_MANY_REQUESTS else str(error)
-        return answer(status, message, error.code)
+        return answer(status, message, error.code, error.retry_after, request.url.path)
 
     @app.exception_handler(RequestValidationError)
-    async def of_the_request(_: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(HTTPStatus.BAD_REQUEST, describe(error), "invalid_request")
+    async def of_the_request(request: Request, error: RequestValidationError) -> JSONResponse:
+        return answer(
+            HTTPStatus.BAD_REQUEST, describe(error), "invalid_request", path=request.url.path
+        )
 
     @app.exception_handler(HTTPException)
-    async def of_http(_: Request, error: HTTPException) -> JSONResponse:
-        phrase = HTTPStatus(error.status_code).phrase
-        return answer(error.status_code, str(error.detail), phrase.lower().replace(" ", "_"))
+    async def of_http(request: Request, error: HTTPException) -> JSONResponse:
+        code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+        return answer(error.status_code, str(error.detail), code, path=request.url.path)
 
     @app.exception_handler(Exception)
-    async def of_a_bug(_: Request, error: Exception) -> JSONResponse:
+    async def of_a_bug(request: Request, error: Exception) -> JSONResponse:
         logger.error("unexpected error", exc_info=error)
-        return answer(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error", "internal_error")
+        return answer(
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+            "internal error",
+            "internal_error",
+            path=request.url.path,
+        )
 
 
 # branches of a union, which no client has heard of

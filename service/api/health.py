@@ -1,47 +1,86 @@
-"""Is it alive, is it ready, what is it doing."""
+"""Is it alive, is it ready, what is it doing; the Open Inference Protocol's form of it under /v2."""
 
 from http import HTTPStatus
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
+from starlette.exceptions import HTTPException
 
 from service import metrics
-from service.api.dependencies import MetricsDependency, ModelDependency
-from service.api.schemas import ErrorResponse, Health, Readiness
+from service.api.dependencies import (
+    MetricsDependency,
+    ModelsDependency,
+)
+from service.api.schemas import (
+    ErrorResponse,
+    Health,
+    ModelMetadata,
+    Readiness,
+    ServedBundle,
+    ServerMetadata,
+    TensorMetadata,
+)
 from service.errors import EngineDeadError
+from service.model_set import ModelSet
+from service.serving import ServedModel
 
 router = APIRouter(tags=["health"])
+VERSION = version("attendant")
 _UNREADY: dict[int | str, dict[str, Any]] = {
     HTTPStatus.SERVICE_UNAVAILABLE.value: {
         "model": ErrorResponse,
         "description": "It does not serve.",
     }
 }
+_UNKNOWN: dict[int | str, dict[str, Any]] = {
+    **_UNREADY,
+    HTTPStatus.NOT_FOUND.value: {"model": ErrorResponse, "description": "No such model."},
+}
+_Name = Annotated[str, Path(description="A bundle's name.")]
 
 
 @router.get("/health/live")
+@router.get("/v2/health/live")
 async def live() -> Health:
     """The process answers."""
     return Health(status="ok")
 
 
 @router.get("/health/ready", responses=_UNREADY)
-async def ready(model: ModelDependency) -> Readiness:
-    """A model is loaded and its engine works."""
-    if not model.engine.is_alive:
-        raise EngineDeadError("the engine does not work")
-    return Readiness(
-        status="ok",
-        bundle=model.bundle.manifest.name,
-        provider=model.provider,
-        precision=model.precision,
-    )
+@router.get("/v2/health/ready", responses=_UNREADY)
+async def ready(models: ModelsDependency) -> Readiness:
+    """All models are loaded and their engines work."""
+    _check(models)
+    return Readiness(status="ok", models=_served(models))
 
 
 @router.get("/health", responses=_UNREADY)
-async def health(model: ModelDependency) -> Health:
+async def health(models: ModelsDependency) -> Health:
     """LibreTranslate's form of the same question."""
-    await ready(model)
+    _check(models)
+    return Health(status="ok")
+
+
+@router.get("/v2")
+async def server() -> ServerMetadata:
+    """What this is."""
+    return ServerMetadata(name="attendant", version=VERSION, extensions=[])
+
+
+@router.get("/v2/models/{name}", responses=_UNKNOWN)
+async def model(name: _Name, models: ModelsDependency) -> ModelMetadata:
+    """What a model takes and gives."""
+    _find(models, name)
+    text = TensorMetadata(name="text", datatype="BYTES", shape=[-1])
+    return ModelMetadata(name=name, platform="onnxruntime", inputs=[text], outputs=[text])
+
+
+@router.get("/v2/models/{name}/ready", responses=_UNKNOWN)
+async def model_ready(name: _Name, models: ModelsDependency) -> Health:
+    """Whether a model's engine works."""
+    if not _find(models, name).engine.is_alive:
+        raise EngineDeadError(f"the engine of {name} does not work")
     return Health(status="ok")
 
 
@@ -49,3 +88,24 @@ async def health(model: ModelDependency) -> Health:
 async def scrape(registered: MetricsDependency) -> Response:
     """Prometheus text."""
     return Response(registered.render(), media_type=metrics.CONTENT_TYPE)
+
+
+def _check(models: ModelSet) -> None:
+    if not models.is_alive:
+        raise EngineDeadError("the engine does not work")
+
+
+def _served(models: ModelSet) -> list[ServedBundle]:
+    return [
+        ServedBundle(
+            bundle=one.bundle.manifest.name, provider=one.provider, precision=one.precision
+        )
+        for one in models.models
+    ]
+
+
+def _find(models: ModelSet, name: str) -> ServedModel:
+    for one in models.models:
+        if one.bundle.manifest.name == name:
+            return one
+    raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {name}")

@@ -1,35 +1,55 @@
-"""What clients send to `POST /translate`: a JSON object, a form, plain text, or all of it in the query.
+"""What clients send: a JSON object, a form, plain text, or all of it in the query.
 
-Fields of the body go over those of the query. Form and query repeat `q` to give a list.
+Fields of the body go over those of the query. Form and query repeat a text to give a list.
 """
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from service.api.schemas import TranslateRequest
+from service.api.schemas import DetectRequest, TranslateRequest
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 _LISTS = ("q", "text")
 
+Model = TypeVar("Model", bound=BaseModel)
 
-async def translate_request(request: Request) -> TranslateRequest:
-    """The request's fields, whichever way they came.
+
+async def fields_of(request: Request) -> dict[str, Any]:
+    """The fields of query and body together.
 
     Raises:
-        InvalidRequestError, RequestValidationError: they cannot be read, or are wrong.
+        InvalidRequestError: the body cannot be read.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    fields = _pairs(request.url.query) | _fields(kind, await request.body())
+    return _pairs(request.url.query) | _fields(kind, await request.body())
+
+
+def parse(model: type[Model], fields: dict[str, Any]) -> Model:
+    """The fields as a `model`.
+
+    Raises:
+        InvalidRequestError, RequestValidationError: they are wrong.
+    """
     try:
-        return TranslateRequest.model_validate(fields)
+        return model.model_validate(fields)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
+
+
+async def translate_request(request: Request) -> TranslateRequest:
+    """The fields of `POST /translate`, whichever way they came."""
+    return parse(TranslateRequest, await fields_of(request))
+
+
+async def detect_request(request: Request) -> DetectRequest:
+    """The fields of `POST /detect`, whichever way they came."""
+    return parse(DetectRequest, await fields_of(request))
 
 
 def _fields(kind: str, body: bytes) -> dict[str, Any]:
@@ -42,7 +62,7 @@ def _fields(kind: str, body: bytes) -> dict[str, Any]:
     if kind == FORM:
         return _pairs(text)
     if kind == PLAIN:
-        return {"text": text}
+        return {"q": text}
     raise InvalidRequestError(
         f"Invalid request: content-type {kind} is not supported; send {JSON}, {FORM} or {PLAIN}"
     )
@@ -86,15 +106,17 @@ def _pairs(encoded: str) -> dict[str, Any]:
     return fields
 
 
-_SCHEMA = TranslateRequest.model_json_schema()
-OPENAPI_BODY = {
-    "requestBody": {
-        "description": "The same fields may also come in the query.",
-        "content": {
-            JSON: {"schema": _SCHEMA},
-            FORM: {"schema": _SCHEMA},
-            PLAIN: {"schema": {"type": "string", "description": "The text; options in the query."}},
-        },
+def openapi_body(model: type[BaseModel]) -> dict[str, Any]:
+    """How the interface's documentation describes all this."""
+    schema = model.model_json_schema()
+    text = {"type": "string", "description": "The text; options in the query."}
+    return {
+        "requestBody": {
+            "description": "The same fields may also come in the query.",
+            "content": {
+                JSON: {"schema": schema},
+                FORM: {"schema": schema},
+                PLAIN: {"schema": text},
+            },
+        }
     }
-}
-"""How the interface's documentation describes all this."""

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.errors import answer
+from service.api.errors import answer, is_deepl
 from service.metrics import Metrics
 
 logger = logging.getLogger("service.access")
@@ -39,7 +39,9 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", identity.encode())]
+                names = [b"x-request-id", *([b"x-trace-id"] if is_deepl(scope["path"]) else [])]
+                own = [(name, identity.encode()) for name in names]
+                message["headers"] = [*message["headers"], *own]
             await send(message)
 
         self.metrics.in_flight.inc()
@@ -51,7 +53,14 @@ class RequestContext:
             self.metrics.in_flight.dec()
             self.metrics.requests.labels(route, scope["method"], str(status)).inc()
             self.metrics.request_seconds.labels(route).observe(seconds)
-            logger.info("%s %s %d %.1f ms", scope["method"], route, status, seconds * 1e3)
+            milliseconds = round(seconds * 1e3, 1)
+            fields = {
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": milliseconds,
+            }
+            logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
 
 
 class BodyLimit:
@@ -89,5 +98,7 @@ class BodyLimit:
 
     async def _refuse(self, size: int, scope: Scope, receive: Receive, send: Send) -> None:
         message = f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
-        response = answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large")
+        response = answer(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large", path=scope["path"]
+        )
         await response(scope, receive, send)

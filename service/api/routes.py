@@ -1,30 +1,49 @@
 """The native interface: LibreTranslate's, extended."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import PlainTextResponse
 
-from service.api.dependencies import ModelDependency, SettingsDependency, unless_client_leaves
-from service.api.inputs import OPENAPI_BODY, PLAIN, translate_request
+from service.api.dependencies import (
+    GateDependency,
+    ModelsDependency,
+    SettingsDependency,
+    unless_client_leaves,
+)
+from service.api.inputs import PLAIN, detect_request, openapi_body, translate_request
 from service.api.schemas import (
+    DetectedLanguage,
+    DetectRequest,
     ErrorResponse,
+    FrontendSettings,
     Language,
+    LanguageSettings,
     SentenceDetails,
+    SideSettings,
     TranslateRequest,
     TranslateResponse,
 )
+from service.errors import LimitExceededError
 from service.text import languages
 from service.translator import Translation, TranslationOptions
 
 router = APIRouter(tags=["translation"])
-_ERRORS = {
+DETECTED_CHARACTERS = 2_000
+"""As much of a text is looked at to detect its language."""
+
+_TEXTS = {
     400: "The request cannot be served as it is.",
+    401: "An API key is needed.",
+    403: "The API key is not known.",
     413: "The body is too large.",
-    429: "As many sentences wait as may wait.",
+    429: "As much waits as may wait, or this caller asks too often; see Retry-After.",
     500: "A failure of the service.",
     503: "Starting, stopping, or the engine has given up.",
     504: "The deadline passed.",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": text} for status, text in _TEXTS.items()
 }
 
 
@@ -32,47 +51,102 @@ _ERRORS = {
     "/translate",
     response_model=TranslateResponse,
     response_model_exclude_none=True,
-    openapi_extra=OPENAPI_BODY,
-    responses={
-        status: {"model": ErrorResponse, "description": text} for status, text in _ERRORS.items()
-    },
+    openapi_extra=openapi_body(TranslateRequest),
+    responses=ERRORS,
 )
 async def translate(
     body: Annotated[TranslateRequest, Depends(translate_request)],
     request: Request,
-    model: ModelDependency,
+    gate: GateDependency,
+    models: ModelsDependency,
     settings: SettingsDependency,
 ) -> TranslateResponse | PlainTextResponse:
     """Translate a text, or a list of texts."""
-    options = TranslationOptions(body.beam_size, body.length_penalty, body.alternatives)
-    work = model.translator.translate(
-        body.texts, body.source, body.target, options, settings.request_timeout_seconds
-    )
+    gate.enter(request, body.api_key)
+    timeout = _timeout(body.timeout_seconds, settings.request_timeout_seconds)
+    work = models.translate(body.texts, body.source, body.target, _options(body), timeout)
     translations = await unless_client_leaves(request, work)
     if request.headers.get("accept") == PLAIN:
         return PlainTextResponse("\n".join(translation.text for translation in translations))
     return _response(body, translations)
 
 
-@router.get("/languages")
-async def list_languages(model: ModelDependency) -> list[Language]:
+@router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
+async def detect(
+    body: Annotated[DetectRequest, Depends(detect_request)],
+    request: Request,
+    gate: GateDependency,
+    models: ModelsDependency,
+) -> list[DetectedLanguage]:
+    """Which of the loaded languages a text is in, best guess first."""
+    gate.enter(request, body.api_key)
+    guesses = models.detector.detect(body.text[:DETECTED_CHARACTERS])
+    return [DetectedLanguage(confidence=one.confidence, language=one.language) for one in guesses]
+
+
+@router.get("/languages", responses={503: ERRORS[503]})
+async def list_languages(models: ModelsDependency) -> list[Language]:
     """What can be translated into what."""
-    targets: dict[str, list[str]] = {}
-    for direction in model.bundle.manifest.directions:
-        targets.setdefault(direction.source, []).append(direction.target)
     return [
-        Language(code=code, name=languages.name(code), targets=sorted(targets[code]))
-        for code in sorted(targets)
+        Language(code=code, name=languages.name(code), targets=targets)
+        for code, targets in models.languages.items()
     ]
+
+
+@router.get("/frontend/settings", responses={503: ERRORS[503]})
+async def frontend_settings(
+    models: ModelsDependency, settings: SettingsDependency
+) -> FrontendSettings:
+    """What a page in front of this service needs to know."""
+    source = models.sources[0]
+    target = models.languages[source][0]
+    return FrontendSettings(
+        charLimit=settings.max_text_characters,
+        frontendTimeout=500,
+        apiKeys=settings.api_keys is not None,
+        keyRequired=settings.key_required,
+        suggestions=False,
+        filesTranslation=False,
+        supportedFilesFormat=[],
+        language=LanguageSettings(
+            source=SideSettings(code=source, name=languages.name(source)),
+            target=SideSettings(code=target, name=languages.name(target)),
+        ),
+    )
+
+
+def _options(body: TranslateRequest) -> TranslationOptions:
+    return TranslationOptions(
+        beam_size=body.beam_size,
+        length_penalty=body.length_penalty,
+        alternatives=body.alternatives,
+        max_decoding_length=body.max_decoding_length,
+        no_repeat_ngram_size=body.no_repeat_ngram_size,
+        target_prefix=body.target_prefix,
+    )
+
+
+def _timeout(asked: float | None, limit: float) -> float:
+    if asked is not None and asked > limit:
+        raise LimitExceededError(
+            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, and is {asked:g}"
+        )
+    return asked or limit
 
 
 def _response(body: TranslateRequest, translations: list[Translation]) -> TranslateResponse:
     """A text for a text, a list for a list."""
     texts = [translation.text for translation in translations]
     alternatives = [list(translation.alternatives) for translation in translations]
+    detected = [
+        DetectedLanguage(confidence=one.detected.confidence, language=one.detected.language)
+        for one in translations
+        if one.detected is not None
+    ]
     single = isinstance(body.given, str)
     return TranslateResponse(
         translatedText=texts[0] if single else texts,
+        detectedLanguage=(detected[0] if single else detected) if detected else None,
         alternatives=(alternatives[0] if single else alternatives) if body.alternatives else None,
         details=[_details(translation) for translation in translations]
         if body.return_scores
@@ -83,7 +157,10 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
 def _details(translation: Translation) -> list[SentenceDetails]:
     return [
         SentenceDetails(
-            source=sentence.source, target=sentence.targets[0], score=sentence.scores[0]
+            source=sentence.source,
+            target=sentence.targets[0],
+            score=sentence.scores[0],
+            finish=sentence.finish,
         )
         for sentence in translation.sentences
     ]

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from service.errors import InvalidRequestError, MissingParameterError
+from service.translator import Finish
 
 
 def _whole_characters(text: str) -> str:
@@ -41,7 +42,9 @@ class TranslateRequest(BaseModel):
     q: Annotated[Texts | None, Field(description="The same, under LibreTranslate's name.")] = None
     source: Annotated[
         Text | None,
-        Field(description="Code of the text's language; may be left out where it is clear."),
+        Field(
+            description="Code of the text's language, or `auto`; left out: the only one, else `auto`."
+        ),
     ] = None
     target: Annotated[
         Text | None, Field(description="Code of the wanted language; may be left out likewise.")
@@ -57,9 +60,31 @@ class TranslateRequest(BaseModel):
         float | None,
         Field(ge=-10, le=10, description="Alpha of the length penalty; higher prefers longer."),
     ] = None
+    max_decoding_length: Annotated[
+        int | None,
+        Field(
+            ge=1, description="Most tokens of a sentence's translation; else the source's and 50."
+        ),
+    ] = None
+    no_repeat_ngram_size: Annotated[
+        int,
+        Field(ge=0, description="No sentence has the same n tokens in a row twice; 0 allows it."),
+    ] = 0
+    target_prefix: Annotated[
+        Text, Field(description="How the translation of a text's first sentence begins.")
+    ] = ""
     return_scores: Annotated[
         bool, Field(description="Adds `details`: every sentence with its score.")
     ] = False
+    timeout_seconds: Annotated[
+        float | None,
+        Field(
+            gt=0, description="Deadline, past which the answer is 504; up to the operator's own."
+        ),
+    ] = None
+    api_key: Annotated[
+        Text | None, Field(description="May also be given as `Authorization: Bearer KEY`.")
+    ] = None
 
     @model_validator(mode="after")
     def _one_text(self) -> Self:
@@ -93,12 +118,48 @@ class SentenceDetails(BaseModel):
     score: Annotated[
         float, Field(description="Log-probability over the length penalty; 0 is certain.")
     ]
+    finish: Annotated[
+        Finish,
+        Field(
+            description="How the search ended: by itself; at its `length` limit; `repetition`: done again "
+            "without a loop; `copied`: with nothing, so that the source stands in for it."
+        ),
+    ]
+
+
+class DetectedLanguage(BaseModel):
+    """What a text's language was taken to be."""
+
+    confidence: Annotated[float, Field(ge=0, le=100, description="In percent.")]
+    language: str
+
+
+class DetectRequest(BaseModel):
+    """`POST /detect`."""
+
+    q: Annotated[Text | None, Field(description="A text.")] = None
+    api_key: Text | None = None
+
+    @property
+    def text(self) -> str:
+        """The text.
+
+        Raises:
+            MissingParameterError: there is none.
+        """
+        if not self.q:
+            raise MissingParameterError("Invalid request: missing q parameter")
+        return self.q
 
 
 class TranslateResponse(BaseModel):
     """A text for a text, a list for a list."""
 
     translatedText: Texts
+    detectedLanguage: Annotated[
+        DetectedLanguage | list[DetectedLanguage] | None,
+        Field(description="Where `source` is `auto`."),
+    ] = None
     alternatives: list[str] | list[list[str]] | None = None
     details: Annotated[
         list[list[SentenceDetails]] | None,
@@ -121,15 +182,73 @@ class Language(BaseModel):
     targets: list[str]
 
 
+class SideSettings(BaseModel):
+    """One side of LibreTranslate's `language` settings."""
+
+    code: str
+    name: str
+
+
+class LanguageSettings(BaseModel):
+    """What a page may begin with."""
+
+    source: SideSettings
+    target: SideSettings
+
+
+class FrontendSettings(BaseModel):
+    """`GET /frontend/settings`, LibreTranslate's."""
+
+    charLimit: int
+    frontendTimeout: Annotated[int, Field(description="Milliseconds to wait after a keystroke.")]
+    apiKeys: bool
+    keyRequired: bool
+    suggestions: bool
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
+    language: LanguageSettings
+
+
 class Health(BaseModel):
     """How the service is."""
 
     status: Annotated[str, Field(description="ok, or why not.")]
 
 
-class Readiness(Health):
-    """The same, with what it serves."""
+class ServedBundle(BaseModel):
+    """A model, and what really runs it."""
 
     bundle: str
     provider: str
     precision: str
+
+
+class Readiness(Health):
+    """The same, with what it serves."""
+
+    models: list[ServedBundle]
+
+
+class ServerMetadata(BaseModel):
+    """`GET /v2` of the Open Inference Protocol."""
+
+    name: str
+    version: str
+    extensions: list[str]
+
+
+class TensorMetadata(BaseModel):
+    """What goes in or comes out."""
+
+    name: str
+    datatype: str
+    shape: list[int]
+
+
+class ModelMetadata(BaseModel):
+    """`GET /v2/models/NAME` of the Open Inference Protocol."""
+
+    name: str
+    platform: str
+    inputs: list[TensorMetadata]
+    outputs: list[TensorMetadata]

@@ -15,6 +15,8 @@ class EngineConfig:
     """Bound on a batch's sentences x its longest source and as long a target."""
     max_waiting: int = 2000
     """Sentences that may wait; more are refused."""
+    max_waiting_tokens: int = 200_000
+    """Bound on twice the source tokens of all that wait."""
     steps_per_run: int = 4
     """Fewest decoder steps between two looks at who joins and who leaves."""
     seconds_per_run: float = 0.008

@@ -17,6 +17,7 @@ from service.engine.batch import Batch
 from service.engine.config import EngineConfig
 from service.engine.runner import ModelRunner
 from service.engine.scheduler import Schedule, Scheduler
+from service.engine.throughput import Throughput
 from service.engine.types import DecodingOptions, Hypothesis, Sequence, SpecialIds, StepStats
 from service.errors import (
     AttendantError,
@@ -52,6 +53,7 @@ class Engine:
         self._changed = threading.Condition()
         self._accepting, self._closing = False, False
         self._failure: BaseException | None = None
+        self._throughput = Throughput()
         self._threads = [
             threading.Thread(target=_Loop(self, index).run, name=f"engine-{index}", daemon=True)
             for index in range(config.num_loops)
@@ -97,14 +99,37 @@ class Engine:
                 raise EngineDeadError(f"the engine has given up: {self._failure}")
             if not self._accepting:
                 raise NotReadyError("the service is not accepting work")
-            if not self._scheduler.has_room(len(sequences)):
-                raise QueueFullError(
-                    f"{self._scheduler.num_waiting} sentences wait and {len(sequences)} more would exceed "
-                    f"the limit of {self.config.max_waiting}"
-                )
+            self._check_room(sequences, now, deadline)
             self._scheduler.add(sequences)
             self._changed.notify_all()
         return sequences
+
+    def _check_room(self, sequences: list[Sequence], now: float, deadline: float | None) -> None:
+        """Refuse what would wait for too long before it costs anything.
+
+        Raises:
+            QueueFullError: with the time in which what waits now should be done.
+        """
+        scheduler, tokens = self._scheduler, sum(sequence.cost for sequence in sequences)
+        if scheduler.is_idle:
+            self._throughput.restart(now)
+        for waiting, more, limit, name in (
+            (scheduler.num_waiting, len(sequences), self.config.max_waiting, "sentences"),
+            (scheduler.waiting_tokens, tokens, self.config.max_waiting_tokens, "tokens"),
+        ):
+            if waiting + more > limit and (waiting or name == "sentences"):
+                raise QueueFullError(
+                    f"{waiting} {name} wait and {more} more would exceed the limit of {limit}",
+                    self._throughput.seconds_for(scheduler.waiting_tokens, now),
+                )
+        if deadline is None or not scheduler.num_waiting:
+            return
+        wait = self._throughput.seconds_for(scheduler.tokens_before(tokens) + tokens, now)
+        if wait is not None and now + wait > deadline:
+            raise QueueFullError(
+                f"it would take about {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
+                wait - (deadline - now),
+            )
 
     def abort(self, sequences: Items[Sequence]) -> None:
         """Give up sentences that nobody waits for; their rows are free at the next step."""
@@ -241,6 +266,7 @@ class _Loop:
         with self.engine._changed:
             for sequence in sequences:
                 self.engine._scheduler.release(self.index, sequence)
+                self.engine._throughput.add(sequence.cost, self.engine.clock())
             self.engine._changed.notify_all()
 
     def _fail_batch(self, schedule: Schedule, error: Exception) -> None:

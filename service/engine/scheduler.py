@@ -34,6 +34,11 @@ class _Request:
     """Where the line stood when its next sentence became due, in tokens."""
     sequences: list[Sequence]
 
+    @property
+    def cost(self) -> int:
+        """Tokens that it may still hold."""
+        return sum(sequence.cost for sequence in self.sequences)
+
 
 class Scheduler:
     """The waiting line of an engine and the books of what its loops run. Its caller holds a lock."""
@@ -42,6 +47,7 @@ class Scheduler:
         """Start with nobody waiting and nothing running."""
         self.config = config
         self.num_waiting = 0
+        self.waiting_tokens = 0
         self.running: list[set[Sequence]] = [set() for _ in range(config.num_loops)]
         self._line: list[tuple[float, int, _Request]] = []  # a heap by turn, then by arrival
         self._next_deadline = math.inf
@@ -58,9 +64,9 @@ class Scheduler:
         """Whether nothing waits and nothing runs."""
         return not self.num_waiting and not self.num_running
 
-    def has_room(self, count: int) -> bool:
-        """Whether `count` more sentences may wait."""
-        return self.num_waiting + count <= self.config.max_waiting
+    def tokens_before(self, tokens: int) -> int:
+        """How many tokens have their turn before the last of a new request of so many."""
+        return sum(min(request.cost, tokens) for _, _, request in self._line)
 
     def add(self, sequences: Items[Sequence]) -> None:
         """Put a request's sentences in line."""
@@ -71,6 +77,7 @@ class Scheduler:
         heapq.heappush(self._line, (request.turn, next(self._arrivals), request))
         self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
         self.num_waiting += len(sequences)
+        self.waiting_tokens += sum(sequence.cost for sequence in sequences)
 
     def schedule(self, loop: int, now: float) -> Schedule:
         """Take from the line what joins the batch of `loop` now, and what has left the line."""
@@ -98,6 +105,7 @@ class Scheduler:
             if request.sequences:
                 heapq.heapreplace(self._line, (request.turn, arrival, request))
             self.num_waiting -= 1
+            self.waiting_tokens -= sequence.cost
             sequence.status = SequenceStatus.RUNNING
             running.add(sequence)
             admitted.append(sequence)
@@ -118,7 +126,7 @@ class Scheduler:
         """Forget everybody, waiting and running; returns them."""
         everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
         self._line.clear()
-        self.num_waiting = 0
+        self.num_waiting = self.waiting_tokens = 0
         for batch in self.running:
             batch.clear()
         return everybody
@@ -148,6 +156,7 @@ class Scheduler:
     def _leave(self, sequence: Sequence, left: list[Sequence]) -> None:
         sequence.status = SequenceStatus.DONE
         self.num_waiting -= 1
+        self.waiting_tokens -= sequence.cost
         left.append(sequence)
 
     def _fair_share(self) -> int:

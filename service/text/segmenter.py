@@ -6,6 +6,7 @@ indentation, list markers, spaces between sentences, lines without a letter) is 
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 # What ends a sentence, with the quotes and brackets that close behind it, if what follows may begin one.
 _BOUNDARY = re.compile(
@@ -57,8 +58,16 @@ class Segment:
     """Whether it is to be translated; what is not comes back as it is."""
 
 
-def split(text: str) -> list[Segment]:
+Splitting = Literal["all", "sentences", "none"]
+"""Where to cut: at line breaks and between sentences, between sentences only, or nowhere."""
+
+
+def split(text: str, splitting: Splitting = "all") -> list[Segment]:
     """Cut `text` into sentences and what lies between them."""
+    if splitting == "none":
+        return _trimmed(text)
+    if splitting == "sentences":
+        return _split_line(text)
     segments: list[Segment] = []
     for piece in re.split(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)", text):
         if not piece:

@@ -172,11 +172,23 @@ def test_the_documented_interface_is_the_one_that_answers() -> None:
         assert httpx.get(f"{server.url}/docs").status_code == 200
         assert schema["paths"].keys() == {
             "/translate",
+            "/detect",
             "/languages",
+            "/frontend/settings",
             "/health",
             "/health/live",
             "/health/ready",
+            "/v2",
+            "/v2/health/live",
+            "/v2/health/ready",
+            "/v2/models/{name}",
+            "/v2/models/{name}/ready",
+            "/v2/translate",
+            "/v2/languages",
+            "/v2/usage",
+            "/v2/glossary-language-pairs",
             "/metrics",
+            "/admin/reload",
         }
         body = schema["paths"]["/translate"]["post"]["requestBody"]["content"]["application/json"]
         example = body["schema"]["examples"][0]

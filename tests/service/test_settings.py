@@ -12,9 +12,9 @@ from service.settings import Settings
 
 def test_the_environment_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENDANT_PORT", "8123")
-    monkeypatch.setenv("ATTENDANT_BUNDLE", "/models/x")
+    monkeypatch.setenv("ATTENDANT_BUNDLE", "/models/x, /models/y")
     chosen = Settings()
-    assert (chosen.port, chosen.bundle) == (8123, Path("/models/x"))
+    assert (chosen.port, chosen.bundle) == (8123, (Path("/models/x"), Path("/models/y")))
     with pytest.raises(ValidationError):
         chosen.port = 1  # type: ignore[misc]
 

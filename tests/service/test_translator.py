@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import Counter
 
+from service.bundle import load
 from service.errors import DeadlineExceededError
 from service.metrics import Metrics
-from service.serving import ServedModel, start_model
+from service.model_set import ModelSet
+from service.serving import start_model
 from service.settings import Settings
 from service.translator import CHARACTERS_ON_LOOP, TranslationOptions
 from tests import toy
@@ -24,23 +26,27 @@ def metrics() -> Metrics:
 
 
 @pytest.fixture
-def model(metrics: Metrics) -> Iterator[ServedModel]:
-    started = start_model(TINY_BUNDLE, Settings(precision="fp32", device="cpu"), metrics)
+def models(metrics: Metrics) -> Iterator[ModelSet]:
+    started = start(Settings(precision="fp32", device="cpu"), metrics)
     yield started
-    started.engine.close()
+    started.close()
 
 
-def translate(model: ServedModel, texts: list[str], timeout: float = 60) -> list[str]:
-    work = model.translator.translate(texts, "de", "en", OPTIONS, timeout)
+def start(settings: Settings, metrics: Metrics) -> ModelSet:
+    return ModelSet([start_model(load(TINY_BUNDLE), settings, metrics)], max_characters=50_000)
+
+
+def translate(models: ModelSet, texts: list[str], timeout: float = 60) -> list[str]:
+    work = models.translate(texts, "de", "en", OPTIONS, timeout)
     return [translation.text for translation in asyncio.run(work)]
 
 
-def test_a_page_is_its_sentences(model: ServedModel) -> None:
+def test_a_page_is_its_sentences(models: ModelSet) -> None:
     sentences = [german for german, _ in toy.sentences()]
     page = "\n".join(" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3))
     assert len(page) > CHARACTERS_ON_LOOP
-    whole = translate(model, [page])[0]
-    one_by_one = translate(model, sentences)
+    whole = translate(models, [page])[0]
+    one_by_one = translate(models, sentences)
     assert whole.replace("\n", " ") == " ".join(one_by_one)
     assert whole.count("\n") == page.count("\n")
 
@@ -54,17 +60,17 @@ def outcomes(metrics: Metrics) -> dict[str, float]:
     }
 
 
-def test_a_passed_deadline_is_an_error_and_is_counted(model: ServedModel, metrics: Metrics) -> None:
+def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics: Metrics) -> None:
     with pytest.raises(DeadlineExceededError):
-        translate(model, ["Der alte Hund schläft. Die alte Frau wartet."], timeout=1e-9)
+        translate(models, ["Der alte Hund schläft. Die alte Frau wartet."], timeout=1e-9)
     assert outcomes(metrics) == {"expired": 2}
 
 
-def test_a_cancelled_request_leaves_nothing_running(model: ServedModel, metrics: Metrics) -> None:
+def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: Metrics) -> None:
     async def begin_and_cancel() -> None:
         texts = [german for german, _ in toy.sentences()]
-        task = asyncio.create_task(model.translator.translate(texts, "de", "en", OPTIONS, 60))
-        while not model.engine.num_running:
+        task = asyncio.create_task(models.translate(texts, "de", "en", OPTIONS, 60))
+        while not models.num_running:
             await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -72,8 +78,8 @@ def test_a_cancelled_request_leaves_nothing_running(model: ServedModel, metrics:
 
     asyncio.run(begin_and_cancel())
     assert outcomes(metrics) == {"cancelled": len(toy.sentences())}
-    assert model.engine.drain(10)
-    assert model.engine.num_waiting + model.engine.num_running == 0
+    assert models.drain(10)
+    assert models.num_waiting + models.num_running == 0
 
 
 def total(counter: Counter) -> float:
@@ -84,23 +90,23 @@ def total(counter: Counter) -> float:
 def test_what_was_translated_before_is_given_again_only_if_asked_for_in_the_same_way() -> None:
     metrics = Metrics()
     settings = Settings(precision="fp32", device="cpu", cached_sentences=3)
-    model = start_model(TINY_BUNDLE, settings, metrics)
+    models = start(settings, metrics)
     try:
-        first = translate(model, TEXTS)
+        first = translate(models, TEXTS)
         assert total(metrics.cached_sentences) == 0
         engine_tokens = total(metrics.source_tokens)
-        assert translate(model, TEXTS[::-1]) == first[::-1]
+        assert translate(models, TEXTS[::-1]) == first[::-1]
         assert total(metrics.cached_sentences) == 2
         assert total(metrics.source_tokens) == engine_tokens
         greedy = TranslationOptions(beam_size=1)
-        asyncio.run(model.translator.translate(TEXTS, "de", "en", greedy, 60))
+        asyncio.run(models.translate(TEXTS, "de", "en", greedy, 60))
         assert total(metrics.cached_sentences) == 2
-        translate(model, TEXTS)  # one of the two has made room for the greedy ones
+        translate(models, TEXTS)  # one of the two has made room for the greedy ones
         assert total(metrics.cached_sentences) == 3
     finally:
-        model.engine.close()
+        models.close()
 
 
-def test_nothing_is_kept_unless_asked_for(model: ServedModel, metrics: Metrics) -> None:
-    assert translate(model, TEXTS) == translate(model, TEXTS)
+def test_nothing_is_kept_unless_asked_for(models: ModelSet, metrics: Metrics) -> None:
+    assert translate(models, TEXTS) == translate(models, TEXTS)
     assert total(metrics.cached_sentences) == 0

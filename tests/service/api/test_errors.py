@@ -11,6 +11,10 @@ def subclasses(kind: type[errors.AttendantError]) -> list[type[errors.AttendantE
 
 
 EXPECTED = {
+    "AccessError": 403,
+    "MissingKeyError": 401,
+    "InvalidKeyError": 403,
+    "RateLimitError": 429,
     "AttendantError": 500,
     "InvalidRequestError": 400,
     "MissingParameterError": 400,

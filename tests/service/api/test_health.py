@@ -13,9 +13,7 @@ def test_a_healthy_service_says_what_it_serves(client: TestClient) -> None:
     assert client.get("/health/live").json() == {"status": "ok"}
     assert client.get("/health/ready").json() == {
         "status": "ok",
-        "bundle": "tiny",
-        "provider": "CPUExecutionProvider",
-        "precision": "fp32",
+        "models": [{"bundle": "tiny", "provider": "CPUExecutionProvider", "precision": "fp32"}],
     }
 
 
@@ -31,7 +29,7 @@ def test_before_start_it_lives_but_is_not_ready(settings: Settings) -> None:
 
 
 def test_a_stopped_engine_is_not_ready(client: TestClient) -> None:
-    client.app.state.model.engine.close()  # type: ignore[attr-defined]
+    client.app.state.models.current.close()  # type: ignore[attr-defined]
     assert client.get("/health/live").status_code == 200
     assert client.get("/health/ready").status_code == 503
     assert client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503

@@ -1,0 +1,207 @@
+"""DeepL's dialect, so that its official clients work unmodified: `deepl.DeepLClient(KEY, server_url=...)`.
+
+What is accepted and changes nothing: `context`, `model_type`, `preserve_formatting`,
+`show_billed_characters` (billed characters are always told), formality other than `more` and `less`.
+"""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, BeforeValidator, Field
+
+from service.api.access import Gate
+from service.api.dependencies import (
+    GateDependency,
+    MetricsDependency,
+    ModelsDependency,
+    SettingsDependency,
+    unless_client_leaves,
+)
+from service.api.inputs import fields_of, openapi_body, parse
+from service.api.schemas import Text
+from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
+from service.model_set import AUTO
+from service.text import languages
+from service.text.segmenter import Splitting
+from service.translator import Translation, TranslationOptions
+
+router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
+NO_LIMIT = 10**12
+"""What is told as the limit of characters where there is none."""
+_ENGLISH = ("EN-GB", "EN-US")
+"""Clients of DeepL ask for one of these and refuse plain EN; both are `en` here."""
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+class TranslateRequest(BaseModel):
+    """`POST /v2/translate`."""
+
+    text: Annotated[list[Text], BeforeValidator(_as_list), Field(min_length=1)]
+    target_lang: Text
+    source_lang: Text | None = None
+    context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
+    split_sentences: Annotated[
+        Literal["0", "1", "nonewlines"], BeforeValidator(lambda value: str(value).lower())
+    ] = "1"
+    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
+    glossary_id: Text | None = None
+    auth_key: Text | None = None
+
+
+class TranslatedText(BaseModel):
+    """One text."""
+
+    detected_source_language: str
+    text: str
+    billed_characters: int
+
+
+class TranslateResponse(BaseModel):
+    """Every text, in order."""
+
+    translations: list[TranslatedText]
+
+
+class Language(BaseModel):
+    """A language of one side."""
+
+    language: str
+    name: str
+    supports_formality: bool = False
+
+
+class Usage(BaseModel):
+    """Characters translated since the start."""
+
+    character_count: int
+    character_limit: int
+
+
+class GlossaryPairs(BaseModel):
+    """There are no glossaries."""
+
+    supported_languages: list[dict[str, str]]
+
+
+class DeepLError(BaseModel):
+    """Every error of this dialect."""
+
+    message: str
+    detail: str
+
+
+_TEXTS = {
+    400: "The request cannot be served as it is.",
+    403: "The API key is missing or not known.",
+    413: "The body is too large.",
+    429: "As much waits as may wait, or this caller asks too often.",
+    500: "A failure of the service.",
+    503: "Starting, stopping, or the engine has given up.",
+    504: "The deadline passed.",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": DeepLError, "description": text} for status, text in _TEXTS.items()
+}
+
+
+async def _translate_request(request: Request) -> TranslateRequest:
+    fields = await fields_of(request)
+    for name in ("text", "target_lang"):
+        if not fields.get(name):
+            raise InvalidRequestError(f"Bad request. Reason: Value for '{name}' missing.")
+    return parse(TranslateRequest, fields)
+
+
+@router.get("/translate", responses=ERRORS, include_in_schema=False)
+@router.post("/translate", openapi_extra=openapi_body(TranslateRequest), responses=ERRORS)
+async def translate(
+    body: Annotated[TranslateRequest, Depends(_translate_request)],
+    request: Request,
+    gate: GateDependency,
+    models: ModelsDependency,
+    settings: SettingsDependency,
+    metrics: MetricsDependency,
+) -> TranslateResponse:
+    """Translate texts."""
+    _enter(gate, request, body.auth_key)
+    source = _code(body.source_lang, "source_lang", models.sources) if body.source_lang else AUTO
+    target = _code(body.target_lang, "target_lang", models.targets)
+    options = _options(body)
+    work = models.translate(body.text, source, target, options, settings.request_timeout_seconds)
+    translations = await unless_client_leaves(request, work)
+    metrics.characters.inc(sum(map(len, body.text)))
+    return TranslateResponse(
+        translations=[
+            _translated(text, source, translation)
+            for text, translation in zip(body.text, translations, strict=True)
+        ]
+    )
+
+
+@router.get("/languages", responses=ERRORS)
+async def list_languages(
+    request: Request, gate: GateDependency, models: ModelsDependency
+) -> list[Language]:
+    """Languages of the side `type`: source, the default, or target."""
+    fields = await fields_of(request)
+    _enter(gate, request, fields.get("auth_key"))
+    side = fields.get("type", "source")
+    if side not in ("source", "target"):
+        raise InvalidRequestError("Value for 'type' not supported.")
+    codes = models.targets if side == "target" else models.sources
+    listed = [Language(language=code.upper(), name=languages.name(code)) for code in codes]
+    if side == "target" and "en" in codes:
+        names = ("English (British)", "English (American)")
+        listed += [
+            Language(language=code, name=name) for code, name in zip(_ENGLISH, names, strict=True)
+        ]
+    return listed
+
+
+@router.get("/usage", responses=ERRORS)
+async def usage(request: Request, gate: GateDependency, metrics: MetricsDependency) -> Usage:
+    """Characters translated under this dialect since the start; there is no limit."""
+    fields = await fields_of(request)
+    _enter(gate, request, fields.get("auth_key"))
+    return Usage(character_count=metrics.characters_so_far, character_limit=NO_LIMIT)
+
+
+@router.get("/glossary-language-pairs", responses=ERRORS)
+async def glossary_language_pairs() -> GlossaryPairs:
+    """None: there are no glossaries."""
+    return GlossaryPairs(supported_languages=[])
+
+
+def _enter(gate: Gate, request: Request, key: str | None) -> None:
+    """Let a request in; these clients know 403 only."""
+    try:
+        gate.enter(request, key)
+    except MissingKeyError as error:
+        raise InvalidKeyError(str(error)) from None
+
+
+def _code(given: str, name: str, known: list[str]) -> str:
+    """`EN-US` -> `en`."""
+    code = given.lower().partition("-")[0]
+    if code not in known:
+        raise InvalidRequestError(f"Value for '{name}' not supported.")
+    return code
+
+
+def _options(body: TranslateRequest) -> TranslationOptions:
+    if body.formality in ("more", "less"):
+        raise InvalidRequestError("'formality' is not supported for given 'target_lang'.")
+    if body.glossary_id:
+        raise InvalidRequestError("Value for 'glossary_id' not supported.")
+    splitting: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
+    return TranslationOptions(splitting=splitting[body.split_sentences])
+
+
+def _translated(text: str, source: str, translation: Translation) -> TranslatedText:
+    found = translation.detected.language if translation.detected else source
+    return TranslatedText(
+        detected_source_language=found.upper(), text=translation.text, billed_characters=len(text)
+    )

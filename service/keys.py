@@ -1,0 +1,90 @@
+"""API keys: kept as SHA-256 in a TOML file, looked up in constant time.
+
+`python -m service.keys NAME` makes a key: the entry for the file goes to standard output, the key itself to
+standard error, and nowhere else. An entry:
+
+    [weblate]
+    sha256 = "..."
+    requests_per_minute = 600   # 0, the default: as many as it likes
+    admin = false               # whether it may reload the models
+"""
+
+import hashlib
+import hmac
+import secrets
+import sys
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+
+class Key(BaseModel):
+    """Who may call, and how often."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    requests_per_minute: int = Field(default=0, ge=0)
+    admin: bool = False
+
+
+class KeysError(ValueError):
+    """The file of keys cannot be used; the message says where it is wrong."""
+
+
+class Keys:
+    """The keys of one file."""
+
+    def __init__(self, entries: dict[str, Key]) -> None:
+        """Take in the entries, by name."""
+        self.entries = entries
+
+    @classmethod
+    def read(cls, path: Path) -> "Keys":
+        """Read a file of keys.
+
+        Raises:
+            KeysError: it cannot be read, or an entry is wrong.
+        """
+        try:
+            with path.open("rb") as file:
+                return cls(TypeAdapter(dict[str, Key]).validate_python(tomllib.load(file)))
+        except OSError as error:
+            raise KeysError(f"{path}: cannot be read: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise KeysError(f"{path}: {error}") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise KeysError(f"{path}: {place}: {first['msg']}") from None
+
+    def find(self, key: str) -> tuple[str, Key] | None:
+        """Name and entry of a key; every entry is compared, so that time says nothing about any."""
+        digest, found = digest_of(key), None
+        for name, entry in self.entries.items():
+            if hmac.compare_digest(entry.sha256, digest):
+                found = name, entry
+        return found
+
+
+def digest_of(key: str) -> str:
+    """What the file keeps of a key; a random key of 256 bits needs no slower hash."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def main(arguments: list[str]) -> int:
+    """Make a key; returns the exit status."""
+    if len(arguments) != 1 or not arguments[0].replace("-", "").replace("_", "").isalnum():
+        print("usage: python -m service.keys NAME >> keys.toml", file=sys.stderr)
+        return 2
+    key = secrets.token_urlsafe(32)
+    print(
+        f'[{arguments[0]}]\nsha256 = "{digest_of(key)}"\nrequests_per_minute = 0\nadmin = false\n'
+    )
+    print(f"the key of {arguments[0]}, shown only now: {key}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,170 @@
+"""The models that are served together: which of them translates a text, and into what."""
+
+import asyncio
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, replace
+
+from service.bundle import Direction
+from service.errors import MissingParameterError, TextTooLongError
+from service.errors import UnsupportedLanguageError as Unsupported
+from service.serving import ServedModel
+from service.text.detector import Detection, Detector
+from service.translator import Translation, TranslationOptions
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """The way of one text; no model where it is in the wanted language already."""
+
+    model: ServedModel | None
+    direction: Direction | None
+    detected: Detection | None
+
+
+class ModelSet:
+    """Some models, never changed: who reloads makes another set and lets this one finish."""
+
+    def __init__(self, models: Items[ServedModel], max_characters: int) -> None:
+        """Where two models have the same direction, the first one serves it.
+
+        `max_characters` is the limit of all texts of a request.
+        """
+        self.models, self.max_characters = models, max_characters
+        self._by_codes: dict[tuple[str, str], tuple[ServedModel, Direction]] = {}
+        for model in models:
+            for direction in model.bundle.manifest.directions:
+                codes = (direction.source, direction.target)
+                self._by_codes.setdefault(codes, (model, direction))
+        self.detector = Detector(self.sources)
+
+    @property
+    def sources(self) -> list[str]:
+        """Codes of all source languages."""
+        return sorted({source for source, _ in self._by_codes})
+
+    @property
+    def targets(self) -> list[str]:
+        """Codes of all target languages."""
+        return sorted({target for _, target in self._by_codes})
+
+    @property
+    def languages(self) -> dict[str, list[str]]:
+        """By source, its targets."""
+        return {
+            source: sorted(target for one, target in self._by_codes if one == source)
+            for source in self.sources
+        }
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether every engine works."""
+        return all(model.engine.is_alive for model in self.models)
+
+    @property
+    def num_waiting(self) -> int:
+        """Sentences that wait, in all engines."""
+        return sum(model.engine.num_waiting for model in self.models)
+
+    @property
+    def num_running(self) -> int:
+        """Sentences in a batch, in all engines."""
+        return sum(model.engine.num_running for model in self.models)
+
+    def drain(self, timeout: float) -> bool:
+        """Take nothing new and wait for what is there; whether all was done within `timeout` seconds each."""
+        in_time = [model.engine.drain(timeout) for model in self.models]
+        return all(in_time)
+
+    def close(self) -> None:
+        """Stop every engine."""
+        for model in self.models:
+            model.engine.close()
+
+    async def translate(
+        self,
+        texts: Items[str],
+        source: str | None,
+        target: str | None,
+        options: TranslationOptions,
+        timeout: float,
+    ) -> list[Translation]:
+        """Translate every text; texts of several languages may need several models.
+
+        Args:
+            texts: any texts; their layout comes back as it was.
+            source: language code, or "auto" to detect each text's; None where there is one only, else "auto".
+            target: language code; None where the source leaves no choice.
+            options: of the search.
+            timeout: seconds until it is given up.
+
+        Raises:
+            InvalidRequestError: something in the request is over a limit or unknown.
+            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+        """
+        characters = sum(map(len, texts))
+        if characters > self.max_characters:
+            raise TextTooLongError(
+                f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
+            )
+        routes = self._routes(texts, source, target)
+        groups: dict[tuple[str, str], list[int]] = {}
+        results: dict[int, Translation] = {}
+        for at, route in enumerate(routes):
+            if route.direction is None:
+                results[at] = Translation(texts[at], (), ())
+            else:
+                codes = (route.direction.source, route.direction.target)
+                groups.setdefault(codes, []).append(at)
+        try:
+            async with asyncio.TaskGroup() as tasks:  # one that fails cancels the others
+                work = {
+                    codes: tasks.create_task(
+                        self._group(codes, [texts[at] for at in places], options, timeout)
+                    )
+                    for codes, places in groups.items()
+                }
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        for codes, places in groups.items():
+            results.update(zip(places, work[codes].result(), strict=True))
+        return [replace(results[at], detected=route.detected) for at, route in enumerate(routes)]
+
+    async def _group(
+        self, codes: tuple[str, str], texts: list[str], options: TranslationOptions, timeout: float
+    ) -> list[Translation]:
+        model, direction = self._by_codes[codes]
+        deadline = model.engine.clock() + timeout
+        return await model.translator.translate(texts, direction, options, deadline)
+
+    def _routes(self, texts: Items[str], source: str | None, target: str | None) -> list[_Route]:
+        """The way of every text.
+
+        Raises:
+            UnsupportedLanguageError, MissingParameterError: there is none, or more than one.
+        """
+        for code, known in ((source, {*self.sources, AUTO}), (target, self.targets)):
+            if code is not None and code not in known:
+                raise Unsupported(f"{code} is not supported")
+        if source is None:
+            source = self.sources[0] if len(self.sources) == 1 else AUTO
+        if target is None:
+            candidates = self.targets if source == AUTO else self.languages[source]
+            if len(candidates) > 1:
+                raise MissingParameterError("Invalid request: missing target parameter")
+            target = candidates[0]
+        if source != AUTO:
+            if (source, target) not in self._by_codes:
+                raise Unsupported(f"{source} to {target} is not supported")
+            return [_Route(*self._by_codes[source, target], None)] * len(texts)
+        return [self._detected(text, target) for text in texts]
+
+    def _detected(self, text: str, target: str) -> _Route:
+        """The way of a text whose language is not said: the likeliest that leads to `target`, or is it."""
+        for guess in self.detector.detect(text):
+            if guess.language == target:
+                return _Route(None, None, guess)
+            if (guess.language, target) in self._by_codes:
+                return _Route(*self._by_codes[guess.language, target], guess)
+        raise Unsupported(f"{AUTO} to {target} is not supported")

@@ -1,0 +1,91 @@
+"""Loads the models at start, swaps them while they serve, lets go of them at the end."""
+
+import logging
+import threading
+
+from service.bundle import load
+from service.errors import BundleError, NotReadyError
+from service.metrics import Metrics
+from service.model_set import ModelSet
+from service.serving import ServedModel, start_model
+from service.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+class ModelStore:
+    """Where the API finds the models; its slow methods are for other threads than the event loop's."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        """Nothing is loaded yet."""
+        self.settings, self.metrics = settings, metrics
+        self.current: ModelSet | None = None
+        self.is_stopping = False
+        self._changing = threading.Lock()
+        metrics.watch(
+            lambda: self.current.num_waiting if self.current else 0,
+            lambda: self.current.num_running if self.current else 0,
+            lambda: self.current is not None and self.current.is_alive,
+        )
+
+    def get(self) -> ModelSet:
+        """The models that serve now.
+
+        Raises:
+            NotReadyError: they are being loaded, or the service is stopping.
+        """
+        if self.current is None:
+            state = "stopping" if self.is_stopping else "starting"
+            raise NotReadyError(f"the service is {state}")
+        return self.current
+
+    def load(self) -> ModelSet:
+        """Load, verify and warm up all bundles, then serve them; those that served before finish and go.
+
+        Raises:
+            BundleError: one of them cannot be served; nothing has changed.
+            NotReadyError: another load is under way, or the service is stopping.
+        """
+        if not self._changing.acquire(blocking=False):
+            raise NotReadyError("the models are being loaded already")
+        try:
+            if self.is_stopping:
+                raise NotReadyError("the service is stopping")
+            before, self.current = self.current, self._start_all()
+        finally:
+            self._changing.release()
+        self._describe(self.current)
+        if before is not None:
+            threading.Thread(target=self._retire, args=(before,), name="retire").start()
+        return self.current
+
+    def stop(self) -> None:
+        """Refuse what is new, finish what runs, and close."""
+        self.is_stopping = True
+        with self._changing:  # a load under way ends first
+            last, self.current = self.current, None
+        if last is not None:
+            self._retire(last)
+
+    def _start_all(self) -> ModelSet:
+        started: list[ServedModel] = []
+        try:
+            for bundle in [load(folder) for folder in self.settings.bundle]:
+                started.append(start_model(bundle, self.settings, self.metrics))
+        except BundleError:
+            for model in started:
+                model.engine.close()
+            raise
+        return ModelSet(started, self.settings.max_text_characters)
+
+    def _describe(self, models: ModelSet) -> None:
+        self.metrics.model_info.clear()
+        for model in models.models:
+            name = model.bundle.manifest.name
+            self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
+            logger.info("serving %s with %s in %s", name, model.provider, model.precision)
+
+    def _retire(self, models: ModelSet) -> None:
+        if not models.drain(self.settings.drain_seconds):
+            logger.warning("%d sentences were not done in time", models.num_running)
+        models.close()

@@ -1,0 +1,59 @@
+"""Real client libraries, unmodified, against a real server."""
+
+from collections.abc import Iterator
+
+import deepl
+import httpx
+import libretranslatepy
+import pytest
+
+from tests.conftest import TINY_BUNDLE
+from tests.e2e.test_server import serving
+
+TEXT, TRANSLATION = "Der alte Hund schläft.", "The old dog sleeps."
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(TINY_BUNDLE, precision="fp32") as server:
+        yield server.url
+
+
+def test_the_official_deepl_client(url: str) -> None:
+    client = deepl.DeepLClient("k", server_url=url)
+    assert client.translate_text(TEXT, target_lang="EN-US").text == TRANSLATION  # type: ignore[union-attr]
+    several = client.translate_text(
+        [TEXT, "Das gute Kind wartet."], source_lang="DE", target_lang="EN-GB"
+    )
+    assert isinstance(several, list)
+    assert [one.text for one in several] == [TRANSLATION, "The good child waits."]
+    assert several[0].detected_source_lang == "DE"
+    assert {language.code for language in client.get_source_languages()} == {"DE", "EN"}
+    assert {"DE", "EN-US"} <= {language.code for language in client.get_target_languages()}
+    usage = client.get_usage()
+    assert usage.character.valid
+    assert not usage.any_limit_reached
+    with pytest.raises(deepl.DeepLException, match="'target_lang' not supported"):
+        client.translate_text(TEXT, target_lang="JA")
+
+
+def test_libretranslatepy(url: str) -> None:
+    client = libretranslatepy.LibreTranslateAPI(f"{url}/")
+    assert client.translate(TEXT, "de", "en") == TRANSLATION
+    assert client.detect(TEXT)[0]["language"] == "de"
+    assert {language["code"] for language in client.languages()} == {"de", "en"}
+
+
+def test_deep_translator(url: str) -> None:
+    query = {"q": TEXT, "source": "de", "target": "en", "format": "text", "api_key": "any"}
+    answer = httpx.post(f"{url}/translate", params=query)
+    assert answer.json()["translatedText"] == TRANSLATION
+
+
+def test_weblate_and_npm_translate(url: str) -> None:
+    weblate = {"api_key": "", "q": TEXT, "source": "de", "target": "en"}
+    assert httpx.post(f"{url}/translate", json=weblate).json()["translatedText"] == TRANSLATION
+    npm = {"q": TEXT, "source": "de", "target": "en", "api_key": "x"}
+    assert httpx.post(f"{url}/translate", json=npm).json()["translatedText"] == TRANSLATION
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert len(httpx.get(f"{url}/languages", headers=form).json()) == 2

@@ -1,0 +1,131 @@
+"""API keys and rates, of the gate alone and through the interface."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.api.access import RateLimiter
+from service.errors import RateLimitError
+from service.keys import Keys, KeysError, digest_of
+from service.settings import Settings
+from tests.conftest import started
+
+BODY = {"q": "Der alte Hund schläft.", "source": "de", "target": "en"}
+
+
+def keys_file(folder: Path) -> Path:
+    path = folder / "keys.toml"
+    path.write_text(
+        f'[weblate]\nsha256 = "{digest_of("slow")}"\nrequests_per_minute = 2\n'
+        f'[boss]\nsha256 = "{digest_of("root")}"\nadmin = true\n'
+    )
+    return path
+
+
+def with_keys(settings: Settings, folder: Path, **more: object) -> Settings:
+    return settings.model_copy(update={"api_keys": keys_file(folder), **more})
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_a_key_is_needed_only_where_it_is_required(settings: Settings, tmp_path: Path) -> None:
+    with started(with_keys(settings, tmp_path)) as client:
+        assert client.post("/translate", json=BODY).status_code == 200
+    with started(with_keys(settings, tmp_path, key_required=True)) as client:
+        for path in ("/translate", "/detect"):
+            answer = client.post(path, json=BODY)
+            assert (answer.status_code, answer.json()["code"]) == (401, "missing_key")
+        assert client.post("/translate", json={**BODY, "api_key": "root"}).status_code == 200
+        assert client.post("/translate", json=BODY, headers=bearer("root")).status_code == 200
+        assert client.get("/languages").status_code == 200
+        assert client.get("/frontend/settings").json()["keyRequired"]
+        deepl = client.post("/v2/translate", json={"text": ["Hund"], "target_lang": "EN"})
+        assert deepl.status_code == 403
+
+
+def test_a_wrong_key_is_refused_though_none_is_needed(settings: Settings, tmp_path: Path) -> None:
+    with started(with_keys(settings, tmp_path)) as client:
+        answer = client.post("/translate", json={**BODY, "api_key": "guess"})
+        assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
+
+
+def test_without_a_file_any_key_is_as_good_as_none(client: TestClient) -> None:
+    for key in ("anything", None, ""):
+        assert client.post("/translate", json={**BODY, "api_key": key}).status_code == 200
+
+
+def test_rates_are_limited_by_key_and_by_address(settings: Settings, tmp_path: Path) -> None:
+    with started(with_keys(settings, tmp_path, requests_per_minute=1)) as client:
+        statuses = [
+            client.post("/translate", json=BODY, headers=bearer("slow")).status_code
+            for _ in range(3)
+        ]
+        assert statuses == [200, 200, 429]
+        assert client.post("/translate", json=BODY).status_code == 200
+        refused = client.post("/translate", json=BODY)
+        assert refused.status_code == 429
+        assert refused.json()["error"] == "Slowdown: more than 1 requests a minute"
+        assert 50 <= int(refused.headers["retry-after"]) <= 60
+        assert client.post("/translate", json=BODY, headers=bearer("root")).status_code == 200
+
+
+def test_a_bucket_fills_evenly_and_only_to_its_brim() -> None:
+    now = 0.0
+    limiter = RateLimiter(clock=lambda: now)
+    for _ in range(60):
+        limiter.take("somebody", 60)
+    with pytest.raises(RateLimitError) as refused:
+        limiter.take("somebody", 60)
+    assert refused.value.retry_after == pytest.approx(1)
+    now = 1.0
+    limiter.take("somebody", 60)
+    now = 1000.0
+    for _ in range(60):
+        limiter.take("somebody", 60)
+    with pytest.raises(RateLimitError):
+        limiter.take("somebody", 60)
+    limiter.take("somebody else", 60)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[a", "keys.toml"),
+        ('[a]\nsha256 = "short"\n', "a.sha256"),
+        ('[a]\nsha256 = "' + "0" * 64 + '"\nrate = 1\n', "a.rate: Extra inputs"),
+    ],
+)
+def test_a_wrong_file_of_keys_is_told_where(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text(content)
+    with pytest.raises(KeysError, match=message):
+        Keys.read(path)
+
+
+def test_a_key_that_was_made_opens(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "service.keys", "weblate"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    path = tmp_path / "keys.toml"
+    path.write_text(made.stdout)
+    key = made.stderr.split()[-1]
+    found = Keys.read(path).find(key)
+    assert found is not None
+    assert found[0] == "weblate"
+    assert key not in made.stdout
+    assert Keys.read(path).find(key + "x") is None
+
+
+def test_reloading_is_for_admins(settings: Settings, tmp_path: Path) -> None:
+    with started(with_keys(settings, tmp_path)) as client:
+        for headers, status in ((None, 401), (bearer("slow"), 403), (bearer("root"), 200)):
+            assert client.post("/admin/reload", headers=headers).status_code == status
+        assert client.post("/translate", json=BODY).status_code == 200

@@ -1,0 +1,93 @@
+"""DeepL's dialect, as its clients speak it."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+TEXT = "Der alte Hund schläft."
+
+
+def test_translate_in_every_form(client: TestClient) -> None:
+    expected = {
+        "translations": [
+            {
+                "detected_source_language": "DE",
+                "text": "The old dog sleeps.",
+                "billed_characters": 22,
+            }
+        ]
+    }
+    fields = {"text": [TEXT], "target_lang": "EN-US", "source_lang": "DE"}
+    one = {**fields, "text": TEXT}
+    for answer in (
+        client.post("/v2/translate", json=fields),
+        client.post("/v2/translate", json={**one, "source_lang": "de", "target_lang": "en"}),
+        client.post("/v2/translate", data=fields),
+        client.get("/v2/translate", params=fields),
+        client.post("/v2/translate", json={k: v for k, v in fields.items() if k != "source_lang"}),
+    ):
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == expected
+        assert answer.headers["x-trace-id"]
+
+
+def test_several_texts_in_their_order(client: TestClient) -> None:
+    texts = ["Das gute Kind wartet.", TEXT]
+    answer = client.post("/v2/translate", data={"text": texts, "target_lang": "EN-GB"}).json()
+    assert [one["text"] for one in answer["translations"]] == [
+        "The good child waits.",
+        "The old dog sleeps.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"text": [TEXT], "target_lang": "XX"}, "Value for 'target_lang' not supported."),
+        (
+            {"text": [TEXT], "target_lang": "EN", "source_lang": "QQ"},
+            "Value for 'source_lang' not supported.",
+        ),
+        ({"text": [TEXT]}, "Bad request. Reason: Value for 'target_lang' missing."),
+        ({"target_lang": "EN"}, "Bad request. Reason: Value for 'text' missing."),
+        (
+            {"text": [TEXT], "target_lang": "EN", "formality": "more"},
+            "'formality' is not supported for given 'target_lang'.",
+        ),
+    ],
+)
+def test_mistakes(client: TestClient, fields: dict[str, object], message: str) -> None:
+    answer = client.post("/v2/translate", json=fields)
+    assert (answer.status_code, answer.json()["message"]) == (400, message)
+
+
+def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
+    fields = {"text": [TEXT], "target_lang": "EN", "context": "Pets.", "formality": "prefer_more"}
+    more = {"model_type": "quality_optimized", "show_billed_characters": True}
+    assert client.post("/v2/translate", json={**fields, **more}).status_code == 200
+
+
+def test_where_to_split_can_be_said(client: TestClient) -> None:
+    text = "Der alte Hund\nschläft."
+    fields = {"text": [text], "target_lang": "EN", "source_lang": "DE"}
+    whole = client.post("/v2/translate", json={**fields, "split_sentences": "nonewlines"}).json()
+    assert "\n" not in whole["translations"][0]["text"]
+    assert whole["translations"][0]["text"].endswith(".")
+    lines = client.post("/v2/translate", json={**fields, "split_sentences": "1"}).json()
+    assert "\n" in lines["translations"][0]["text"]
+
+
+def test_languages_by_side_from_query_or_body(client: TestClient) -> None:
+    sources = client.get("/v2/languages").json()
+    assert sources[0] == {"language": "DE", "name": "German", "supports_formality": False}
+    for request in (
+        client.get("/v2/languages", params={"type": "target"}),
+        client.request("GET", "/v2/languages", data={"type": "target"}),
+    ):
+        assert {"DE", "EN-GB", "EN-US"} <= {one["language"] for one in request.json()}
+
+
+def test_usage_counts_characters(client: TestClient) -> None:
+    client.post("/v2/translate", json={"text": [TEXT, "x"], "target_lang": "EN"})
+    usage = client.get("/v2/usage").json()
+    assert usage["character_count"] == len(TEXT) + 1
+    assert usage["character_limit"] > 10**9

@@ -1,0 +1,47 @@
+"""Texts whose language is not said."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Der alte Hund schläft heute.", "de"), ("The old dog sleeps today.", "en")],
+)
+def test_a_language_is_detected_best_guess_first(
+    client: TestClient, text: str, language: str
+) -> None:
+    for request in ({"json": {"q": text}}, {"data": {"q": text}}, {"params": {"q": text}}):
+        guesses = client.post("/detect", **request).json()
+        assert guesses[0]["language"] == language
+        assert guesses[0]["confidence"] > 80
+        assert sorted(guess["language"] for guess in guesses) == ["de", "en"]
+        assert sum(guess["confidence"] for guess in guesses) == pytest.approx(100, abs=0.2)
+
+
+def test_a_text_without_a_letter_is_no_language(client: TestClient) -> None:
+    assert {guess["confidence"] for guess in client.post("/detect", json={"q": "42"}).json()} == {0}
+
+
+def test_detection_needs_a_text(client: TestClient) -> None:
+    for body in ({}, {"q": ""}):
+        answer = client.post("/detect", json=body)
+        assert answer.status_code == 400
+        assert answer.json()["error"] == "Invalid request: missing q parameter"
+
+
+def test_each_text_of_a_list_is_detected_on_its_own(client: TestClient) -> None:
+    texts = ["Der alte Hund schläft.", "The old woman waits.", "42"]
+    answer = client.post("/translate", json={"q": texts, "source": "auto", "target": "en"}).json()
+    assert answer["translatedText"] == ["The old dog sleeps.", "The old woman waits.", "42"]
+    assert [one["language"] for one in answer["detectedLanguage"][:2]] == ["de", "en"]
+    assert answer["detectedLanguage"][2]["confidence"] == 0
+
+
+def test_one_text_has_one_detected_language_and_a_given_one_none(client: TestClient) -> None:
+    body = {"q": "Das gute Kind wartet.", "target": "en"}
+    for source in ({"source": "auto"}, {}):
+        answer = client.post("/translate", json={**body, **source}).json()
+        assert answer["translatedText"] == "The good child waits."
+        assert answer["detectedLanguage"]["language"] == "de"
+    assert "detectedLanguage" not in client.post("/translate", json={**body, "source": "de"}).json()
