@@ -12,11 +12,17 @@ import numpy as np
 import onnx
 from tqdm import tqdm
 
+from export.aligner import build_aligner, choose_heads
 from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import ActivationRange, GraphBuilder
 from export.quantize import calibrate
-from export.verify import engine_translations, reference_translations, verify
+from export.verify import (
+    engine_translations,
+    reference_translations,
+    verify,
+    verify_aligner,
+)
 from model.checkpoint import Checkpoint
 from model.data import Batcher, Corpus
 from model.evaluate import suppressed_ids
@@ -35,11 +41,12 @@ from service.bundle import (
     SpecialTokens,
     sha256,
 )
+from service.engine.runner import OnnxModelRunner
 from service.engine.types import SpecialIds
 
 logger = logging.getLogger(__name__)
 
-VOCABULARY, GOLDEN = "sentencepiece.model", "golden.jsonl"
+VOCABULARY, GOLDEN, ALIGNER = "sentencepiece.model", "golden.jsonl", "aligner.int8.onnx"
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
 
 
@@ -54,6 +61,8 @@ class ExportOptions:
     """Batches of held-out text whose activations set the int8 scales."""
     golden_sentences: int = 40
     """Held-out sentences that the reference search translates for the proof."""
+    aligned_pairs: int = 400
+    """Held-out pairs by which the aligner's heads are chosen."""
 
 
 def write_bundle(
@@ -118,6 +127,14 @@ def _write(
             verify(precision, reference, engine_translations(encoder, decoder, SPECIAL, sources))
         )
 
+    held_out = corpus.pairs[:: max(1, len(corpus.pairs) // options.aligned_pairs)]
+    heads, share = choose_heads(network, held_out)
+    logger.info("aligner: %d heads align %.0f %% of shared tokens", len(heads), 100 * share)
+    aligner = build_aligner(GraphBuilder("int8", weights, ranges), config.model, heads)
+    onnx.save(aligner, folder / ALIGNER)
+    runner = OnnxModelRunner(encoder, decoder, aligner=folder / ALIGNER)
+    logger.info(verify_aligner(network, heads, runner, pairs))
+
     manifest = _describe(checkpoint, graphs, folder, options)
     write_manifest(folder, manifest)
     return manifest
@@ -144,6 +161,7 @@ def _describe(
         ),
         decoding=DecodingDefaults(),
         graphs=graphs,
+        aligner=ALIGNER,
         files={path.name: sha256(path) for path in sorted(folder.iterdir())},
         provenance=Provenance(
             config=config.to_mapping(),

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import torch
+
+from export.aligner import AlignmentHead
+from model.data import Pair
 from model.search import Found, SearchOptions, beam_search, max_target_length
+from model.tokenizer import BOS_ID
 from model.transformer import Transformer
 from service.bundle import Precision
 from service.engine.config import EngineConfig
@@ -21,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6
+MOST_ELSEWHERE = 0.1
+"""Of the aligner's attention in int8, on average."""
 
 
 class VerificationError(RuntimeError):
@@ -119,4 +127,37 @@ def verify(
     difference = worst if tolerance.exact else mean
     if not difference <= tolerance.score:
         raise VerificationError(f"{line}; the limit is {tolerance.score}")
+    return line
+
+
+def verify_aligner(
+    network: Transformer,
+    heads: Sequence[AlignmentHead],
+    runner: OnnxModelRunner,
+    pairs: Sequence[Pair],
+) -> str:
+    """Compare alignments with the network's own attention; returns one line that says how well they agree.
+
+    Raises:
+        VerificationError: on average, more than a tenth of a token's attention is elsewhere.
+    """
+    elsewhere = []
+    for pair in pairs:
+        source, target = pair.source.tolist(), [BOS_ID, *pair.target[:-1].tolist()]
+        with torch.no_grad():
+            maps = network.attention_maps(torch.tensor([source]), torch.tensor([target]))
+        rows = len(target) - 1
+        expected = np.mean(
+            [
+                maps[f"decoder.{layer}.cross"][0, head, shift : shift + rows].numpy()
+                for layer, head, shift in heads
+            ],
+            axis=0,
+        )
+        found = runner.align(source, target)
+        elsewhere.append(float(np.abs(found - expected).sum(axis=1).mean() / 2))
+    mean = sum(elsewhere) / len(elsewhere)
+    line = f"aligner: {mean:.1%} of the attention is elsewhere than in the reference"
+    if not mean <= MOST_ELSEWHERE:
+        raise VerificationError(f"{line}; the limit is {MOST_ELSEWHERE:.0%}")
     return line

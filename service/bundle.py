@@ -91,13 +91,15 @@ class Manifest(_Strict):
     limits: Limits
     decoding: DecodingDefaults
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
+    aligner: str
+    """The graph that aligns a translation with its source; runs on a CPU, beside any precision."""
     files: dict[str, str]
     """sha256 of every file but the manifest."""
     provenance: Provenance
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        named = {self.vocabulary}
+        named = {self.vocabulary, self.aligner}
         for graphs in self.graphs.values():
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):
@@ -123,6 +125,11 @@ class Bundle:
     def vocabulary(self) -> Path:
         """The SentencePiece model."""
         return self.folder / self.manifest.vocabulary
+
+    @property
+    def aligner(self) -> Path:
+        """The aligner's file."""
+        return self.folder / self.manifest.aligner
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Encoder's and decoder's file.

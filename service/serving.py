@@ -9,6 +9,7 @@ from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
 from service.engine.types import DecodingOptions, SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
+from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
 from service.settings import Settings, available_cores
 from service.text.tokenizer import Tokenizer
@@ -66,7 +67,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
             f"{bundle.vocabulary} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
         )
     try:
-        runner = OnnxModelRunner(*bundle.graphs(precision), device)
+        runner = OnnxModelRunner(*bundle.graphs(precision), device, aligner=bundle.aligner)
     except Exception as error:
         raise BundleError(
             f"{folder}: its {precision} graphs cannot run on {device}: {error}"
@@ -81,9 +82,9 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     translator = Translator(
         bundle,
         tokenizer,
-        engine,
+        Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
+        runner.align,
         settings.max_beam_size,
-        SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc),
         metrics.on_outcome,
     )
     engine.start()

@@ -1,15 +1,13 @@
-"""One request's way from text to text: sentences, ids, engine, ids, layout. Knows nothing of HTTP."""
+"""One request's way from text to text with one model: sentences, ids, search, text. Knows nothing of HTTP."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
-from service import guards
 from service.bundle import Bundle, Direction
-from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
+from service.engine.types import DecodingOptions, Floats, StopRule
 from service.errors import (
     AbandonedError,
     DeadlineExceededError,
@@ -17,16 +15,18 @@ from service.errors import (
     RefusedError,
     TextTooLongError,
 )
-from service.sentence_cache import SentenceCache
+from service.searcher import Finish, Found, Searcher, Work
 from service.text.detector import Detection
-from service.text.segmenter import Segment, Splitting, split
+from service.text.document import Document, Format, Sentence, take_apart
+from service.text.segmenter import Splitting, has_letter
 from service.text.tokenizer import Tokenizer
+from service.text.words import Alignment, align_words, words_of
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
+Align = Callable[[Items[int], Items[int]], Floats]
+"""Source ids (tag ... EOS) and target ids (BOS ...) to attention [T, S]."""
 
-Finish = Literal["end", "length", "repetition", "copied"]
-"""How a sentence's search ended: by itself, at its limit, done again without a loop, or with nothing at all,
-so that the source stands in for it."""
+Kind = TypeVar("Kind")
 
 CHARACTERS_ON_LOOP = 5_000
 """Longer requests are cut and tokenized on another thread, so that the event loop stays free."""
@@ -34,7 +34,7 @@ CHARACTERS_ON_LOOP = 5_000
 
 @dataclass(frozen=True, slots=True)
 class TranslationOptions:
-    """What a request may say about its search; None is the bundle's default."""
+    """What a request may say; None is the bundle's default."""
 
     beam_size: int | None = None
     length_penalty: float | None = None
@@ -45,17 +45,24 @@ class TranslationOptions:
     no_repeat_ngram_size: int = 0
     target_prefix: str = ""
     """How the translation of a text's first sentence begins."""
+    format: Format = "text"
     splitting: Splitting = "all"
+    ignored_tags: tuple[str, ...] = ()
+    """Names of elements whose text comes through untouched."""
+    align: bool = False
+    """Whether every sentence's alignment is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedSentence:
-    """One sentence and its translations, best first."""
+    """One sentence and its translations, best first; names may stand in for placeholders in all of them."""
 
-    source: str
+    sentence: Sentence
     targets: tuple[str, ...]
     scores: tuple[float, ...]
     finish: Finish
+    alignments: tuple[Alignment, ...] = ()
+    """Of the targets, where they are wanted or needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +76,6 @@ class Translation:
     """Where the source's language was not given."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A request's texts, cut up."""
-
-    layouts: list[list[Segment]]
-    source_ids: list[list[int]]
-    """Of every sentence of every text, in order."""
-    is_first: list[bool]
-    """Whether it is the first of its text."""
-
-
-_Work = tuple[tuple[int, ...], DecodingOptions]
-
-
 class Translator:
     """Translates with one bundle."""
 
@@ -90,9 +83,9 @@ class Translator:
         self,
         bundle: Bundle,
         tokenizer: Tokenizer,
-        engine: Engine,
+        searcher: Searcher,
+        align: Align,
         max_beam_size: int,
-        cache: SentenceCache,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
     ) -> None:
         """Put the parts together; `max_beam_size` is the operator's limit.
@@ -100,9 +93,8 @@ class Translator:
         `on_outcome` is told the direction, the outcome and the number of sentences of every request.
         """
         self.manifest = bundle.manifest
-        self.tokenizer, self.engine, self.cache = tokenizer, engine, cache
-        self.max_beam_size = max_beam_size
-        self.on_outcome = on_outcome
+        self.tokenizer, self.searcher, self.align = tokenizer, searcher, align
+        self.max_beam_size, self.on_outcome = max_beam_size, on_outcome
 
     async def translate(
         self,
@@ -116,7 +108,7 @@ class Translator:
         Args:
             texts: any texts; their layout comes back as it was.
             direction: one of this bundle's.
-            options: of the search.
+            options: of the texts and of the search.
             deadline: by the engine's clock, in seconds, when it is given up.
 
         Raises:
@@ -125,15 +117,19 @@ class Translator:
         """
         decoding = self._decoding(options)
         if sum(map(len, texts)) > CHARACTERS_ON_LOOP:
-            prepared = await asyncio.to_thread(self._prepare, texts, direction, options.splitting)
+            documents, work = await asyncio.to_thread(
+                self._prepare, texts, direction, decoding, options
+            )
         else:
-            prepared = self._prepare(texts, direction, options.splitting)
-        prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
-        work = self._work(prepared, decoding, prefix)
+            documents, work = self._prepare(texts, direction, decoding, options)
+        sentences = [sentence for document in documents for sentence in document.sentences]
         outcome: Outcome = "error"
         try:
-            found = await self._search(work, deadline)
-            finishes = await self._mend(work, found, deadline)
+            found = await self.searcher.search(work, deadline)
+            translated = [
+                self._decoded(one, result) for one, result in zip(sentences, found, strict=True)
+            ]
+            await self._mend_lost(translated, direction, decoding, deadline)
             outcome = "ok"
         except RefusedError:
             outcome = "rejected"
@@ -145,10 +141,10 @@ class Translator:
             outcome = "cancelled"
             raise
         finally:
-            self.on_outcome(
-                f"{direction.source}-{direction.target}", outcome, len(prepared.source_ids)
-            )
-        return self._assemble(prepared, found, finishes, options)
+            self.on_outcome(f"{direction.source}-{direction.target}", outcome, len(sentences))
+        if options.align or any(one.tags for one in sentences):
+            await asyncio.to_thread(self._align, translated, direction, options.align)
+        return _assemble(documents, translated, options.alternatives + 1)
 
     def _decoding(self, options: TranslationOptions) -> DecodingOptions:
         """Checked options with the bundle's defaults filled in; the length limit is each sentence's own."""
@@ -181,130 +177,140 @@ class Translator:
             stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
         )
 
-    def _prepare(self, texts: Items[str], direction: Direction, splitting: Splitting) -> _Prepared:
-        layouts = [split(text, splitting) for text in texts]
-        sentences = [
-            segment.text for layout in layouts for segment in layout if segment.is_sentence
-        ]
-        limit, eos = self.manifest.limits.max_source_length, self.manifest.special_tokens.eos
-        source_ids = []
-        for sentence, ids in zip(sentences, self.tokenizer.encode(sentences), strict=True):
-            if len(ids) + 2 > limit:
-                raise TextTooLongError(
-                    f"Invalid request: a sentence of {len(ids)} tokens exceeds the model's limit of "
-                    f"{limit - 2}: {sentence[:40]!r}..."
-                )
-            source_ids.append([direction.tag, *ids, eos])
-        is_first = [
-            at == 0
-            for layout in layouts
-            for at in range(sum(segment.is_sentence for segment in layout))
-        ]
-        return _Prepared(layouts, source_ids, is_first)
-
-    def _work(
-        self, prepared: _Prepared, decoding: DecodingOptions, prefix: tuple[int, ...]
-    ) -> list[_Work]:
-        """What is asked of the engine, a sentence each; only a text's first sentence has the prefix."""
-        extra, longest = self.manifest.decoding.extra_length, decoding.max_decoding_length
+    def _prepare(
+        self,
+        texts: Items[str],
+        direction: Direction,
+        decoding: DecodingOptions,
+        options: TranslationOptions,
+    ) -> tuple[list[Document], list[Work]]:
+        """The texts taken apart, and what is asked for each of their sentences."""
+        prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
+        longest = decoding.max_decoding_length
         if prefix and len(prefix) >= longest:
             raise LimitExceededError(
                 f"Invalid request: target_prefix parameter has {len(prefix)} tokens and must have fewer than "
                 f"max_decoding_length, which is {longest}"
             )
-        work = []
-        for ids, is_first in zip(prepared.source_ids, prepared.is_first, strict=True):
-            forced = prefix if is_first else ()
-            length = min(max(len(ids) - 2, len(forced)) + extra, longest)
-            work.append(
-                (tuple(ids), replace(decoding, max_decoding_length=length, target_prefix=forced))
-            )
-        return work
+        documents, work = [], []
+        for text in texts:
+            document = take_apart(text, options.format, options.splitting, options.ignored_tags)
+            documents.append(document)
+            for index, sentence in enumerate(document.sentences):
+                forced = prefix if index == 0 else ()
+                work.append(self._work(sentence.text, direction, decoding, forced))
+        return documents, work
 
-    async def _search(self, work: Items[_Work], deadline: float) -> list[list[Hypothesis]]:
-        """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
-        known = [self.cache.get(item) for item in work]
-        asked = [item for item, found in zip(work, known, strict=True) if found is None]
-        sequences = self.engine.submit(asked, deadline)
-        try:
-            new = await asyncio.gather(*(asyncio.wrap_future(s.future) for s in sequences))
-        except BaseException:
-            self.engine.abort(sequences)
-            raise
-        for item, found in zip(asked, new, strict=True):
-            self.cache.put(item, found)
-        fresh = iter(new)
-        return [next(fresh) if found is None else found for found in known]
-
-    async def _mend(
-        self, work: Items[_Work], found: list[list[Hypothesis]], deadline: float
-    ) -> list[Finish]:
-        """Search once more, without repetitions, where a search ran away; better ones go into `found`."""
-        finishes: list[Finish] = [
-            "end" if best.finish_reason is FinishReason.END else "length" for best, *_ in found
-        ]
-        suspect = [
-            at
-            for at, (ids, options) in enumerate(work)
-            if guards.is_suspect(ids, found[at][0]) and not options.no_repeat_ngram_size
-        ]
-        again = [
-            (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
-            for ids, options in (work[at] for at in suspect)
-        ]
-        second = await self._search(again, deadline) if again else []
-        for at, hypotheses in zip(suspect, second, strict=True):
-            if guards.better(work[at][0], found[at], hypotheses):
-                found[at], finishes[at] = hypotheses, "repetition"
-        return finishes
-
-    def _assemble(
+    def _work(
         self,
-        prepared: _Prepared,
-        found: list[list[Hypothesis]],
-        finishes: Items[Finish],
-        options: TranslationOptions,
-    ) -> list[Translation]:
-        """Hypotheses back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
-        decoded = iter(
-            self.tokenizer.decode(
-                [hypothesis.ids for hypotheses in found for hypothesis in hypotheses]
+        sentence: str,
+        direction: Direction,
+        decoding: DecodingOptions,
+        prefix: tuple[int, ...] = (),
+    ) -> Work:
+        [ids] = self.tokenizer.encode([sentence])
+        limit = self.manifest.limits.max_source_length
+        if len(ids) + 2 > limit:
+            raise TextTooLongError(
+                f"Invalid request: a sentence of {len(ids)} tokens exceeds the model's limit of "
+                f"{limit - 2}: {sentence[:40]!r}..."
             )
-        )
-        searched = zip(found, finishes, strict=True)
-        translations = []
-        for layout in prepared.layouts:
-            sentences = [
-                _translated(segment.text, *next(searched), decoded)
-                for segment in layout
-                if segment.is_sentence
-            ]
-            ranks = [_join(layout, sentences, rank) for rank in range(options.alternatives + 1)]
-            others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
-            translations.append(Translation(ranks[0], others, tuple(sentences)))
-        return translations
+        length = max(len(ids), len(prefix)) + self.manifest.decoding.extra_length
+        length = min(length, decoding.max_decoding_length)
+        options = replace(decoding, max_decoding_length=length, target_prefix=prefix)
+        return (direction.tag, *ids, self.manifest.special_tokens.eos), options
+
+    def _decoded(self, sentence: Sentence, found: Found) -> TranslatedSentence:
+        """The texts of a sentence's hypotheses, those that are empty or lost a placeholder left out."""
+        texts = self.tokenizer.decode([hypothesis.ids for hypothesis in found.hypotheses])
+        kept = [
+            (text, hypothesis.score)
+            for text, hypothesis in zip(texts, found.hypotheses, strict=True)
+            if text and sentence.came_through(text)
+        ]
+        if not kept:
+            score = found.hypotheses[0].score
+            return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")
+        targets, scores = zip(*kept, strict=True)
+        return TranslatedSentence(sentence, targets, scores, found.finish)
+
+    async def _mend_lost(
+        self,
+        translated: list[TranslatedSentence],
+        direction: Direction,
+        decoding: DecodingOptions,
+        deadline: float,
+    ) -> None:
+        """Translate in pieces the sentences whose placeholders were lost; changes `translated`."""
+        lost = [
+            at
+            for at, one in enumerate(translated)
+            if one.finish == "copied" and one.sentence.stand_ins
+        ]
+        pieces = [
+            (at, piece)
+            for at in lost
+            for piece in translated[at].sentence.pieces
+            if has_letter(piece)
+            and piece not in (one.name for one in translated[at].sentence.stand_ins)
+        ]
+        single = replace(decoding, num_hypotheses=1)
+        work = [self._work(words_of(piece)[1], direction, single) for _, piece in pieces]
+        found = iter(await self.searcher.search(work, deadline) if work else [])
+        wanted = {(at, piece) for at, piece in pieces}
+        for at in lost:
+            before = translated[at]
+            parts = []
+            for piece in before.sentence.pieces:
+                if (at, piece) in wanted:
+                    [text] = self.tokenizer.decode([next(found).hypotheses[0].ids])
+                    before_words, core, behind_words = words_of(piece)
+                    parts += [before_words, text.rstrip(".") or core, behind_words]
+                else:
+                    parts.append(piece)
+            translated[at] = replace(before, targets=("".join(parts),), finish="pieces")
+
+    def _align(
+        self, translated: list[TranslatedSentence], direction: Direction, wanted: bool
+    ) -> None:
+        """Align the sentences that have tags, or all; changes `translated`."""
+        special = self.manifest.special_tokens
+        for at, one in enumerate(translated):
+            if not wanted and not one.sentence.tags:
+                continue
+            source, source_pieces = self.tokenizer.encode_with_spans(one.sentence.text)
+            alignments = []
+            for text in one.targets:
+                target, target_pieces = self.tokenizer.encode_with_spans(text)
+                weights = self.align([direction.tag, *source, special.eos], [special.bos, *target])
+                alignments.append(
+                    align_words(
+                        one.sentence.text, text, source_pieces, target_pieces, weights[:, 1:-1]
+                    )
+                )
+            translated[at] = replace(one, alignments=tuple(alignments))
 
 
-def _translated(
-    source: str, hypotheses: Items[Hypothesis], finish: Finish, decoded: Iterator[str]
-) -> TranslatedSentence:
-    """A sentence with its hypotheses' texts, those without any left out; the source where none is left."""
-    pairs = [(next(decoded), hypothesis.score) for hypothesis in hypotheses]
-    pairs = [(text, score) for text, score in pairs if text]
-    if not pairs:
-        pairs, finish = [(source, hypotheses[0].score)], "copied"
-    targets, scores = zip(*pairs, strict=True)
-    return TranslatedSentence(source, targets, scores, finish)
+def _assemble(
+    documents: Items[Document], translated: Items[TranslatedSentence], count: int
+) -> list[Translation]:
+    """Sentences back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
+    rest = iter(translated)
+    translations = []
+    for document in documents:
+        sentences = tuple(next(rest) for _ in document.sentences)
+        ranks = [
+            document.assemble(
+                [_ranked(one.targets, rank) for one in sentences],
+                [_ranked(one.alignments, rank) if one.alignments else None for one in sentences],
+            )
+            for rank in range(count)
+        ]
+        others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
+        translations.append(Translation(ranks[0], others, sentences))
+    return translations
 
 
-def _join(layout: Items[Segment], sentences: Items[TranslatedSentence], rank: int) -> str:
-    """The text with every sentence's translation of that rank, or its last one."""
-    translated = iter(sentences)
-    parts = []
-    for segment in layout:
-        if segment.is_sentence:
-            targets = next(translated).targets
-            parts.append(targets[min(rank, len(targets) - 1)])
-        else:
-            parts.append(segment.text)
-    return "".join(parts)
+def _ranked(found: tuple[Kind, ...], rank: int) -> Kind:
+    """The one of that rank, or the last."""
+    return found[min(rank, len(found) - 1)]

@@ -36,6 +36,10 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _as_names(value: object) -> object:
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+
+
 class TranslateRequest(BaseModel):
     """`POST /v2/translate`."""
 
@@ -44,8 +48,11 @@ class TranslateRequest(BaseModel):
     source_lang: Text | None = None
     context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
     split_sentences: Annotated[
-        Literal["0", "1", "nonewlines"], BeforeValidator(lambda value: str(value).lower())
-    ] = "1"
+        Literal["0", "1", "nonewlines"] | None,
+        BeforeValidator(lambda value: value if value is None else str(value).lower()),
+    ] = None
+    tag_handling: Literal["html", "xml"] | None = None
+    ignore_tags: Annotated[list[Text], BeforeValidator(_as_names)] = []
     formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
     glossary_id: Text | None = None
     auth_key: Text | None = None
@@ -197,7 +204,13 @@ def _options(body: TranslateRequest) -> TranslationOptions:
     if body.glossary_id:
         raise InvalidRequestError("Value for 'glossary_id' not supported.")
     splitting: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
-    return TranslationOptions(splitting=splitting[body.split_sentences])
+    return TranslationOptions(
+        format=body.tag_handling or "text",
+        splitting=splitting[
+            body.split_sentences or ("nonewlines" if body.tag_handling == "html" else "1")
+        ],
+        ignored_tags=tuple(body.ignore_tags),
+    )
 
 
 def _translated(text: str, source: str, translation: Translation) -> TranslatedText:

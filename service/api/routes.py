@@ -123,6 +123,9 @@ def _options(body: TranslateRequest) -> TranslationOptions:
         max_decoding_length=body.max_decoding_length,
         no_repeat_ngram_size=body.no_repeat_ngram_size,
         target_prefix=body.target_prefix,
+        format="html" if body.format == "html" else "text",
+        splitting="sentences" if body.format == "html" else "all",
+        align=body.return_alignment,
     )
 
 
@@ -149,18 +152,25 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
         detectedLanguage=(detected[0] if single else detected) if detected else None,
         alternatives=(alternatives[0] if single else alternatives) if body.alternatives else None,
         details=[_details(translation) for translation in translations]
-        if body.return_scores
+        if body.return_scores or body.return_alignment
         else None,
     )
 
 
 def _details(translation: Translation) -> list[SentenceDetails]:
-    return [
-        SentenceDetails(
-            source=sentence.source,
-            target=sentence.targets[0],
-            score=sentence.scores[0],
-            finish=sentence.finish,
+    details = []
+    for one in translation.sentences:
+        found = one.alignments[0] if one.alignments else None
+        restored = one.sentence.restored
+        details.append(
+            SentenceDetails(
+                source=restored(one.sentence.text),
+                target=restored(one.targets[0]),
+                score=one.scores[0],
+                finish=one.finish,
+                sourceTokens=[restored(word) for word in found.source_words] if found else None,
+                targetTokens=[restored(word) for word in found.target_words] if found else None,
+                alignment=found.weights.round(3).tolist() if found else None,
+            )
         )
-        for sentence in translation.sentences
-    ]
+    return details

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from service.errors import InvalidRequestError, MissingParameterError
-from service.translator import Finish
+from service.searcher import Finish
 
 
 def _whole_characters(text: str) -> str:
@@ -49,7 +49,9 @@ class TranslateRequest(BaseModel):
     target: Annotated[
         Text | None, Field(description="Code of the wanted language; may be left out likewise.")
     ] = None
-    format: Annotated[Text, Field(description="What the text is; only `text` so far.")] = "text"
+    format: Annotated[
+        Text, Field(description="What the text is: `text` or `html`, whose tags are kept.")
+    ] = "text"
     alternatives: Annotated[
         int, Field(ge=0, description="How many translations beside the best.")
     ] = 0
@@ -76,6 +78,9 @@ class TranslateRequest(BaseModel):
     return_scores: Annotated[
         bool, Field(description="Adds `details`: every sentence with its score.")
     ] = False
+    return_alignment: Annotated[
+        bool, Field(description="Adds `details` with every sentence's words and their alignment.")
+    ] = False
     timeout_seconds: Annotated[
         float | None,
         Field(
@@ -94,7 +99,7 @@ class TranslateRequest(BaseModel):
             )
         if not self.given:
             raise MissingParameterError("Invalid request: missing q parameter")
-        if self.format != "text":
+        if self.format not in ("text", "html"):
             raise InvalidRequestError(f"{self.format} format is not supported")
         return self
 
@@ -121,10 +126,19 @@ class SentenceDetails(BaseModel):
     finish: Annotated[
         Finish,
         Field(
-            description="How the search ended: by itself; at its `length` limit; `repetition`: done again "
-            "without a loop; `copied`: with nothing, so that the source stands in for it."
+            description="How it was found: the search ended by itself; at its `length` limit; `repetition`: "
+            "done again without a loop; `pieces`: translated in pieces around placeholders that were lost "
+            "otherwise; `copied`: nothing was found, and the source stands in."
         ),
     ]
+    sourceTokens: Annotated[
+        list[str] | None, Field(description="The source's words, if the alignment is asked for.")
+    ] = None
+    targetTokens: list[str] | None = None
+    alignment: Annotated[
+        list[list[float]] | None,
+        Field(description="A row for each target word: how much it looked at each source word."),
+    ] = None
 
 
 class DetectedLanguage(BaseModel):

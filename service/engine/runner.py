@@ -73,15 +73,21 @@ class OnnxModelRunner:
     """The graphs of a bundle in ONNX Runtime."""
 
     def __init__(
-        self, encoder: Path, decoder: Path, device: Device = "cpu", threads: int = 1
+        self,
+        encoder: Path,
+        decoder: Path,
+        device: Device = "cpu",
+        threads: int = 1,
+        aligner: Path | None = None,
     ) -> None:
-        """Load both graphs.
+        """Load the graphs.
 
         Args:
             encoder: the encoder's file.
             decoder: the decoder's file.
             device: where to run; "cuda" must really be there.
             threads: threads inside one operator; 1 where several loops share the runner.
+            aligner: the aligner's file; needed by `align` only.
 
         Raises:
             RuntimeError: CUDA was asked for and is not what runs.
@@ -91,6 +97,7 @@ class OnnxModelRunner:
             onnxruntime.preload_dlls()
         self._encoder = _session(encoder, device, threads)
         self._decoder = _session(decoder, device, threads)
+        self._aligner = _session(aligner, "cpu", threads) if aligner else None
         self.provider: str = self._decoder.get_providers()[0]
         if device == "cuda" and self.provider != "CUDAExecutionProvider":
             raise RuntimeError(f"CUDA was asked for, but ONNX Runtime runs on {self.provider}")
@@ -114,6 +121,27 @@ class OnnxModelRunner:
         )
         arrays: list[NDArray[np.floating]] = list(outputs)
         return arrays
+
+    def align(self, source_ids: Items[int], target_ids: Items[int]) -> Floats:
+        """How much each target token looked at each source token, [T, S]; each row sums to 1.
+
+        Args:
+            source_ids: tag ... EOS, S of them.
+            target_ids: BOS and the T tokens of the translation.
+        """
+        if self._aligner is None:
+            raise RuntimeError("this runner was loaded without an aligner")
+        bias = np.zeros((1, len(source_ids)), np.float32)
+        cross = dict(
+            zip(self._cross, self.encode(np.array([source_ids], np.int64), bias), strict=True)
+        )
+        feeds: dict[str, NDArray[Any]] = {}
+        for item in self._aligner.get_inputs():
+            if item.name in cross:
+                feeds[item.name] = cross[item.name].astype(np.float32)
+        feeds |= {"target_ids": np.array([target_ids], np.int64), "source_bias": bias}
+        alignment: Floats = self._aligner.run(None, feeds)[0][0]
+        return alignment
 
     def _prepare_thread(self) -> None:
         """With one thread an operator, the calling thread is the one that computes."""

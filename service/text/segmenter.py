@@ -98,7 +98,7 @@ def _split_line(line: str) -> list[Segment]:
 def _trimmed(sentence: str) -> list[Segment]:
     """A sentence without its outer spaces, which become segments of their own."""
     core = sentence.strip()
-    if not core or not _LETTER.search(core):
+    if not has_letter(core):
         return [Segment(sentence, False)]
     begin = sentence.index(core)
     parts = [
@@ -107,6 +107,11 @@ def _trimmed(sentence: str) -> list[Segment]:
         Segment(sentence[begin + len(core) :], False),
     ]
     return [part for part in parts if part.text]
+
+
+def has_letter(text: str) -> bool:
+    """Whether there is anything to translate."""
+    return _LETTER.search(text) is not None
 
 
 def _next_boundary(line: str, start: int) -> tuple[int, int]:

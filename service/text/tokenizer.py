@@ -34,6 +34,11 @@ class Tokenizer:
         """
         return [self._processor.encode(sentence) for sentence in sentences]
 
+    def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of a sentence, and the characters that each stands for."""
+        found = self._processor.encode(sentence, return_type="offset_mapping")
+        return found["ids"], found["offsets"]
+
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each list of ids; bytes that are no character are left out."""
         decoded = (self._processor.decode(list(row)) for row in ids)

@@ -44,6 +44,18 @@ def test_libretranslatepy(url: str) -> None:
     assert {language["code"] for language in client.languages()} == {"de", "en"}
 
 
+def test_mastodon(url: str) -> None:
+    body = {
+        "q": [f"<p>{TEXT}</p>"],
+        "source": "de",
+        "target": "en",
+        "format": "html",
+        "api_key": None,
+    }
+    answer = httpx.post(f"{url}/translate", json=body).json()
+    assert answer == {"translatedText": [f"<p>{TRANSLATION}</p>"]}
+
+
 def test_deep_translator(url: str) -> None:
     query = {"q": TEXT, "source": "de", "target": "en", "format": "text", "api_key": "any"}
     answer = httpx.post(f"{url}/translate", params=query)

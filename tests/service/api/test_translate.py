@@ -83,7 +83,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ),
     ({"q": 5, **SUPPORTED}, "invalid_request", "q parameter: .* valid string, and is 5"),
     ({"q": [5], **SUPPORTED}, "invalid_request", "valid string"),
-    ({"q": "a", "format": "html", **SUPPORTED}, "invalid_request", "html format is not supported"),
+    ({"q": "a", "format": "pdf", **SUPPORTED}, "invalid_request", "pdf format is not supported"),
     (
         {"q": "a", **SUPPORTED, "alternatives": -1},
         "invalid_request",

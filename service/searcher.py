@@ -1,0 +1,78 @@
+"""From sentences to hypotheses: what is known already, what the engine finds, what it has to do again."""
+
+import asyncio
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from service import guards
+from service.engine.engine import Engine
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis
+from service.sentence_cache import SentenceCache
+
+Finish = Literal["end", "length", "repetition", "pieces", "copied"]
+"""How a sentence's translation was found: the search ended by itself; at its limit; was done again without
+a loop; in pieces around placeholders that were lost otherwise; not at all, so that the source stands in."""
+
+Work = tuple[tuple[int, ...], DecodingOptions]
+"""A sentence's ids, and how it is searched: all that its translation depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found."""
+
+    hypotheses: list[Hypothesis]
+    """Best first; at least one."""
+    finish: Finish
+
+
+class Searcher:
+    """An engine with a memory and an eye on what runs away."""
+
+    def __init__(self, engine: Engine, cache: SentenceCache) -> None:
+        """Put the two together."""
+        self.engine, self.cache = engine, cache
+
+    async def search(self, work: Items[Work], deadline: float) -> list[Found]:
+        """Search for every sentence, all in flight together; again, without repetitions, what ran away.
+
+        Raises:
+            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+        """
+        found = [_first(hypotheses) for hypotheses in await self._search(work, deadline)]
+        suspect = [
+            at
+            for at, (ids, options) in enumerate(work)
+            if guards.is_suspect(ids, found[at].hypotheses[0]) and not options.no_repeat_ngram_size
+        ]
+        if not suspect:
+            return found
+        again = [
+            (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
+            for ids, options in (work[at] for at in suspect)
+        ]
+        for at, hypotheses in zip(suspect, await self._search(again, deadline), strict=True):
+            if guards.better(work[at][0], found[at].hypotheses, hypotheses):
+                found[at] = Found(hypotheses, "repetition")
+        return found
+
+    async def _search(self, work: Items[Work], deadline: float) -> list[list[Hypothesis]]:
+        """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
+        known = [self.cache.get(item) for item in work]
+        asked = [item for item, found in zip(work, known, strict=True) if found is None]
+        sequences = self.engine.submit(asked, deadline)
+        try:
+            new = await asyncio.gather(*(asyncio.wrap_future(s.future) for s in sequences))
+        except BaseException:
+            self.engine.abort(sequences)
+            raise
+        for item, found in zip(asked, new, strict=True):
+            self.cache.put(item, found)
+        fresh = iter(new)
+        return [next(fresh) if found is None else found for found in known]
+
+
+def _first(hypotheses: list[Hypothesis]) -> Found:
+    ended = hypotheses[0].finish_reason is FinishReason.END
+    return Found(hypotheses, "end" if ended else "length")

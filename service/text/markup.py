@@ -1,0 +1,199 @@
+"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, with its tags apart.
+
+Whatever the input, `"".join(token.raw for token in tokens(text)) == text`: nothing is repaired or lost.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["html", "xml"]
+
+_TOKEN = re.compile(
+    r"""
+      (?P<verbatim><!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![A-Za-z][^<>]*>)
+    | </\s*(?P<close>[A-Za-z][\w:.-]*)[^<>]*>
+    | <(?P<open>[A-Za-z][\w:.-]*)(?P<attributes>(?:[^<>"']|"[^"<]*"|'[^'<]*')*)>
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+INLINE = frozenset(
+    """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
+    span strike strong sub sup time tt u var wbr
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
+VOID = frozenset(
+    "area base br col embed hr img input link meta source track wbr".split()  # noqa: SIM905
+)
+RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
+"""Elements that are kept as they are, with all that is in them."""
+UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
+"""Inline elements whose text comes through untouched."""
+_SAYS_NO = re.compile(
+    r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the input."""
+
+    raw: str
+    kind: Literal["text", "open", "close", "void", "verbatim"]
+    name: str = ""
+    attributes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag, and where in the plain text of its run it stands."""
+
+    at: int
+    raw: str
+    kind: Literal["open", "close", "void"]
+
+
+@dataclass(slots=True)
+class Run:
+    """Text without a block in it, its inline tags apart."""
+
+    text: str = ""
+    tags: list[Tag] = field(default_factory=list)
+    protected: list[tuple[int, int, str]] = field(default_factory=list)
+    """Stretches of `text` that come through untouched, and what they are in the input."""
+
+
+def tokens(text: str, kind: Kind) -> Iterator[Token]:
+    """Tags, text and what is neither; a `<` that begins no tag is text."""
+    at = 0
+    for match in _TOKEN.finditer(text):
+        if match.start() > at:
+            yield Token(text[at : match.start()], "text")
+        at = match.end()
+        if match["verbatim"]:
+            yield Token(match[0], "verbatim")
+        elif match["close"]:
+            yield Token(match[0], "close", _name(match["close"], kind))
+        else:
+            name = _name(match["open"], kind)
+            void = match["attributes"].endswith("/") or (kind == "html" and name in VOID)
+            yield Token(match[0], "void" if void else "open", name, match["attributes"])
+    if at < len(text):
+        yield Token(text[at:], "text")
+
+
+def _name(name: str, kind: Kind) -> str:
+    return name.lower() if kind == "html" else name
+
+
+def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]:
+    """What stays as it is, as strings, and the runs to translate, in order.
+
+    Args:
+        text: HTML or XML, whole or a part, well-formed or not.
+        kind: which of them.
+        ignored: names of elements whose text comes through untouched, beside those that say so themselves.
+    """
+    stream = list(tokens(text, kind))
+    parser = _Parser(kind, frozenset(ignored), _inline_names(stream, kind))
+    at = 0
+    while at < len(stream):
+        at = parser.take(stream, at)
+    return parser.finish()
+
+
+def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
+    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere."""
+    if kind == "html":
+        return INLINE
+    found: set[str] = set()
+    for before, token, after in zip([None, *stream], stream, [*stream[1:], None], strict=False):
+        outside = after if token.kind == "close" else before
+        is_tag = token.kind in ("open", "close", "void")
+        if is_tag and outside is not None and outside.kind == "text" and outside.raw.strip():
+            found.add(token.name)
+    return frozenset(found)
+
+
+class _Parser:
+    """Gathers runs."""
+
+    def __init__(self, kind: Kind, ignored: frozenset[str], inline: frozenset[str]) -> None:
+        self.kind, self.ignored, self.inline = kind, ignored, inline
+        self.pieces: list[str | Run] = []
+        self.run = Run()
+
+    def take(self, stream: list[Token], at: int) -> int:
+        """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
+        token = stream[at]
+        if token.kind == "text":
+            self.run.text += html.unescape(token.raw)
+        elif token.kind == "open" and self._is_kept(token):
+            end = _end_of_element(stream, at)
+            raw = "".join(one.raw for one in stream[at:end])
+            if token.name in self.inline:
+                self._protect(raw)
+            else:
+                self._block(raw)
+            return end
+        elif token.kind == "verbatim" or token.name in self.inline:
+            kind = "void" if token.kind == "verbatim" else token.kind
+            self.run.tags.append(Tag(len(self.run.text), token.raw, kind))
+        else:
+            self._block(token.raw)
+        return at + 1
+
+    def finish(self) -> list[str | Run]:
+        """All pieces."""
+        self._block("")
+        return [piece for piece in self.pieces if piece != ""]
+
+    def _is_kept(self, token: Token) -> bool:
+        names = self.ignored | (RAW | UNTRANSLATED if self.kind == "html" else frozenset())
+        return token.name in names or bool(_SAYS_NO.search(token.attributes))
+
+    def _protect(self, raw: str) -> None:
+        begin = len(self.run.text)
+        self.run.text += PROTECTED
+        self.run.protected.append((begin, len(self.run.text), raw))
+
+    def _block(self, raw: str) -> None:
+        """End the run at a block's tag."""
+        run, self.run = self.run, Run()
+        if run.text.strip():
+            self.pieces.append(run)
+        else:
+            self.pieces.append(_as_it_was(run))
+        self.pieces.append(raw)
+
+
+PROTECTED = "\ufffc"
+"""What stands in a run's text for an element that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
+
+
+def _as_it_was(run: Run) -> str:
+    """A run of spaces and tags."""
+    parts, at = [], 0
+    for tag in run.tags:
+        parts += [escape(run.text[at : tag.at]), tag.raw]
+        at = tag.at
+    return "".join([*parts, escape(run.text[at:])])
+
+
+def escape(text: str) -> str:
+    """Text as it is written between tags."""
+    return html.escape(text, quote=False).replace("\u00a0", "&#160;")
+
+
+def _end_of_element(stream: list[Token], at: int) -> int:
+    """Behind the close tag of the element that opens at `at`; at the end where there is none."""
+    depth, name = 0, stream[at].name
+    for index in range(at, len(stream)):
+        if stream[index].name == name:
+            depth += {"open": 1, "close": -1}.get(stream[index].kind, 0)
+            if depth == 0:
+                return index + 1
+    return at + 1

@@ -1,0 +1,69 @@
+"""What must come through a translation untouched: format specifiers, addresses, whatever is marked as such.
+
+A model that has never seen `%1$s` loses it. So a name stands in for it, which models do copy; where the name
+does not come out exactly once, the caller translates what is between the placeholders piece by piece.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+PLACEHOLDER = re.compile(
+    r"""
+      https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]     # a URL, without the mark behind it
+    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+               # an e-mail address
+    | (?<!\w)@\w+(?:@[\w.-]*\w)?                 # @somebody, @somebody@example.org
+    | %(?:\d+\$|\([^()\s]*\))?[-+0\#]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)
+    | \$?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}          # {name}, ${name}, {{ name }}
+    | %%[^%\s]+%% | %\w+%                        # %%name%%, %name%
+    """,
+    re.VERBOSE,
+)
+NAMES = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
+NUMBERS = ("20", "50", "12", "15", "30")
+_NUMBER = re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]")
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A name, or a number for a number, in a sentence, and what it stands for."""
+
+    name: str
+    original: str
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the placeholders of a text are."""
+    return [match.span() for match in PLACEHOLDER.finditer(text)]
+
+
+def stand_ins(text: str, originals: Sequence[str]) -> list[StandIn] | None:
+    """A name or number for each original, none of which is in `text`; None where there are not enough."""
+    names = iter([name for name in NAMES if name not in text])
+    numbers = iter([number for number in NUMBERS if number not in text])
+    chosen = [
+        StandIn(next(numbers if _NUMBER.fullmatch(original) else names, ""), original)
+        for original in originals
+    ]
+    return chosen if all(one.name for one in chosen) else None
+
+
+def came_through(translation: str, names: Sequence[StandIn]) -> bool:
+    """Whether every stand-in is there exactly once, as a word of its own."""
+    return all(len(re.findall(rf"\b{one.name}\b", translation)) == 1 for one in names)
+
+
+def pieces(text: str, names: Sequence[StandIn]) -> list[str]:
+    """What is between the stand-ins, and the stand-ins, in order."""
+    if not names:
+        return [text]
+    return re.split("(" + "|".join(rf"\b{one.name}\b" for one in names) + ")", text)
+
+
+def restore(translation: str, names: Sequence[StandIn]) -> str:
+    """The originals in their stand-ins' places."""
+    if not names:
+        return translation
+    originals = {one.name: one.original for one in names}
+    pattern = "|".join(rf"\b{name}\b" for name in originals)
+    return re.sub(pattern, lambda match: originals[match[0]], translation)

@@ -1,0 +1,143 @@
+"""Puts a sentence's inline tags into its translation, around the words that translate what they were around.
+
+Whatever the alignment says, tags come out in an order that nests as it did: an element lies within the one
+that held it, and beside its siblings.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from service.text.markup import Tag
+from service.text.words import Alignment, Span
+
+
+@dataclass(slots=True)
+class Element:
+    """Tags that belong together, and the stretch of the sentence they are around.
+
+    An element that began in an earlier sentence has no `open` here and begins with the sentence; likewise one
+    that ends later.
+    """
+
+    begin: int
+    end: int
+    open: str = ""
+    close: str = ""
+    children: list["Element"] = field(default_factory=list)
+
+
+def tree(tags: Sequence[Tag], length: int) -> list[Element]:
+    """The elements of a sentence of so many characters, nested.
+
+    A close tag without its open one takes in all that came before it on its level.
+    """
+    stack = [Element(0, length)]
+    for tag in tags:
+        if tag.kind == "void":
+            stack[-1].children.append(Element(tag.at, tag.at, tag.raw))
+        elif tag.kind == "open":
+            stack.append(Element(tag.at, length, tag.raw))
+        elif len(stack) > 1:
+            element = stack.pop()
+            element.end, element.close = tag.at, tag.raw
+            stack[-1].children.append(element)
+        else:
+            root = stack[0]
+            root.children = [Element(0, tag.at, "", tag.raw, root.children)]
+    while len(stack) > 1:  # they end in a later sentence
+        element = stack.pop()
+        stack[-1].children.append(element)
+    return stack[0].children
+
+
+def project(
+    elements: Sequence[Element], alignment: Alignment, written: Callable[[str], str]
+) -> str:
+    """The translation with the elements in it; `written` makes markup of the text between tags."""
+    links = alignment.links()
+    whole = (0, len(alignment.target))
+    return _Writer(alignment, links, written).write(elements, (0, len(links)), whole)
+
+
+class _Writer:
+    """Writes stretches of target words with the elements that fall into them."""
+
+    def __init__(
+        self, alignment: Alignment, links: list[int], written: Callable[[str], str]
+    ) -> None:
+        self.alignment, self.links, self.written = alignment, links, written
+
+    def write(self, elements: Sequence[Element], words: Span, characters: Span) -> str:
+        """A stretch of the translation with these elements; `words` are those that lie in it."""
+        first, last = words
+        at, end = characters
+        target = self.alignment.target
+        placed = sorted(
+            ((*self._place(one, first, last), index) for index, one in enumerate(elements)),
+            key=lambda place: (place[0], place[1], place[2]),
+        )
+        parts, free = [], first
+        for start, stop, index in placed:
+            start, stop = max(start, free), max(stop, start, free)
+            element = elements[index]
+            low, high = self._characters(start, stop)
+            low = min(max(low, at), end)
+            high = min(max(high, low), end)
+            if not element.open:  # it began before this sentence
+                low = at
+            if not element.close and element.begin < element.end:
+                high = end
+            inner = self.write(element.children, (start, stop), (low, high))
+            parts += [self.written(target[at:low]), element.open, inner, element.close]
+            at, free = high, stop
+        return "".join([*parts, self.written(target[at:end])])
+
+    def _characters(self, first: int, last: int) -> Span:
+        """From the beginning of word `first` to the end of the word before `last`."""
+        spans, length = self.alignment.target_spans, len(self.alignment.target)
+        begin = spans[first][0] if first < len(spans) else length
+        return begin, max(begin, spans[last - 1][1]) if last > first else begin
+
+    def _place(self, element: Element, first: int, last: int) -> tuple[int, int]:
+        """The target words, among `first` to before `last`, that belong to an element."""
+        sources = self.alignment.source_spans
+        inside = {
+            index
+            for index, (begin, end) in enumerate(sources)
+            if begin < element.end and element.begin < end
+        }
+        if not inside:
+            following = [at for at, (begin, _) in enumerate(sources) if begin >= element.begin]
+            if not following:
+                return last, last
+            if following[0] == 0:
+                return first, first
+            near = [at for at in range(first, last) if self.links[at] == following[0]]
+            start = near[0] if near else self._in_proportion(following[0], first, last)
+            return start, start
+        if len(inside) == len(sources):
+            return first, last
+        start, stop = self._densest(inside, first, last)
+        if start == stop:  # no word of its own: where it would be by its place in the sentence
+            start = self._in_proportion(min(inside), first, last)
+            stop = min(last, start + 1)
+        if not element.open:
+            start = first
+        if not element.close:
+            stop = last
+        return start, stop
+
+    def _densest(self, inside: set[int], first: int, last: int) -> tuple[int, int]:
+        """The stretch with the most words of the element and the fewest others (Kadane's algorithm)."""
+        best, best_place, current, start = 0, (first, first), 0, first
+        for at in range(first, last):
+            if current <= 0:
+                current, start = 0, at
+            current += 1 if self.links[at] in inside else -1
+            if current > best:
+                best, best_place = current, (start, at + 1)
+        return best_place
+
+    def _in_proportion(self, source: int, first: int, last: int) -> int:
+        share = source / max(1, len(self.alignment.source_spans))
+        return min(max(first, round(share * len(self.links))), last)

@@ -1,0 +1,95 @@
+"""Words, and which of a sentence's words belong to which of its translation's."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Span = tuple[int, int]
+"""From a character to behind another."""
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+SAME_WORD = 0.5
+"""What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """A sentence's words and its translation's."""
+
+    source: str
+    target: str
+    source_spans: list[Span]
+    target_spans: list[Span]
+    weights: NDArray[np.float32]
+    """[T, S]: how much each target word looked at each source word; rows sum to 1."""
+
+    @property
+    def source_words(self) -> list[str]:
+        """S words."""
+        return [self.source[begin:end] for begin, end in self.source_spans]
+
+    @property
+    def target_words(self) -> list[str]:
+        """T words."""
+        return [self.target[begin:end] for begin, end in self.target_spans]
+
+    def links(self) -> list[int]:
+        """For each target word, the source word that it most likely translates."""
+        if not self.source_spans:
+            return [0] * len(self.target_spans)
+        sources = [word.casefold() for word in self.source_words]
+        same = np.array(
+            [[word.casefold() == one for one in sources] for word in self.target_words], np.float32
+        ).reshape(self.weights.shape)
+        return [int(row.argmax()) for row in self.weights + SAME_WORD * same]
+
+
+def word_spans(text: str) -> list[Span]:
+    """Where the words and marks of a text are.
+
+    >>> word_spans("Wie geht's?")
+    [(0, 3), (4, 10), (10, 11)]
+    """
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def words_of(text: str) -> tuple[str, str, str]:
+    """What is before the first word, the words, and what is behind the last.
+
+    >>> words_of(", du hast ")
+    (', ', 'du hast', ' ')
+    """
+    found = re.search(r"\w.*\w|\w", text, re.DOTALL)
+    if found is None:
+        return text, "", ""
+    return text[: found.start()], found[0], text[found.end() :]
+
+
+def align_words(
+    source: str,
+    target: str,
+    source_pieces: Sequence[Span],
+    target_pieces: Sequence[Span],
+    weights: NDArray[np.float32],
+) -> Alignment:
+    """Attention between pieces, [pieces of target, pieces of source], as attention between words."""
+    source_spans, target_spans = word_spans(source), word_spans(target)
+    from_pieces = _membership(source_spans, source_pieces)  # [S, pieces]
+    to_pieces = _membership(target_spans, target_pieces)
+    words = to_pieces @ weights @ from_pieces.T
+    sums = words.sum(axis=1, keepdims=True)
+    even = np.full_like(words, 1 / max(1, len(source_spans)))
+    words = np.divide(words, sums, out=even, where=sums > 0)
+    return Alignment(source, target, source_spans, target_spans, words.astype(np.float32))
+
+
+def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.float32]:
+    """[words, pieces]: 1 where they share a character, or an empty piece (a byte) stands in the word."""
+    table = np.zeros((len(words), len(pieces)), np.float32)
+    for row, (begin, end) in enumerate(words):
+        for column, (first, last) in enumerate(pieces):
+            table[row, column] = first < end and begin < max(last, first + 1)
+    return table

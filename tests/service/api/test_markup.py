@@ -1,0 +1,56 @@
+"""HTML, XML and placeholders through the interface."""
+
+from fastapi.testclient import TestClient
+
+SUPPORTED = {"source": "de", "target": "en"}
+
+
+def translate(client: TestClient, text: str, **more: object) -> str:
+    answer = client.post("/translate", json={"q": text, **SUPPORTED, **more})
+    assert answer.status_code == 200, answer.text
+    translated: str = answer.json()["translatedText"]
+    return translated
+
+
+def test_tags_stay_and_text_is_translated(client: TestClient) -> None:
+    given = '<p class="x">Der alte Hund schläft.</p>\n<p translate="no">Das Kind.</p><br>'
+    expected = '<p class="x">The old dog sleeps.</p>\n<p translate="no">Das Kind.</p><br>'
+    assert translate(client, given, format="html") == expected
+
+
+def test_inline_tags_are_placed_in_the_whole_sentences_translation(client: TestClient) -> None:
+    given = "<p>Der <b>alte Hund</b> schläft. <i>Das gute Kind wartet.</i></p>"
+    found = translate(client, given, format="html")
+    assert found.endswith("<i>The good child waits.</i></p>")
+    assert found.count("<b>") == found.count("</b>") == 1
+    plain = found.replace("<b>", "").replace("</b>", "")
+    assert plain == "<p>The old dog sleeps. <i>The good child waits.</i></p>"
+
+
+def test_a_placeholder_comes_through_where_the_model_would_lose_it(client: TestClient) -> None:
+    answer = client.post(
+        "/translate",
+        json={"q": "Der alte Hund schläft {name}.", **SUPPORTED, "return_scores": True},
+    ).json()
+    assert answer["translatedText"].count("{name}") == 1
+    [[details]] = answer["details"]
+    assert details["source"] == "Der alte Hund schläft {name}."
+    assert details["target"] == answer["translatedText"]
+    assert details["finish"] in ("pieces", "end")
+
+
+def test_an_alignment_is_given_when_asked_for(client: TestClient) -> None:
+    body = {"q": "Der alte Hund schläft.", **SUPPORTED, "return_alignment": True}
+    [[details]] = client.post("/translate", json=body).json()["details"]
+    assert details["sourceTokens"] == ["Der", "alte", "Hund", "schläft", "."]
+    assert details["targetTokens"] == ["The", "old", "dog", "sleeps", "."]
+    assert [len(row) for row in details["alignment"]] == [5] * 5
+    assert all(abs(sum(row) - 1) < 0.01 for row in details["alignment"])
+
+
+def test_deepls_tag_handling(client: TestClient) -> None:
+    fields = {"text": ["<t>Der alte <x>Hund</x> schläft.</t>"], "target_lang": "EN"}
+    more = {"source_lang": "DE", "tag_handling": "xml", "ignore_tags": "x"}
+    [one] = client.post("/v2/translate", json={**fields, **more}).json()["translations"]
+    assert one["text"].startswith("<t>")
+    assert "<x>Hund</x>" in one["text"]

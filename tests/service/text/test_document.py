@@ -1,0 +1,198 @@
+"""Taking apart and putting together: nothing is lost, tags nest, placeholders come through."""
+
+import doctest
+import random
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from service.text import markup, words
+from service.text.document import Document, Format, take_apart
+from service.text.projection import project, tree
+from service.text.words import Alignment, align_words, word_spans
+
+
+def test_the_examples_in_the_docstrings() -> None:
+    assert doctest.testmod(words) == (0, 2)
+
+
+def aligned(source: str, target: str, links: list[int]) -> Alignment:
+    """Each word of `target` looks at one word of `source`."""
+    weights = np.eye(len(word_spans(source)), dtype=np.float32)[links]
+    return align_words(source, target, word_spans(source), word_spans(target), weights)
+
+
+def unchanged(document: Document) -> str:
+    texts = [sentence.text for sentence in document.sentences]
+    same = [aligned(text, text, list(range(len(word_spans(text))))) for text in texts]
+    return document.assemble(texts, same)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (
+            "Hallo {name}, du hast %1$s neue Nachrichten.\n - Siehe https://a.org/b?c=1.  Gut!",
+            "text",
+        ),
+        ("Ein Satz. 42. Noch einer.\r\n\r\nÄh …", "text"),
+        (
+            "<p>Der <b>alte</b> Hund. <i>Er schläft &amp; träumt. Und</i> <code>x</code> ja.</p>",
+            "html",
+        ),
+        ("<script>a < b</script><p>Ja<br>Nein<b></b></p><!-- Ende -->", "html"),
+        ('<p class="a > b">Der <span translate="no">Hund &amp; Co</span> schläft.</p>', "html"),
+        ("<b>" + " ".join(f"Wort {{a{index}}}" for index in range(12)) + "</b>", "html"),
+        ('<doc><p>Der <x id="1">Hund</x> ja</p><p translate="no">Nein</p></doc>', "xml"),
+        ("", "html"),
+        ("  <br/>  ", "html"),
+    ],
+)
+def test_what_is_not_changed_comes_out_as_it_was(text: str, form: Format) -> None:
+    assert unchanged(take_apart(text, form, "all" if form == "text" else "sentences")) == text
+
+
+def test_a_sentence_is_translated_whole_whatever_tags_are_in_it() -> None:
+    document = take_apart("<p>Der <b>alte Hund</b> schläft <i>heute</i>.</p>", "html", "sentences")
+    assert [sentence.text for sentence in document.sentences] == ["Der alte Hund schläft heute."]
+    target = "Today the old dog sleeps."
+    alignment = aligned("Der alte Hund schläft heute.", target, [4, 0, 1, 2, 3, 5])
+    assert document.assemble([target], [alignment]) == (
+        "<p><i>Today</i> the <b>old dog</b> sleeps.</p>"
+    )
+
+
+def test_what_a_translation_brings_is_escaped_in_markup_only() -> None:
+    for form, expected in (("html", "a &lt; b"), ("text", "a < b")):
+        document = take_apart("Ja", form, "all")  # type: ignore[arg-type]
+        assert document.assemble(["a < b"], [None]) == expected
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        "%s",
+        "%1$s",
+        "%(name)s",
+        "%d",
+        "{0}",
+        "{name}",
+        "{{ user.name }}",
+        "${HOME}",
+        "%%max%%",
+        "https://example.org/a_(b)?q=1#x",
+        "a.b+c@example.org",
+        "@user",
+        "@user@example.org",
+    ],
+)
+def test_placeholders_are_no_words_and_come_back(placeholder: str) -> None:
+    [sentence] = take_apart(f"Der Hund sieht {placeholder}, ja.", "text").sentences
+    assert placeholder not in sentence.text
+    [name] = sentence.stand_ins
+    document = Document((sentence,), "text")
+    translated = f"Yes, the dog sees {name.name}."
+    assert sentence.came_through(translated)
+    assert document.assemble([translated], [None]) == f"Yes, the dog sees {placeholder}."
+    assert not sentence.came_through("The dog sees.")
+    assert not sentence.came_through(f"{name.name} and {name.name}")
+
+
+def test_a_placeholder_within_a_word_is_cut_around() -> None:
+    document = take_apart("Der Hund{s} schläft.", "text")
+    assert [one.text for one in document.sentences] == ["Der Hund", "schläft."]
+    assert unchanged(document) == "Der Hund{s} schläft."
+
+
+def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
+    [sentence] = take_apart("Tom sieht {name}.", "text").sentences
+    assert sentence.text.count("Tom") == 1
+    assert take_apart("50 % der Hunde", "text").sentences[0].stand_ins == ()
+
+
+KINDS: tuple[markup.Kind, ...] = ("html", "xml")
+
+
+class Nesting(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.mistakes = 0
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.mistakes += not self.open or self.open.pop() != tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def nested(rng: random.Random, pieces: list[str], depth: int = 0) -> str:
+    """The words in random elements within elements."""
+    parts, at = [], 0
+    while at < len(pieces):
+        if depth < 3 and rng.random() < 0.4:
+            count, name = rng.randint(1, len(pieces) - at), rng.choice("abiu")
+            inner = nested(rng, pieces[at : at + count], depth + 1)
+            parts.append(f"<{name}>{inner}</{name}>")
+            at += count
+        else:
+            parts.append(pieces[at])
+            at += 1
+    return " ".join(parts)
+
+
+def tags_of(text: str) -> list[str]:
+    return sorted(token.raw for token in markup.tokens(text, "html") if token.kind != "text")
+
+
+def test_whatever_the_alignment_tags_nest_and_nothing_is_lost() -> None:
+    rng = random.Random(0)
+    for _ in range(2000):
+        sources = rng.randint(1, 7)
+        given = nested(rng, [f"w{index}" for index in range(sources)])
+        [run] = markup.parse(given, "html")
+        assert isinstance(run, markup.Run)
+        target = " ".join(f"t{index}" for index in range(rng.randint(0, 8)))
+        links = [rng.randrange(sources) for _ in target.split()]
+        elements = tree(run.tags, len(run.text))
+        written = project(elements, aligned(run.text, target, links), markup.escape)
+        check = Nesting()
+        check.feed(written)
+        assert (check.mistakes, check.open, check.text) == (0, [], target), (given, written)
+        assert tags_of(written) == tags_of(given)
+
+
+def test_elements_over_several_sentences_nest_too() -> None:
+    rng = random.Random(1)
+    for _ in range(1000):
+        sentences = [f"W{index} v{index}." for index in range(rng.randint(2, 5))]
+        pieces = [piece for sentence in sentences for piece in sentence.split()]
+        given = f"<p>{nested(rng, pieces)}</p>"
+        document = take_apart(given, "html", "sentences")
+        targets, alignments = [], []
+        for sentence in document.sentences:
+            size = len(word_spans(sentence.text))
+            target = " ".join(f"t{index}" for index in range(rng.randint(1, 4)))
+            targets.append(target)
+            links = [rng.randrange(size) for _ in target.split()]
+            alignments.append(aligned(sentence.text, target, links))
+        written = document.assemble(targets, alignments)
+        check = Nesting()
+        check.feed(written)
+        assert (check.mistakes, check.open) == (0, []), (given, written)
+        assert tags_of(written) == tags_of(given)
+        assert check.text.split() == " ".join(targets).split()
+
+
+def test_any_input_comes_through_the_tokens_whole() -> None:
+    rng = random.Random(2)
+    for _ in range(2000):
+        text = "".join(rng.choices("<>/ab\"'=! -&;[]?", k=rng.randint(0, 30)))
+        for kind in KINDS:
+            assert "".join(token.raw for token in markup.tokens(text, kind)) == text
+            take_apart(text, kind, "sentences")
