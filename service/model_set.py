@@ -1,6 +1,7 @@
 """The models that are served together: which of them translates a text, and into what."""
 
 import asyncio
+import time
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from service.text.detector import Detection, Detector
 from service.translator import Translation, TranslationOptions
 
 AUTO = "auto"
+POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class ModelSet:
         `max_characters` is the limit of all texts of a request.
         """
         self.models, self.max_characters = models, max_characters
+        self._active = 0
         self._by_codes: dict[tuple[str, str], tuple[ServedModel, Direction]] = {}
         for model in models:
             for direction in model.bundle.manifest.directions:
@@ -73,9 +76,16 @@ class ModelSet:
         return sum(model.engine.num_running for model in self.models)
 
     def drain(self, timeout: float) -> bool:
-        """Take nothing new and wait for what is there; whether all was done within `timeout` seconds each."""
-        in_time = [model.engine.drain(timeout) for model in self.models]
-        return all(in_time)
+        """Wait until no request is being served, then stop the engines' intake; whether that was in time.
+
+        Nothing is refused meanwhile: a request may need its engine more than once, and nobody gives new ones
+        to a set that is no longer the current one.
+        """
+        end = time.monotonic() + timeout
+        while self._active and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+        left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.models]
+        return all(left) and not self._active
 
     def close(self) -> None:
         """Stop every engine."""
@@ -103,6 +113,20 @@ class ModelSet:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
+        self._active += 1
+        try:
+            return await self._translate(texts, source, target, options, timeout)
+        finally:
+            self._active -= 1
+
+    async def _translate(
+        self,
+        texts: Items[str],
+        source: str | None,
+        target: str | None,
+        options: TranslationOptions,
+        timeout: float,
+    ) -> list[Translation]:
         characters = sum(map(len, texts))
         if characters > self.max_characters:
             raise TextTooLongError(

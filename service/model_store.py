@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 
 from service.bundle import load
 from service.errors import BundleError, NotReadyError
@@ -11,6 +12,9 @@ from service.serving import ServedModel, start_model
 from service.settings import Settings
 
 logger = logging.getLogger(__name__)
+
+GRACE_SECONDS = 1.0
+"""In which a request that has just been given the old models begins to use them."""
 
 
 class ModelStore:
@@ -56,7 +60,9 @@ class ModelStore:
             self._changing.release()
         self._describe(self.current)
         if before is not None:
-            threading.Thread(target=self._retire, args=(before,), name="retire").start()
+            threading.Thread(
+                target=self._retire, args=(before, GRACE_SECONDS), name="retire"
+            ).start()
         return self.current
 
     def stop(self) -> None:
@@ -85,7 +91,8 @@ class ModelStore:
             self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
 
-    def _retire(self, models: ModelSet) -> None:
+    def _retire(self, models: ModelSet, grace_seconds: float = 0.0) -> None:
+        time.sleep(grace_seconds)
         if not models.drain(self.settings.drain_seconds):
             logger.warning("%d sentences were not done in time", models.num_running)
         models.close()

@@ -1,0 +1,119 @@
+"""Models swapped while they serve, several at once, and engines that die."""
+
+import json
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.errors import BundleError
+from service.settings import Settings
+from tests.conftest import TINY_BUNDLE, started
+
+BODY = {"q": "Der alte Hund schläft.", "source": "de", "target": "en"}
+
+
+def bundle_of(directions: list[str], name: str, folder: Path) -> Path:
+    """The tiny bundle with only some of its directions."""
+    copy = folder / name
+    shutil.copytree(TINY_BUNDLE, copy)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["name"] = name
+    manifest["directions"] = [one for one in manifest["directions"] if one["source"] in directions]
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    return copy
+
+
+def with_bundles(settings: Settings, *folders: Path) -> Settings:
+    return settings.model_copy(update={"bundle": folders})
+
+
+def test_several_bundles_are_chosen_by_direction(settings: Settings, tmp_path: Path) -> None:
+    folders = [
+        bundle_of(["de"], "from-german", tmp_path),
+        bundle_of(["en"], "from-english", tmp_path),
+    ]
+    with started(with_bundles(settings, *folders)) as client:
+        ready = client.get("/health/ready").json()
+        assert [one["bundle"] for one in ready["models"]] == ["from-german", "from-english"]
+        assert (
+            client.post("/translate", json=BODY).json()["translatedText"] == "The old dog sleeps."
+        )
+        texts = ["Der alte Hund schläft.", "The old woman waits."]
+        for target, expected in (
+            ("en", ["The old dog sleeps.", "The old woman waits."]),
+            ("de", ["Der alte Hund schläft.", "Die alte Frau wartet."]),
+        ):
+            body = {"q": texts, "source": "auto", "target": target}
+            assert client.post("/translate", json=body).json()["translatedText"] == expected
+        assert client.get("/v2/models/from-english/ready").status_code == 200
+        assert client.get("/v2/models/other/ready").status_code == 404
+        metrics = client.get("/metrics").text
+        assert 'attendant_model_info{bundle="from-german",precision="fp32"' in metrics
+
+
+def test_a_reload_under_load_loses_no_request(settings: Settings, tmp_path: Path) -> None:
+    folder = bundle_of(["de", "en"], "served", tmp_path)
+    with started(with_bundles(settings, folder)) as client:
+        statuses: list[int] = []
+        stop = threading.Event()
+
+        def send() -> None:
+            while not stop.is_set():
+                statuses.append(client.post("/translate", json=BODY).status_code)
+
+        senders = [threading.Thread(target=send) for _ in range(4)]
+        for sender in senders:
+            sender.start()
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps({**manifest, "name": "newer"}))
+        store = client.app.state.models  # type: ignore[attr-defined]
+        before = store.current
+        store.load()
+        time.sleep(0.2)
+        stop.set()
+        for sender in senders:
+            sender.join()
+        assert set(statuses) == {200}
+        assert client.get("/health/ready").json()["models"][0]["bundle"] == "newer"
+        for _ in range(500):
+            if not before.is_alive:
+                break
+            time.sleep(0.01)
+        assert not before.is_alive, "the old engine is still there"
+
+
+def test_a_bad_bundle_leaves_the_old_one_serving(settings: Settings, tmp_path: Path) -> None:
+    folder = bundle_of(["de", "en"], "served", tmp_path)
+    with started(with_bundles(settings, folder)) as client:
+        decoder = folder / "decoder.fp32.onnx"
+        data = bytearray(decoder.read_bytes())
+        data[len(data) // 2] ^= 1
+        decoder.write_bytes(data)
+        store = client.app.state.models  # type: ignore[attr-defined]
+        with pytest.raises(BundleError, match=r"decoder\.fp32\.onnx"):
+            store.load()
+        assert (
+            client.post("/translate", json=BODY).json()["translatedText"] == "The old dog sleeps."
+        )
+        assert client.get("/health/ready").status_code == 200
+
+
+def test_a_dead_engine_is_told_once(settings: Settings) -> None:
+    reasons: list[str] = []
+    with TestClient(create_app(settings, reasons.append)) as client:
+        while client.get("/health/ready").status_code != 200:
+            time.sleep(0.01)
+        client.app.state.models.current.models[0].engine._give_up(RuntimeError("broken"))  # type: ignore[attr-defined]
+        assert client.get("/health/ready").status_code == 503
+        answer = client.post("/translate", json=BODY)
+        assert (answer.status_code, answer.json()["code"]) == (503, "engine_dead")
+        for _ in range(300):
+            if reasons:
+                break
+            time.sleep(0.01)
+    assert reasons == ["an engine has given up"]
