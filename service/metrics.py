@@ -35,6 +35,13 @@ class Metrics:
             "From the request's head to the answer's end.",
             ["route"],
         )
+        self.errors = self._counter(
+            "attendant_errors", "Requests refused, cancelled or failed, by reason.", ["reason"]
+        )
+        self.tokenize_seconds = self._histogram(
+            "attendant_tokenize_duration_seconds",
+            "Taking a request's texts apart into sentences and tokens.",
+        )
         self.in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
         self.characters = self._counter(
             "attendant_deepl_characters", "Characters of texts translated under DeepL's paths."

@@ -4,13 +4,14 @@ import asyncio
 import time
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
+from typing import Any
 
 from service.bundle import Direction
 from service.errors import MissingParameterError, TextTooLongError
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.serving import ServedModel
 from service.text.detector import Detection, Detector
-from service.translator import Translation, TranslationOptions
+from service.translation import OnSentence, Translation, TranslationOptions
 
 AUTO = "auto"
 POLL_SECONDS = 0.01
@@ -99,6 +100,7 @@ class ModelSet:
         target: str | None,
         options: TranslationOptions,
         timeout: float,
+        on_sentence: OnSentence | None = None,
     ) -> list[Translation]:
         """Translate every text; texts of several languages may need several models.
 
@@ -108,6 +110,7 @@ class ModelSet:
             target: language code; None where the source leaves no choice.
             options: of the search.
             timeout: seconds until it is given up.
+            on_sentence: told each sentence once, as soon as it is done.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
@@ -115,7 +118,7 @@ class ModelSet:
         """
         self._active += 1
         try:
-            return await self._translate(texts, source, target, options, timeout)
+            return await self._translate(texts, source, target, options, timeout, on_sentence)
         finally:
             self._active -= 1
 
@@ -126,6 +129,7 @@ class ModelSet:
         target: str | None,
         options: TranslationOptions,
         timeout: float,
+        on_sentence: OnSentence | None,
     ) -> list[Translation]:
         characters = sum(map(len, texts))
         if characters > self.max_characters:
@@ -145,7 +149,7 @@ class ModelSet:
             async with asyncio.TaskGroup() as tasks:  # one that fails cancels the others
                 work = {
                     codes: tasks.create_task(
-                        self._group(codes, [texts[at] for at in places], options, timeout)
+                        self._group(codes, texts, places, options, timeout, on_sentence)
                     )
                     for codes, places in groups.items()
                 }
@@ -156,11 +160,29 @@ class ModelSet:
         return [replace(results[at], detected=route.detected) for at, route in enumerate(routes)]
 
     async def _group(
-        self, codes: tuple[str, str], texts: list[str], options: TranslationOptions, timeout: float
+        self,
+        codes: tuple[str, str],
+        texts: Items[str],
+        places: Items[int],
+        options: TranslationOptions,
+        timeout: float,
+        on_sentence: OnSentence | None,
     ) -> list[Translation]:
+        """Those of the texts that have one direction."""
         model, direction = self._by_codes[codes]
         deadline = model.engine.clock() + timeout
-        return await model.translator.translate(texts, direction, options, deadline)
+
+        def renumbered(text: int, *sentence: Any) -> None:
+            assert on_sentence is not None
+            on_sentence(places[text], *sentence)
+
+        return await model.translator.translate(
+            [texts[at] for at in places],
+            direction,
+            options,
+            deadline,
+            renumbered if on_sentence else None,
+        )
 
     def _routes(self, texts: Items[str], source: str | None, target: str | None) -> list[_Route]:
         """The way of every text.

@@ -1,8 +1,10 @@
 """From sentences to hypotheses: what is known already, what the engine finds, what it has to do again."""
 
 import asyncio
+from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from service import guards
@@ -27,6 +29,9 @@ class Found:
     finish: Finish
 
 
+OnFound = Callable[[int, Found], None]
+
+
 class Searcher:
     """An engine with a memory and an eye on what runs away."""
 
@@ -34,13 +39,23 @@ class Searcher:
         """Put the two together."""
         self.engine, self.cache = engine, cache
 
-    async def search(self, work: Items[Work], deadline: float) -> list[Found]:
+    async def search(
+        self, work: Items[Work], deadline: float, on_found: OnFound | None = None
+    ) -> list[Found]:
         """Search for every sentence, all in flight together; again, without repetitions, what ran away.
+
+        `on_found` is told the place and the result of each sentence that need not be done again, at once.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        found = [_first(hypotheses) for hypotheses in await self._search(work, deadline)]
+
+        def on_first(at: int, hypotheses: list[Hypothesis]) -> None:
+            if on_found and not guards.is_suspect(work[at][0], hypotheses[0]):
+                on_found(at, _first(hypotheses))
+
+        firsts = await self._search(work, deadline, on_first if on_found else None)
+        found = [_first(hypotheses) for hypotheses in firsts]
         suspect = [
             at
             for at, (ids, options) in enumerate(work)
@@ -57,13 +72,23 @@ class Searcher:
                 found[at] = Found(hypotheses, "repetition")
         return found
 
-    async def _search(self, work: Items[Work], deadline: float) -> list[list[Hypothesis]]:
+    async def _search(
+        self,
+        work: Items[Work],
+        deadline: float,
+        on_found: Callable[[int, list[Hypothesis]], None] | None = None,
+    ) -> list[list[Hypothesis]]:
         """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
         known = [self.cache.get(item) for item in work]
         asked = [item for item, found in zip(work, known, strict=True) if found is None]
         sequences = self.engine.submit(asked, deadline)
+        futures = [asyncio.wrap_future(sequence.future) for sequence in sequences]
+        if on_found is not None:
+            places = [at for at, found in enumerate(known) if found is None]
+            for at, future in zip(places, futures, strict=True):
+                future.add_done_callback(partial(_tell, on_found, at))
         try:
-            new = await asyncio.gather(*(asyncio.wrap_future(s.future) for s in sequences))
+            new = await asyncio.gather(*futures)
         except BaseException:
             self.engine.abort(sequences)
             raise
@@ -71,6 +96,15 @@ class Searcher:
             self.cache.put(item, found)
         fresh = iter(new)
         return [next(fresh) if found is None else found for found in known]
+
+
+def _tell(
+    on_found: Callable[[int, list[Hypothesis]], None],
+    at: int,
+    future: "asyncio.Future[list[Hypothesis]]",
+) -> None:
+    if not future.cancelled() and future.exception() is None:
+        on_found(at, future.result())
 
 
 def _first(hypotheses: list[Hypothesis]) -> Found:

@@ -86,6 +86,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         runner.align,
         settings.max_beam_size,
         metrics.on_outcome,
+        metrics.tokenize_seconds.observe,
     )
     engine.start()
     try:

@@ -1,9 +1,11 @@
 """One request's way from text to text with one model: sentences, ids, search, text. Knows nothing of HTTP."""
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 from service.bundle import Bundle, Direction
@@ -15,12 +17,12 @@ from service.errors import (
     RefusedError,
     TextTooLongError,
 )
-from service.searcher import Finish, Found, Searcher, Work
-from service.text.detector import Detection
-from service.text.document import Document, Format, Sentence, take_apart
-from service.text.segmenter import Splitting, has_letter
+from service.searcher import Found, Searcher, Work
+from service.text.document import Document, Sentence, take_apart
+from service.text.segmenter import has_letter
 from service.text.tokenizer import Tokenizer
-from service.text.words import Alignment, align_words, words_of
+from service.text.words import align_words, words_of
+from service.translation import OnSentence, TranslatedSentence, Translation, TranslationOptions
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Align = Callable[[Items[int], Items[int]], Floats]
@@ -30,50 +32,6 @@ Kind = TypeVar("Kind")
 
 CHARACTERS_ON_LOOP = 5_000
 """Longer requests are cut and tokenized on another thread, so that the event loop stays free."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranslationOptions:
-    """What a request may say; None is the bundle's default."""
-
-    beam_size: int | None = None
-    length_penalty: float | None = None
-    alternatives: int = 0
-    """How many translations beside the best."""
-    max_decoding_length: int | None = None
-    """Tokens of a sentence's translation; None: the source's and 50 more."""
-    no_repeat_ngram_size: int = 0
-    target_prefix: str = ""
-    """How the translation of a text's first sentence begins."""
-    format: Format = "text"
-    splitting: Splitting = "all"
-    ignored_tags: tuple[str, ...] = ()
-    """Names of elements whose text comes through untouched."""
-    align: bool = False
-    """Whether every sentence's alignment is wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranslatedSentence:
-    """One sentence and its translations, best first; names may stand in for placeholders in all of them."""
-
-    sentence: Sentence
-    targets: tuple[str, ...]
-    scores: tuple[float, ...]
-    finish: Finish
-    alignments: tuple[Alignment, ...] = ()
-    """Of the targets, where they are wanted or needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """One text's translation."""
-
-    text: str
-    alternatives: tuple[str, ...]
-    sentences: tuple[TranslatedSentence, ...]
-    detected: Detection | None = None
-    """Where the source's language was not given."""
 
 
 class Translator:
@@ -87,14 +45,17 @@ class Translator:
         align: Align,
         max_beam_size: int,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
+        on_prepared: Callable[[float], None] = lambda _: None,
     ) -> None:
         """Put the parts together; `max_beam_size` is the operator's limit.
 
-        `on_outcome` is told the direction, the outcome and the number of sentences of every request.
+        `on_outcome` is told the direction, the outcome and the number of sentences of every request;
+        `on_prepared` how many seconds it took to make these sentences of its texts.
         """
         self.manifest = bundle.manifest
         self.tokenizer, self.searcher, self.align = tokenizer, searcher, align
-        self.max_beam_size, self.on_outcome = max_beam_size, on_outcome
+        self.max_beam_size = max_beam_size
+        self.on_outcome, self.on_prepared = on_outcome, on_prepared
 
     async def translate(
         self,
@@ -102,6 +63,7 @@ class Translator:
         direction: Direction,
         options: TranslationOptions,
         deadline: float,
+        on_sentence: OnSentence | None = None,
     ) -> list[Translation]:
         """Translate every text, all sentences of all of them in flight together.
 
@@ -110,6 +72,7 @@ class Translator:
             direction: one of this bundle's.
             options: of the texts and of the search.
             deadline: by the engine's clock, in seconds, when it is given up.
+            on_sentence: told each sentence once, as soon as it is done.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
@@ -123,13 +86,28 @@ class Translator:
         else:
             documents, work = self._prepare(texts, direction, decoding, options)
         sentences = [sentence for document in documents for sentence in document.sentences]
-        outcome: Outcome = "error"
-        try:
-            found = await self.searcher.search(work, deadline)
+        teller = _Teller(documents, on_sentence)
+
+        def on_found(at: int, result: Found) -> None:
+            teller.tell(at, self._decoded(sentences[at], result))
+
+        with self._counted(direction, len(sentences)):
+            found = await self.searcher.search(work, deadline, on_found if on_sentence else None)
             translated = [
                 self._decoded(one, result) for one, result in zip(sentences, found, strict=True)
             ]
             await self._mend_lost(translated, direction, decoding, deadline)
+            teller.tell_the_rest(translated)
+        if options.align or any(one.tags for one in sentences):
+            await asyncio.to_thread(self._align, translated, direction, options.align)
+        return _assemble(documents, translated, options.alternatives + 1)
+
+    @contextmanager
+    def _counted(self, direction: Direction, sentences: int) -> Iterator[None]:
+        """Tell `on_outcome` how what is inside ends."""
+        outcome: Outcome = "error"
+        try:
+            yield
             outcome = "ok"
         except RefusedError:
             outcome = "rejected"
@@ -141,10 +119,7 @@ class Translator:
             outcome = "cancelled"
             raise
         finally:
-            self.on_outcome(f"{direction.source}-{direction.target}", outcome, len(sentences))
-        if options.align or any(one.tags for one in sentences):
-            await asyncio.to_thread(self._align, translated, direction, options.align)
-        return _assemble(documents, translated, options.alternatives + 1)
+            self.on_outcome(f"{direction.source}-{direction.target}", outcome, sentences)
 
     def _decoding(self, options: TranslationOptions) -> DecodingOptions:
         """Checked options with the bundle's defaults filled in; the length limit is each sentence's own."""
@@ -185,6 +160,7 @@ class Translator:
         options: TranslationOptions,
     ) -> tuple[list[Document], list[Work]]:
         """The texts taken apart, and what is asked for each of their sentences."""
+        started = time.perf_counter()
         prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
         longest = decoding.max_decoding_length
         if prefix and len(prefix) >= longest:
@@ -199,6 +175,7 @@ class Translator:
             for index, sentence in enumerate(document.sentences):
                 forced = prefix if index == 0 else ()
                 work.append(self._work(sentence.text, direction, decoding, forced))
+        self.on_prepared(time.perf_counter() - started)
         return documents, work
 
     def _work(
@@ -289,6 +266,32 @@ class Translator:
                     )
                 )
             translated[at] = replace(one, alignments=tuple(alignments))
+
+
+class _Teller:
+    """Tells the sentences of some documents, each once, as they are done."""
+
+    def __init__(self, documents: Items[Document], on_sentence: OnSentence | None) -> None:
+        self.on_sentence = on_sentence
+        self.places = [
+            (text, segment)
+            for text, document in enumerate(documents)
+            for segment in range(len(document.sentences))
+        ]
+        self.told: set[int] = set()
+
+    def tell(self, at: int, one: TranslatedSentence) -> None:
+        """Tell a sentence, unless it will be done again."""
+        if self.on_sentence is None or at in self.told or one.finish == "copied":
+            return
+        self.told.add(at)
+        restored = one.sentence.restored
+        self.on_sentence(*self.places[at], restored(one.sentence.text), restored(one.targets[0]))
+
+    def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
+        """Tell those that have not been told."""
+        for at, one in enumerate(translated):
+            self.tell(at, replace(one, finish="end"))
 
 
 def _assemble(

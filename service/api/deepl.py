@@ -17,13 +17,13 @@ from service.api.dependencies import (
     SettingsDependency,
     unless_client_leaves,
 )
-from service.api.inputs import fields_of, openapi_body, parse
+from service.api.inputs import fields_of, openapi_body, openapi_query, parse
 from service.api.schemas import Text
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.model_set import AUTO
 from service.text import languages
 from service.text.segmenter import Splitting
-from service.translator import Translation, TranslationOptions
+from service.translation import Translation, TranslationOptions
 
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
 NO_LIMIT = 10**12
@@ -122,7 +122,7 @@ async def _translate_request(request: Request) -> TranslateRequest:
     return parse(TranslateRequest, fields)
 
 
-@router.get("/translate", responses=ERRORS, include_in_schema=False)
+@router.get("/translate", openapi_extra=openapi_query(TranslateRequest, "text"), responses=ERRORS)
 @router.post("/translate", openapi_extra=openapi_body(TranslateRequest), responses=ERRORS)
 async def translate(
     body: Annotated[TranslateRequest, Depends(_translate_request)],

@@ -57,6 +57,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(errors.AttendantError)
     async def of_ours(request: Request, error: errors.AttendantError) -> JSONResponse:
+        request.app.state.metrics.errors.labels(error.code).inc()
         status = status_of(type(error))
         message = f"Slowdown: {error}" if status == HTTPStatus.TOO_MANY_REQUESTS else str(error)
         return answer(status, message, error.code, error.retry_after, request.url.path)
@@ -70,7 +71,9 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
-        return answer(error.status_code, str(error.detail), code, path=request.url.path)
+        response = answer(error.status_code, str(error.detail), code, path=request.url.path)
+        response.headers.update(error.headers or {})  # Allow, of a 405
+        return response
 
     @app.exception_handler(Exception)
     async def of_a_bug(request: Request, error: Exception) -> JSONResponse:

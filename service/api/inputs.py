@@ -120,3 +120,21 @@ def openapi_body(model: type[BaseModel]) -> dict[str, Any]:
             },
         }
     }
+
+
+def openapi_query(model: type[BaseModel], *lists: str) -> dict[str, Any]:
+    """The same fields where there is no body; `lists` are repeated."""
+    schema = model.model_json_schema()
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "required": name in schema.get("required", ()),
+                "schema": {"type": "array", "items": {"type": "string"}}
+                if name in lists
+                else {"type": "string"},
+            }
+            for name in schema["properties"]
+        ]
+    }

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from service.api.dependencies import (
     GateDependency,
@@ -24,9 +24,10 @@ from service.api.schemas import (
     TranslateRequest,
     TranslateResponse,
 )
+from service.api.stream import EVENT_STREAM, streamed
 from service.errors import LimitExceededError
 from service.text import languages
-from service.translator import Translation, TranslationOptions
+from service.translation import Translation, TranslationOptions
 
 router = APIRouter(tags=["translation"])
 DETECTED_CHARACTERS = 2_000
@@ -60,13 +61,19 @@ async def translate(
     gate: GateDependency,
     models: ModelsDependency,
     settings: SettingsDependency,
-) -> TranslateResponse | PlainTextResponse:
-    """Translate a text, or a list of texts."""
+) -> TranslateResponse | PlainTextResponse | StreamingResponse:
+    """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""
     gate.enter(request, body.api_key)
     timeout = _timeout(body.timeout_seconds, settings.request_timeout_seconds)
-    work = models.translate(body.texts, body.source, body.target, _options(body), timeout)
-    translations = await unless_client_leaves(request, work)
-    if request.headers.get("accept") == PLAIN:
+    asked = (body.texts, body.source, body.target, _options(body), timeout)
+    accepted = request.headers.get("accept")
+    if accepted == EVENT_STREAM:
+        return await streamed(
+            lambda on_sentence: models.translate(*asked, on_sentence),
+            lambda found: _response(body, found).model_dump(exclude_none=True),
+        )
+    translations = await unless_client_leaves(request, models.translate(*asked))
+    if accepted == PLAIN:
         return PlainTextResponse("\n".join(translation.text for translation in translations))
     return _response(body, translations)
 

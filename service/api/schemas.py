@@ -84,7 +84,7 @@ class TranslateRequest(BaseModel):
     timeout_seconds: Annotated[
         float | None,
         Field(
-            gt=0, description="Deadline, past which the answer is 504; up to the operator's own."
+            ge=0.1, description="Deadline, past which the answer is 504; up to the operator's own."
         ),
     ] = None
     api_key: Annotated[

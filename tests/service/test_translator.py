@@ -12,7 +12,8 @@ from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.serving import start_model
 from service.settings import Settings
-from service.translator import CHARACTERS_ON_LOOP, TranslationOptions
+from service.translation import TranslationOptions
+from service.translator import CHARACTERS_ON_LOOP
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 
