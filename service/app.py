@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse
 
 from service.api import admin, deepl, errors, health, routes
 from service.api.access import Gate
-from service.api.middleware import BodyLimit, RequestContext
+from service.api.middleware import BodyLimit, RequestContext, RequestLimit
 from service.errors import AttendantError
 from service.metrics import Metrics
 from service.model_store import ModelStore
@@ -66,6 +66,9 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     app.add_api_route("/", _page, include_in_schema=False)
     errors.install(app)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
+    app.add_middleware(
+        RequestLimit, limit=settings.max_requests, expected_wait=lambda: store.expected_wait
+    )
     app.add_middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,

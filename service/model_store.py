@@ -43,6 +43,14 @@ class ModelStore:
             raise NotReadyError(f"the service is {state}")
         return self.current
 
+    @property
+    def expected_wait(self) -> float | None:
+        """Seconds that what waits now should take; None while that cannot be told."""
+        waits = (
+            [model.engine.expected_wait for model in self.current.models] if self.current else []
+        )
+        return max((wait for wait in waits if wait is not None), default=None)
+
     def load(self) -> ModelSet:
         """Load, verify and warm up all bundles, then serve them; those that served before finish and go.
 

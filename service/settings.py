@@ -76,6 +76,13 @@ class Settings(BaseSettings):
             description="Bound on a batch's sentences x twice its longest source, in tokens; bounds memory.",
         ),
     ] = 4096
+    max_requests: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Requests in flight, beyond which new ones get 429 before they are even read.",
+        ),
+    ] = 512
     max_waiting: Annotated[
         int, Field(ge=1, description="Sentences that may wait, beyond which new requests get 429.")
     ] = 2000

@@ -161,7 +161,9 @@ class Translator:
     ) -> tuple[list[Document], list[Work]]:
         """The texts taken apart, and what is asked for each of their sentences."""
         started = time.perf_counter()
-        prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
+        prefix: tuple[int, ...] = ()
+        if options.target_prefix:
+            prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
         longest = decoding.max_decoding_length
         if prefix and len(prefix) >= longest:
             raise LimitExceededError(

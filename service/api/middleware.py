@@ -4,6 +4,7 @@ import logging
 import re
 import time
 import uuid
+from collections.abc import Callable
 from contextvars import ContextVar
 from http import HTTPStatus
 
@@ -61,6 +62,37 @@ class RequestContext:
                 "ms": milliseconds,
             }
             logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
+
+
+class RequestLimit:
+    """Answers 429 while `limit` requests are in flight, before anything of a new one is read.
+
+    Health, metrics and the page are answered still.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, expected_wait: Callable[[], float | None]) -> None:
+        """Wrap `app`; `expected_wait` says how many seconds what waits now should take."""
+        self.app, self.limit, self.expected_wait = app, limit, expected_wait
+        self.in_flight = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        if self.in_flight >= self.limit:
+            message = (
+                f"Slowdown: {self.in_flight} requests are in flight, the limit is {self.limit}"
+            )
+            wait, path = self.expected_wait(), scope["path"]
+            response = answer(HTTPStatus.TOO_MANY_REQUESTS, message, "queue_full", wait, path)
+            await response(scope, receive, send)
+            return
+        self.in_flight += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.in_flight -= 1
 
 
 class BodyLimit:

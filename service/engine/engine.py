@@ -80,6 +80,12 @@ class Engine:
         """Sentences in a batch."""
         return self._scheduler.num_running
 
+    @property
+    def expected_wait(self) -> float | None:
+        """Seconds that what waits now should take; None while that cannot be told."""
+        with self._changed:
+            return self._throughput.seconds_for(self._scheduler.waiting_tokens, self.clock())
+
     def submit(
         self, items: Items[tuple[Items[int], DecodingOptions]], deadline: float | None = None
     ) -> list[Sequence]:
@@ -128,7 +134,7 @@ class Engine:
         if wait is not None and now + wait > deadline:
             raise QueueFullError(
                 f"it would take about {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
-                wait - (deadline - now),
+                wait,
             )
 
     def abort(self, sequences: Items[Sequence]) -> None:

@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,8 +35,14 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[N
     try:
         for _ in range(600):
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/openapi.json", timeout=1).read()
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
                 break
+            except urllib.error.HTTPError as error:
+                if (
+                    error.code == 404
+                ):  # the peer's shell has no such thing, and listens once it is ready
+                    break
+                time.sleep(0.1)
             except OSError:
                 time.sleep(0.1)
         yield

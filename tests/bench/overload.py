@@ -1,0 +1,165 @@
+"""`python -m tests.bench.overload`: four times the load that the service can take, over HTTP, on loopback.
+
+Says what the admitted requests waited, whether the refused ones were told the truth about when to come again,
+whether every request got exactly one answer, and what became of the memory.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.bench.measure import poisson
+from tests.bench.over_http import closed_loop, serving
+from tests.bench.text import everyday_german
+
+PORT = 8791
+OVERLOAD = 4.0
+TIMEOUT_SECONDS = 5.0
+
+
+@dataclass
+class Outcome:
+    """What became of the requests."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    admitted_seconds: list[float] = field(default_factory=list)
+    refused_seconds: list[float] = field(default_factory=list)
+    refusals: list[tuple[float, int]] = field(default_factory=list)
+    """When, and the Retry-After that was told."""
+    last_answer: float = 0.0
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def one(text: str, due: float, free: list[Streams], outcome: Outcome) -> None:
+    """Send a request at its time, on a free connection or a new one."""
+    await asyncio.sleep(max(0.0, due - time.perf_counter()))
+    started = time.perf_counter()
+    try:
+        streams = free.pop() if free else await asyncio.open_connection("127.0.0.1", PORT)
+        head = await _exchange(text, *streams)
+        free.append(streams)
+    except (OSError, asyncio.IncompleteReadError) as error:
+        outcome.statuses[type(error).__name__] += 1
+        return
+    now = time.perf_counter()
+    status = head.split()[1]
+    outcome.statuses[status] += 1
+    if status == "200":
+        outcome.admitted_seconds.append(now - started)
+        outcome.last_answer = max(outcome.last_answer, now)
+    elif status == "429":
+        wait = next(line for line in head.split("\r\n") if line.startswith("retry-after:"))
+        outcome.refusals.append((now, int(wait.split(":")[1])))
+        outcome.refused_seconds.append(now - started)
+
+
+async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    """The head of the answer, whose body was read and whose id is the request's own."""
+    body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
+    identity = uuid.uuid4().hex
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nhost: bench\r\nx-request-id: %s\r\n"
+        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
+        % (identity.encode(), len(body), body)
+    )
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+    fields = dict(line.split(": ", 1) for line in head.strip().split("\r\n")[1:])
+    await reader.readexactly(int(fields["content-length"]))
+    if fields["x-request-id"] != identity:
+        raise ConnectionError("an answer to another request")
+    return head
+
+
+def memory_of(pid: int) -> float:
+    """Resident memory in MiB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def server_pid() -> int:
+    """The process that listens on the port: the one whose command line and environment are ours."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if f"ATTENDANT_PORT={PORT}".encode() in (folder / "environ").read_bytes():
+                    return int(folder.name)
+            except OSError:
+                continue
+    raise RuntimeError("the server is gone")
+
+
+async def overload(
+    texts: Sequence[str], rate: float, seconds: float
+) -> tuple[Outcome, list[float]]:
+    """Poisson arrivals; the outcome, and resident memory every few seconds."""
+    outcome, memory = Outcome(), []
+    free: list[Streams] = []
+    times = poisson(rate, seconds)
+    begin = time.perf_counter()
+    tasks = [
+        asyncio.ensure_future(one(texts[at % len(texts)], begin + due, free, outcome))
+        for at, due in enumerate(times)
+    ]
+    pid = server_pid()
+    while not all(task.done() for task in tasks):
+        memory.append(memory_of(pid))
+        await asyncio.sleep(2)
+    await asyncio.gather(*tasks)
+    return outcome, memory
+
+
+def main() -> int:
+    """Measure and print; returns 1 where a request got no answer or a wrong one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=120)
+    options = parser.parse_args()
+    texts = everyday_german(400)
+    settings = {
+        "ATTENDANT_PORT": str(PORT),
+        "ATTENDANT_REQUEST_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
+        "ATTENDANT_LOG_LEVEL": "warning",
+    }
+    with serving(["service"], PORT, **settings):
+        asyncio.run(closed_loop(PORT, texts[:100], 16))
+        capacity = asyncio.run(closed_loop(PORT, texts * 3, 64))
+        rate = OVERLOAD * capacity
+        print(f"capacity {capacity:.0f} requests/s; {options.seconds:.0f} s at {rate:.0f}/s")
+        outcome, memory = asyncio.run(overload(texts, rate, options.seconds))
+    report(outcome, memory)
+    return 0 if set(outcome.statuses) <= {"200", "429", "504"} else 1
+
+
+def report(outcome: Outcome, memory: Sequence[float]) -> None:
+    """What became of all of it."""
+    admitted, refused = sorted(outcome.admitted_seconds), sorted(outcome.refused_seconds)
+    print(f"{outcome.statuses.total()} requests, each with one answer: {dict(outcome.statuses)}")
+    print(
+        f"admitted: p50 {statistics.median(admitted):.2f} s, p99 {admitted[int(0.99 * len(admitted))]:.2f} s "
+        f"(deadline {TIMEOUT_SECONDS:.0f} s)"
+    )
+    if refused:
+        told = [wait for _, wait in outcome.refusals[-50:]]
+        drained = outcome.last_answer - outcome.refusals[-1][0]
+        print(f"refused: p50 {1e3 * statistics.median(refused):.0f} ms after they came")
+        print(
+            f"Retry-After at the end {statistics.mean(told):.1f} s; the line took {drained:.1f} s"
+        )
+    print(
+        f"memory: {memory[len(memory) // 4]:.0f} MiB after a quarter, {memory[-1]:.0f} MiB at the end"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
