@@ -65,6 +65,12 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         app.include_router(part.router)
     app.add_api_route("/", _page, include_in_schema=False)
     errors.install(app)
+    _add_middleware(app, settings, metrics, store)
+    return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
+    """What is around every request; the last one is the outermost."""
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     app.add_middleware(
         RequestLimit, limit=settings.max_requests, expected_wait=lambda: store.expected_wait
@@ -77,7 +83,6 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         expose_headers=["Retry-After", "X-Request-ID"],
     )
     app.add_middleware(RequestContext, metrics=metrics)
-    return app
 
 
 async def _page() -> FileResponse:

@@ -31,6 +31,8 @@ from service.errors import (
 
 logger = logging.getLogger(__name__)
 
+SAFETY = 1.25
+"""A request is refused if so many times its expected wait would be too late."""
 MOST_STEPS = 16
 """In one run, however fast they are: the cache holds all beams' entries until a run ends."""
 
@@ -131,7 +133,7 @@ class Engine:
         if deadline is None or not scheduler.num_waiting:
             return
         wait = self._throughput.seconds_for(scheduler.tokens_before(tokens) + tokens, now)
-        if wait is not None and now + wait > deadline:
+        if wait is not None and now + SAFETY * wait > deadline:
             raise QueueFullError(
                 f"it would take about {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
                 wait,

@@ -44,13 +44,13 @@ async def one(text: str, due: float, free: list[Streams], outcome: Outcome) -> N
     """Send a request at its time, on a free connection or a new one."""
     await asyncio.sleep(max(0.0, due - time.perf_counter()))
     started = time.perf_counter()
+    streams = free.pop() if free else await asyncio.open_connection("127.0.0.1", PORT)
     try:
-        streams = free.pop() if free else await asyncio.open_connection("127.0.0.1", PORT)
         head = await _exchange(text, *streams)
-        free.append(streams)
-    except (OSError, asyncio.IncompleteReadError) as error:
-        outcome.statuses[type(error).__name__] += 1
-        return
+    except (OSError, asyncio.IncompleteReadError):  # it was idle for too long
+        streams = await asyncio.open_connection("127.0.0.1", PORT)
+        head = await _exchange(text, *streams)
+    free.append(streams)
     now = time.perf_counter()
     status = head.split()[1]
     outcome.statuses[status] += 1
@@ -150,11 +150,13 @@ def report(outcome: Outcome, memory: Sequence[float]) -> None:
         f"(deadline {TIMEOUT_SECONDS:.0f} s)"
     )
     if refused:
-        told = [wait for _, wait in outcome.refusals[-50:]]
+        told = [wait for _, wait in outcome.refusals]
+        last = statistics.mean(told[-50:])
         drained = outcome.last_answer - outcome.refusals[-1][0]
         print(f"refused: p50 {1e3 * statistics.median(refused):.0f} ms after they came")
         print(
-            f"Retry-After at the end {statistics.mean(told):.1f} s; the line took {drained:.1f} s"
+            f"Retry-After: {statistics.mean(told):.1f} s on average; at the end {last:.1f} s, when the line, "
+            f"with nobody new in it, took {drained:.1f} s"
         )
     print(
         f"memory: {memory[len(memory) // 4]:.0f} MiB after a quarter, {memory[-1]:.0f} MiB at the end"
