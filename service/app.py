@@ -71,10 +71,10 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
     """What is around every request; the last one is the outermost."""
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     app.add_middleware(
         RequestLimit, limit=settings.max_requests, expected_wait=lambda: store.expected_wait
     )
+    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,

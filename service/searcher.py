@@ -10,11 +10,15 @@ from typing import Literal
 from service import guards
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, FinishReason, Hypothesis
+from service.errors import DeadlineExceededError
 from service.sentence_cache import SentenceCache
 
 Finish = Literal["end", "length", "repetition", "pieces", "copied"]
 """How a sentence's translation was found: the search ended by itself; at its limit; was done again without
 a loop; in pieces around placeholders that were lost otherwise; not at all, so that the source stands in."""
+
+GRACE_SECONDS = 1.0
+"""In which the engine itself says that a deadline has passed."""
 
 Work = tuple[tuple[int, ...], DecodingOptions]
 """A sentence's ids, and how it is searched: all that its translation depends on."""
@@ -87,8 +91,15 @@ class Searcher:
             places = [at for at, found in enumerate(known) if found is None]
             for at, future in zip(places, futures, strict=True):
                 future.add_done_callback(partial(_tell, on_found, at))
+        left = max(0.0, deadline - self.engine.clock())
         try:
-            new = await asyncio.gather(*futures)
+            async with asyncio.timeout(left + GRACE_SECONDS):  # even if a step of the engine hangs
+                new = await asyncio.gather(*futures)
+        except TimeoutError:
+            self.engine.abort(sequences)
+            raise DeadlineExceededError(
+                f"not done {GRACE_SECONDS:g} s after the deadline, which was {left:.3f} s away"
+            ) from None
         except BaseException:
             self.engine.abort(sequences)
             raise

@@ -80,7 +80,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="Requests in flight, beyond which new ones get 429 before they are even read.",
+            description="Requests in flight, beyond which new ones get 429 before they are even looked at.",
         ),
     ] = 512
     max_waiting: Annotated[

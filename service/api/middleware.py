@@ -1,5 +1,6 @@
 """Around every request: an id, a clock, the books, and the limit of its body. Pure ASGI."""
 
+import asyncio
 import logging
 import re
 import time
@@ -17,6 +18,12 @@ logger = logging.getLogger("service.access")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+BODY_SECONDS = 30.0
+"""In which a request's body must arrive."""
+SKIMMED_BYTES = 16 * 1024 * 1024
+"""Of a body over the limit that is read and dropped before it is refused."""
 
 
 class RequestContext:
@@ -65,9 +72,10 @@ class RequestContext:
 
 
 class RequestLimit:
-    """Answers 429 while `limit` requests are in flight, before anything of a new one is read.
+    """Answers 429 while `limit` requests are in flight, before anything of a new one is looked at.
 
-    Health, metrics and the page are answered still.
+    It stands behind BodyLimit, so that who sends slowly takes nobody's place. Health and metrics are answered
+    still.
     """
 
     def __init__(self, app: ASGIApp, limit: int, expected_wait: Callable[[], float | None]) -> None:
@@ -109,24 +117,50 @@ class BodyLimit:
             return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         if announced.isdigit() and int(announced) > self.limit:
+            await self._skim(receive)
             await self._refuse(int(announced), scope, receive, send)
             return
-        messages, size = [], 0
-        while True:
-            message = await receive()
-            messages.append(message)
-            size += len(message.get("body", b""))
-            if size > self.limit:
-                await self._refuse(size, scope, receive, send)
-                return
-            if not message.get("more_body", False):
-                break
+        messages: list[Message] = []
+        size = 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while True:
+                    message = await receive()
+                    messages.append(message)
+                    size += len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        break
+                    if size > self.limit:
+                        await self._skim(receive)
+                        break
+        except TimeoutError:
+            await self._refuse_slow(size, scope, receive, send)
+            return
+        if size > self.limit:
+            await self._refuse(size, scope, receive, send)
+            return
         waiting = iter(messages)
 
         async def replay() -> Message:
             return next(waiting, None) or await receive()
 
         await self.app(scope, replay, send)
+
+    async def _skim(self, receive: Receive) -> None:
+        """Take in the rest of a body, if it is not huge: a client that still sends would miss the answer."""
+        size = 0
+        while size <= SKIMMED_BYTES:
+            message = await receive()
+            size += len(message.get("body", b""))
+            if not message.get("more_body", False):
+                return
+
+    async def _refuse_slow(self, size: int, scope: Scope, receive: Receive, send: Send) -> None:
+        message = (
+            f"Invalid request: after {BODY_SECONDS:g} s only {size} bytes of the body were there"
+        )
+        response = answer(HTTPStatus.REQUEST_TIMEOUT, message, "body_too_slow", path=scope["path"])
+        await response(scope, receive, send)
 
     async def _refuse(self, size: int, scope: Scope, receive: Receive, send: Send) -> None:
         message = f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"

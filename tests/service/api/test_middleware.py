@@ -6,9 +6,13 @@ import time
 import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
+from service.api import middleware
 from service.api.dependencies import unless_client_leaves
+from service.app import create_app
 from service.errors import CancelledError
+from service.settings import Settings
 
 
 def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) -> None:
@@ -63,3 +67,61 @@ def test_work_is_cancelled_when_its_client_leaves() -> None:
         asyncio.run(serve())
     assert cancelled
     assert time.monotonic() - started < 10
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.05)
+    sent: list[Message] = []
+
+    async def request() -> None:
+        first = True
+
+        async def receive() -> Message:
+            nonlocal first
+            if first:
+                first = False
+                return {"type": "http.request", "body": b"{", "more_body": True}
+            await asyncio.sleep(10)
+            raise AssertionError("it was waited for")
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+        await middleware.BodyLimit(create_app(settings), 100)(scope, receive, send)
+
+    asyncio.run(request())
+    assert sent[0]["status"] == 408
+    assert b"only 1 bytes" in sent[1]["body"]
+
+
+def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
+    held = asyncio.Event()
+    statuses: list[int] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await held.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def run() -> None:
+        limited = middleware.RequestLimit(app, 2, lambda: 7.2)
+        post = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+        tasks = [asyncio.create_task(limited(post, receive, send)) for _ in range(5)]
+        tasks.append(asyncio.create_task(limited({**post, "method": "GET"}, receive, send)))
+        await asyncio.sleep(0.01)
+        assert statuses == [429] * 3
+        held.set()
+        await asyncio.gather(*tasks)
+        await limited(post, receive, send)
+
+    asyncio.run(run())
+    assert statuses == [*[429] * 3, *[200] * 4]
