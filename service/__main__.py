@@ -12,6 +12,7 @@ from service.app import create_app
 from service.errors import BundleError
 from service.keys import KeysError
 from service.settings import Settings
+from service.tracing import TracingError
 
 
 def main() -> int:
@@ -34,7 +35,7 @@ def main() -> int:
         for folder in settings.bundle:  # before anything listens: a bad bundle is told in one line
             bundle.load(folder)
         app = create_app(settings, fail)
-    except (BundleError, KeysError) as error:
+    except (BundleError, KeysError, TracingError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     server = uvicorn.Server(

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse
 
+from service import tracing
 from service.api import admin, deepl, errors, health, routes
 from service.api.access import Gate
 from service.api.middleware import BodyLimit, RequestContext, RequestLimit
@@ -36,6 +37,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
     Raises:
         KeysError: the file of API keys cannot be used.
+        TracingError: tracing is wanted, and its packages are not installed.
     """
     metrics = Metrics()
     store = ModelStore(settings, metrics)
@@ -66,6 +68,8 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     app.add_api_route("/", _page, include_in_schema=False)
     errors.install(app)
     _add_middleware(app, settings, metrics, store)
+    if settings.tracing:
+        tracing.install(app)
     return app
 
 

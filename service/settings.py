@@ -177,6 +177,14 @@ class Settings(BaseSettings):
         ),
     ] = "text"
 
+    tracing: Annotated[
+        bool,
+        Field(
+            description="Whether requests are traced by OpenTelemetry, to OTEL_EXPORTER_OTLP_ENDPOINT; "
+            "needs the extra tracing."
+        ),
+    ] = False
+
     @model_validator(mode="after")
     def _keys_are_there(self) -> Self:
         if self.key_required and self.api_keys is None:
