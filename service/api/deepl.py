@@ -4,7 +4,7 @@ What is accepted and changes nothing: `context`, `model_type`, `preserve_formatt
 `show_billed_characters` (billed characters are always told), formality other than `more` and `less`.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, BeforeValidator, Field
@@ -17,6 +17,7 @@ from service.api.dependencies import (
     SettingsDependency,
     unless_client_leaves,
 )
+from service.api.errors import documented
 from service.api.inputs import fields_of, openapi_body, openapi_query, parse
 from service.api.schemas import Text
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
@@ -100,18 +101,7 @@ class DeepLError(BaseModel):
     detail: str
 
 
-_TEXTS = {
-    400: "The request cannot be served as it is.",
-    403: "The API key is missing or not known.",
-    413: "The body is too large.",
-    429: "As much waits as may wait, or this caller asks too often.",
-    500: "A failure of the service.",
-    503: "Starting, stopping, or the engine has given up.",
-    504: "The deadline passed.",
-}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": DeepLError, "description": text} for status, text in _TEXTS.items()
-}
+ERRORS = documented(DeepLError, 400, 403, 408, 413, 429, 500, 503, 504)
 
 
 async def _translate_request(request: Request) -> TranslateRequest:

@@ -3,10 +3,12 @@
 import logging
 import math
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from service import errors
@@ -26,6 +28,25 @@ STATUSES: dict[type[errors.AttendantError], HTTPStatus] = {
     errors.EngineDeadError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.AttendantError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
+
+
+DESCRIPTIONS = {
+    400: "The request cannot be served as it is.",
+    401: "An API key is needed.",
+    403: "The API key is missing, not known, or not allowed this.",
+    404: "There is no such thing.",
+    408: "The body did not arrive in time.",
+    413: "The body is too large.",
+    429: "As much waits as may wait, or this caller asks too often; see Retry-After.",
+    500: "A failure of the service.",
+    503: "Starting, stopping, or the engine has given up.",
+    504: "The deadline passed.",
+}
+
+
+def documented(shape: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How the interface's documentation tells of errors."""
+    return {status: {"model": shape, "description": DESCRIPTIONS[status]} for status in statuses}
 
 
 def is_deepl(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 from starlette.exceptions import HTTPException
@@ -12,6 +12,7 @@ from service.api.dependencies import (
     MetricsDependency,
     ModelsDependency,
 )
+from service.api.errors import documented
 from service.api.schemas import (
     ErrorResponse,
     Health,
@@ -27,16 +28,8 @@ from service.serving import ServedModel
 
 router = APIRouter(tags=["health"])
 VERSION = version("attendant")
-_UNREADY: dict[int | str, dict[str, Any]] = {
-    HTTPStatus.SERVICE_UNAVAILABLE.value: {
-        "model": ErrorResponse,
-        "description": "It does not serve.",
-    }
-}
-_UNKNOWN: dict[int | str, dict[str, Any]] = {
-    **_UNREADY,
-    HTTPStatus.NOT_FOUND.value: {"model": ErrorResponse, "description": "No such model."},
-}
+_UNREADY = documented(ErrorResponse, 503)
+_UNKNOWN = documented(ErrorResponse, 404, 503)
 _Name = Annotated[str, Path(description="A bundle's name.")]
 
 
@@ -52,7 +45,7 @@ async def live() -> Health:
 async def ready(models: ModelsDependency) -> Readiness:
     """All models are loaded and their engines work."""
     _check(models)
-    return Readiness(status="ok", models=_served(models))
+    return readiness(models)
 
 
 @router.get("/health", responses=_UNREADY)
@@ -95,13 +88,15 @@ def _check(models: ModelSet) -> None:
         raise EngineDeadError("the engine does not work")
 
 
-def _served(models: ModelSet) -> list[ServedBundle]:
-    return [
+def readiness(models: ModelSet) -> Readiness:
+    """What is served, and what really runs it."""
+    served = [
         ServedBundle(
             bundle=one.bundle.manifest.name, provider=one.provider, precision=one.precision
         )
         for one in models.models
     ]
+    return Readiness(status="ok", models=served)
 
 
 def _find(models: ModelSet, name: str) -> ServedModel:

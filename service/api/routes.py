@@ -1,6 +1,6 @@
 """The native interface: LibreTranslate's, extended."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
@@ -11,6 +11,7 @@ from service.api.dependencies import (
     SettingsDependency,
     unless_client_leaves,
 )
+from service.api.errors import documented
 from service.api.inputs import PLAIN, detect_request, openapi_body, translate_request
 from service.api.schemas import (
     DetectedLanguage,
@@ -33,19 +34,8 @@ router = APIRouter(tags=["translation"])
 DETECTED_CHARACTERS = 2_000
 """As much of a text is looked at to detect its language."""
 
-_TEXTS = {
-    400: "The request cannot be served as it is.",
-    401: "An API key is needed.",
-    403: "The API key is not known.",
-    413: "The body is too large.",
-    429: "As much waits as may wait, or this caller asks too often; see Retry-After.",
-    500: "A failure of the service.",
-    503: "Starting, stopping, or the engine has given up.",
-    504: "The deadline passed.",
-}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": text} for status, text in _TEXTS.items()
-}
+ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
+UNREADY = documented(ErrorResponse, 503)
 
 
 @router.post(
@@ -91,7 +81,7 @@ async def detect(
     return [DetectedLanguage(confidence=one.confidence, language=one.language) for one in guesses]
 
 
-@router.get("/languages", responses={503: ERRORS[503]})
+@router.get("/languages", responses=UNREADY)
 async def list_languages(models: ModelsDependency) -> list[Language]:
     """What can be translated into what."""
     return [
@@ -100,7 +90,7 @@ async def list_languages(models: ModelsDependency) -> list[Language]:
     ]
 
 
-@router.get("/frontend/settings", responses={503: ERRORS[503]})
+@router.get("/frontend/settings", responses=UNREADY)
 async def frontend_settings(
     models: ModelsDependency, settings: SettingsDependency
 ) -> FrontendSettings:
