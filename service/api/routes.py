@@ -31,9 +31,6 @@ from service.text import languages
 from service.translation import Translation, TranslationOptions
 
 router = APIRouter(tags=["translation"])
-DETECTED_CHARACTERS = 2_000
-"""As much of a text is looked at to detect its language."""
-
 ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
 UNREADY = documented(ErrorResponse, 503)
 
@@ -77,7 +74,7 @@ async def detect(
 ) -> list[DetectedLanguage]:
     """Which of the loaded languages a text is in, best guess first."""
     gate.enter(request, body.api_key)
-    guesses = models.detector.detect(body.text[:DETECTED_CHARACTERS])
+    guesses = models.detector.detect(body.text)
     return [DetectedLanguage(confidence=one.confidence, language=one.language) for one in guesses]
 
 

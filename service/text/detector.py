@@ -6,6 +6,9 @@ from typing import Any
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+LOOKED_AT = 2_000
+"""Characters of a text that its language is told by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Detection:
@@ -25,19 +28,20 @@ class Detector:
     def __init__(self, languages: Iterable[str]) -> None:
         """Choose among `languages`; those that the model does not know are never found."""
         self.languages = sorted(set(languages))
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        known = [code for code in self.languages if code in identifier.labels]
         self._identifier: Any = None
-        if len(self.languages) > 1:
-            self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-            known = [code for code in self.languages if code in self._identifier.labels]
-            self._identifier.set_languages(known)
+        if len(known) > 1:
+            identifier.set_languages(known)
+            self._identifier = identifier
 
     def detect(self, text: str) -> list[Detection]:
-        """Every language that it may be, best first; without a letter, each at 0 percent."""
-        if not any(map(str.isalpha, text)):
+        """Every language that it may be, best first; where nothing tells them apart, all at 0 percent."""
+        if len(self.languages) == 1:
+            return [Detection(self.languages[0], 100.0)]
+        if self._identifier is None or not any(map(str.isalpha, text)):
             return [Detection(code, 0.0) for code in self.languages]
-        if self._identifier is None:
-            return [Detection(code, 100.0) for code in self.languages]
         return [
             Detection(code, round(100 * probability, 1))
-            for code, probability in self._identifier.rank(text)
+            for code, probability in self._identifier.rank(text[:LOOKED_AT])
         ]
