@@ -1,11 +1,16 @@
 """Which of the loaded languages a text is in."""
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
+from py3langid import modelio
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+# it unpacks its model into a temporary file, larger than the /tmp of a hardened container may be
+modelio.tempfile = SimpleNamespace(TemporaryFile=lambda **_: io.BytesIO())
 LOOKED_AT = 2_000
 """Characters of a text that its language is told by."""
 

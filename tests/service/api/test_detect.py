@@ -1,7 +1,11 @@
 """Texts whose language is not said."""
 
+import tempfile
+
 import pytest
 from fastapi.testclient import TestClient
+
+from service.text.detector import Detector
 
 
 @pytest.mark.parametrize(
@@ -45,3 +49,12 @@ def test_one_text_has_one_detected_language_and_a_given_one_none(client: TestCli
         assert answer["translatedText"] == "The good child waits."
         assert answer["detectedLanguage"]["language"] == "de"
     assert "detectedLanguage" not in client.post("/translate", json={**body, "source": "de"}).json()
+
+
+def test_the_detector_needs_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    assert Detector(["de", "en"]).detect("Guten Morgen")[0].language == "de"
