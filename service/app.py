@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse
 from service import tracing
 from service.api import admin, deepl, errors, health, routes
 from service.api.access import Gate
-from service.api.middleware import BodyLimit, RequestContext, RequestLimit
+from service.api.middleware import BodyLimit, HeaderLimit, RequestContext, RequestLimit
 from service.errors import AttendantError
 from service.metrics import Metrics
 from service.model_store import ModelStore
@@ -79,6 +79,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         RequestLimit, limit=settings.max_requests, expected_wait=lambda: store.expected_wait
     )
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
+    app.add_middleware(HeaderLimit, limit=settings.max_header_bytes)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,

@@ -120,6 +120,10 @@ class Settings(BaseSettings):
     max_body_bytes: Annotated[
         int, Field(ge=1, description="Size of a request's body, beyond which it gets 413.")
     ] = 1_048_576
+    max_header_bytes: Annotated[
+        int,
+        Field(ge=1024, description="Size of a request's header fields, beyond which it gets 431."),
+    ] = 32_768
     request_timeout_seconds: Annotated[
         float,
         Field(

@@ -71,6 +71,24 @@ class RequestContext:
             logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
 
 
+class HeaderLimit:
+    """Answers 431 where a request's header fields have more than `limit` bytes together."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        """Wrap `app`."""
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        size = sum(len(name) + len(value) for name, value in scope.get("headers", ()))
+        if scope["type"] != "http" or size <= self.limit:
+            await self.app(scope, receive, send)
+            return
+        message = f"Invalid request: the header fields have {size} bytes, the limit is {self.limit}"
+        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        await answer(status, message, "headers_too_large", path=scope["path"])(scope, receive, send)
+
+
 class RequestLimit:
     """Answers 429 while `limit` requests are in flight, before anything of a new one is looked at.
 

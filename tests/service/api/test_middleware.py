@@ -69,6 +69,13 @@ def test_work_is_cancelled_when_its_client_leaves() -> None:
     assert time.monotonic() - started < 10
 
 
+def test_header_fields_over_the_limit_are_refused(client: TestClient) -> None:
+    assert client.get("/health/live", headers={"x-long": "a" * 30_000}).status_code == 200
+    answer = client.get("/health/live", headers={"x-long": "a" * 33_000})
+    assert (answer.status_code, answer.json()["code"]) == (431, "headers_too_large")
+    assert "the limit is 32768" in answer.json()["error"]
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
