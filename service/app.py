@@ -15,7 +15,7 @@ from service import tracing
 from service.api import admin, deepl, errors, health, routes
 from service.api.access import Gate
 from service.api.middleware import BodyLimit, HeaderLimit, RequestContext, RequestLimit
-from service.errors import AttendantError
+from service.errors import AttendantError, QueueFullError
 from service.metrics import Metrics
 from service.model_store import ModelStore
 from service.settings import Settings
@@ -76,7 +76,10 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
     """What is around every request; the last one is the outermost."""
     app.add_middleware(
-        RequestLimit, limit=settings.max_requests, expected_wait=lambda: store.expected_wait
+        RequestLimit,
+        limit=settings.max_requests,
+        expected_wait=lambda: store.expected_wait,
+        on_refused=metrics.errors.labels(QueueFullError.code).inc,
     )
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     app.add_middleware(HeaderLimit, limit=settings.max_header_bytes)

@@ -19,9 +19,8 @@ POLL_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The way of one text; no model where it is in the wanted language already."""
+    """The way of one text; no direction where it is in the wanted language already."""
 
-    model: ServedModel | None
     direction: Direction | None
     detected: Detection | None
 
@@ -203,14 +202,14 @@ class ModelSet:
         if source != AUTO:
             if (source, target) not in self._by_codes:
                 raise Unsupported(f"{source} to {target} is not supported")
-            return [_Route(*self._by_codes[source, target], None)] * len(texts)
+            return [_Route(self._by_codes[source, target][1], None)] * len(texts)
         return [self._detected(text, target) for text in texts]
 
     def _detected(self, text: str, target: str) -> _Route:
         """The way of a text whose language is not said: the likeliest that leads to `target`, or is it."""
         for guess in self.detector.detect(text):
             if guess.language == target:
-                return _Route(None, None, guess)
+                return _Route(None, guess)
             if (guess.language, target) in self._by_codes:
-                return _Route(*self._by_codes[guess.language, target], guess)
+                return _Route(self._by_codes[guess.language, target][1], guess)
         raise Unsupported(f"{AUTO} to {target} is not supported")

@@ -1,4 +1,4 @@
-"""Around every request: an id, a clock, the books, and the limit of its body. Pure ASGI."""
+"""Around every request: an id, a clock, the books, and limits on its size and number. Pure ASGI."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from http import HTTPStatus
 
@@ -18,8 +19,6 @@ logger = logging.getLogger("service.access")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-
-
 BODY_SECONDS = 30.0
 """In which a request's body must arrive."""
 SKIMMED_BYTES = 16 * 1024 * 1024
@@ -96,9 +95,16 @@ class RequestLimit:
     still.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, expected_wait: Callable[[], float | None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        expected_wait: Callable[[], float | None],
+        on_refused: Callable[[], None] = lambda: None,
+    ) -> None:
         """Wrap `app`; `expected_wait` says how many seconds what waits now should take."""
-        self.app, self.limit, self.expected_wait = app, limit, expected_wait
+        self.app, self.limit = app, limit
+        self.expected_wait, self.on_refused = expected_wait, on_refused
         self.in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,6 +113,7 @@ class RequestLimit:
             await self.app(scope, receive, send)
             return
         if self.in_flight >= self.limit:
+            self.on_refused()
             message = (
                 f"Slowdown: {self.in_flight} requests are in flight, the limit is {self.limit}"
             )
@@ -167,11 +174,13 @@ class BodyLimit:
     async def _skim(self, receive: Receive) -> None:
         """Take in the rest of a body, if it is not huge: a client that still sends would miss the answer."""
         size = 0
-        while size <= SKIMMED_BYTES:
-            message = await receive()
-            size += len(message.get("body", b""))
-            if not message.get("more_body", False):
-                return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BODY_SECONDS):
+                while size <= SKIMMED_BYTES:
+                    message = await receive()
+                    size += len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
 
     async def _refuse_slow(self, size: int, scope: Scope, receive: Receive, send: Send) -> None:
         message = (

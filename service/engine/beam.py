@@ -42,9 +42,8 @@ class BeamSearch:
             return True
         if self.options.stop_rule is StopRule.FIRST:
             return len(self._finished) >= self.options.beam_size
-        if (
-            self.options.stop_rule is StopRule.BOUND
-        ):  # were all further tokens certain, and as many as may be
+        if self.options.stop_rule is StopRule.BOUND:
+            # were all further tokens certain, and as many as may be
             return self._is_behind(self.options.max_decoding_length)
         return self._is_behind(self.length)
 

@@ -107,6 +107,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
     held = asyncio.Event()
     statuses: list[int] = []
+    refused: list[int] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await held.wait()
@@ -120,7 +121,7 @@ def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
             statuses.append(message["status"])
 
     async def run() -> None:
-        limited = middleware.RequestLimit(app, 2, lambda: 7.2)
+        limited = middleware.RequestLimit(app, 2, lambda: 7.2, lambda: refused.append(1))
         post = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
         tasks = [asyncio.create_task(limited(post, receive, send)) for _ in range(5)]
         tasks.append(asyncio.create_task(limited({**post, "method": "GET"}, receive, send)))
@@ -132,3 +133,23 @@ def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
 
     asyncio.run(run())
     assert statuses == [*[429] * 3, *[200] * 4]
+    assert len(refused) == 3
+
+
+def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.05)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await asyncio.sleep(10)
+        raise AssertionError("it was waited for")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", b"101")]
+    scope = {"type": "http", "method": "POST", "path": "/translate", "headers": headers}
+    asyncio.run(middleware.BodyLimit(create_app(settings), 100)(scope, receive, send))
+    assert sent[0]["status"] == 413
