@@ -13,7 +13,7 @@ from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, load_run
 from model.config import ConfigError
-from model.data import DataError, read_aligned
+from model.data.text import DataError, read_aligned
 from service.bundle import MANIFEST
 
 

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,11 @@ from export.verify import (
     verify_aligner,
 )
 from model.checkpoint import Checkpoint
-from model.data import Batcher, Corpus
+from model.data.batches import batches_of
+from model.data.corpus import encode_pairs
 from model.evaluate import suppressed_ids
 from model.search import Found
-from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.tokenizer import BOS_ID, EOS_ID, FILE_NAME, PAD_ID, TARGET_FILE_NAME, UNK_ID
 from service.bundle import (
     FORMAT_VERSION,
     MANIFEST,
@@ -46,7 +48,7 @@ from service.engine.types import SpecialIds
 
 logger = logging.getLogger(__name__)
 
-VOCABULARY, GOLDEN, ALIGNER = "sentencepiece.model", "golden.jsonl", "aligner.int8.onnx"
+GOLDEN, ALIGNER = "golden.jsonl", "aligner.int8.onnx"
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
 
 
@@ -99,18 +101,17 @@ def write_bundle(
 def _write(
     checkpoint: Checkpoint, text: dict[str, list[str]], folder: Path, options: ExportOptions
 ) -> Manifest:
-    config, tokenizer = checkpoint.config, checkpoint.tokenizer
+    config, vocabularies = checkpoint.config, checkpoint.vocabularies
     network = checkpoint.network()
-    suppressed = suppressed_ids(tokenizer, config)
-    corpus = Corpus.encode(text, config.data, tokenizer)
-    batcher = Batcher(corpus.pairs, batch_tokens=2048, seed=0)
-    batches = batcher.epoch(0)[: options.calibration_batches]
+    suppressed = suppressed_ids(vocabularies, config)
+    held_out = encode_pairs(text, config.data, vocabularies)
+    batches = islice(batches_of(held_out, batch_tokens=2048), options.calibration_batches)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
-    ranges = calibrate(network, (batcher.collate(batch) for batch in batches))
-    (folder / VOCABULARY).write_bytes(tokenizer.model)
+    ranges = calibrate(network, batches)
+    vocabularies.save(folder)
 
-    every = max(1, len(corpus.pairs) // options.golden_sentences)
-    pairs = corpus.pairs[::every][: options.golden_sentences]
+    every = max(1, len(held_out) // options.golden_sentences)
+    pairs = held_out[::every][: options.golden_sentences]
     sources = [pair.source.tolist() for pair in pairs]
     reference = []
     for source in tqdm(sources, desc="reference search", unit="sentence"):
@@ -127,8 +128,8 @@ def _write(
             verify(precision, reference, engine_translations(encoder, decoder, SPECIAL, sources))
         )
 
-    held_out = corpus.pairs[:: max(1, len(corpus.pairs) // options.aligned_pairs)]
-    heads, share = choose_heads(network, held_out)
+    aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
+    heads, share = choose_heads(network, aligned, vocabularies)
     logger.info("aligner: %d heads align %.0f %% of shared tokens", len(heads), 100 * share)
     aligner = build_aligner(GraphBuilder("int8", weights, ranges), config.model, heads)
     onnx.save(aligner, folder / ALIGNER)
@@ -149,10 +150,13 @@ def _describe(
         format_version=FORMAT_VERSION,
         name=options.name,
         directions=[
-            Direction(source=source, target=target, tag=checkpoint.tokenizer.tag_id(target))
+            Direction(
+                source=source, target=target, tag=checkpoint.vocabularies.source.tag_id(target)
+            )
             for source, target in (direction.split("-") for direction in config.data.directions)
         ],
-        vocabulary=VOCABULARY,
+        vocabulary=FILE_NAME,
+        target_vocabulary=None if checkpoint.vocabularies.is_joint else TARGET_FILE_NAME,
         vocab_size=config.model.vocab_size,
         special_tokens=SpecialTokens(pad=PAD_ID, unk=UNK_ID, bos=BOS_ID, eos=EOS_ID),
         limits=Limits(
@@ -175,7 +179,9 @@ def _describe(
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write `manifest.json`, whole or not at all."""
     partial = folder / f".{MANIFEST}.partial"
-    partial.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    partial.write_text(
+        manifest.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8"
+    )
     partial.rename(folder / MANIFEST)
 
 

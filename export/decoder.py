@@ -30,6 +30,7 @@ out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancesto
      scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
 """
 
+import functools
 import math
 
 import numpy as np
@@ -174,7 +175,9 @@ def _body(
     )
     for index in range(config.num_decoder_layers):
         x = _layer(b, x, index, attention_mask, new_caches, config)
-    logits = _project(b, x, config.vocab_size, suppressed)
+    if config.norm == "pre":
+        x = b.layer_norm(x, "decoder_norm")
+    logits = _project(b, x, config, suppressed)
     chosen = _select(b, _log_probs(b, logits), mask)
 
     outputs = {
@@ -209,31 +212,39 @@ def _layer(
     b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
 ) -> str:
     """One decoder layer, [B, K, d] -> [B, K, d]; adds its grown caches to `new_caches`."""
-    layer, scale = f"decoder.{index}", float(np.float32(config.d_head**-0.5))
-    attention = f"{layer}.self_attention"
-    qkv = b.linears(x, f"{attention}.w_q", f"{attention}.w_k", f"{attention}.w_v")
-    q, k, v = b.split_heads(qkv, config.d_head, parts=3)
-    keys = b.op("Concat", f"{b.prefix}keys.{index}", k, axis=2)
-    values = b.op("Concat", f"{b.prefix}values.{index}", v, axis=2)
-    new_caches[f"keys.{index}"], new_caches[f"values.{index}"] = keys, values
-    context = b.merge_heads(b.op("Attention", q, keys, values, mask, scale=scale))
-    attended = b.linear(context, f"{attention}.w_o")
-    x = b.layer_norm(b.op("Add", x, attended), f"{layer}.norm_1")
+    layer, pre_norm = f"decoder.{index}", config.norm == "pre"
+    scale = float(np.float32(config.d_head**-0.5))
 
-    [q] = b.split_heads(b.linear(x, f"{layer}.cross_attention.w_q"), config.d_head)
-    cross = (f"cross_keys.{index}", f"cross_values.{index}", "cross_bias")
-    context = b.merge_heads(b.op("Attention", q, *cross, scale=scale))
-    attended = b.linear(context, f"{layer}.cross_attention.w_o")
-    x = b.layer_norm(b.op("Add", x, attended), f"{layer}.norm_2")
-    return b.layer_norm(b.op("Add", x, feed_forward(b, x, layer)), f"{layer}.norm_3")
+    def self_attention(x: str) -> str:
+        module = f"{layer}.self_attention"
+        qkv = b.linears(x, f"{module}.w_q", f"{module}.w_k", f"{module}.w_v")
+        q, k, v = b.split_heads(qkv, config.d_head, parts=3)
+        keys = b.op("Concat", f"{b.prefix}keys.{index}", k, axis=2)
+        values = b.op("Concat", f"{b.prefix}values.{index}", v, axis=2)
+        new_caches[f"keys.{index}"], new_caches[f"values.{index}"] = keys, values
+        context = b.merge_heads(b.op("Attention", q, keys, values, mask, scale=scale))
+        return b.linear(context, f"{module}.w_o")
+
+    def cross_attention(x: str) -> str:
+        [q] = b.split_heads(b.linear(x, f"{layer}.cross_attention.w_q"), config.d_head)
+        memory = (f"cross_keys.{index}", f"cross_values.{index}", "cross_bias")
+        context = b.merge_heads(b.op("Attention", q, *memory, scale=scale))
+        return b.linear(context, f"{layer}.cross_attention.w_o")
+
+    x = b.residual(x, f"{layer}.norm_1", pre_norm, self_attention)
+    x = b.residual(x, f"{layer}.norm_2", pre_norm, cross_attention)
+    feeding = functools.partial(feed_forward, b, layer=layer, config=config)
+    return b.residual(x, f"{layer}.norm_3", pre_norm, feeding)
 
 
-def _project(b: GraphBuilder, x: str, vocab_size: int, suppressed: tuple[int, ...]) -> str:
+def _project(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:
     """States [B, K, d] to float32 logits [B, K, V]; V is padded to whole groups with columns of -inf."""
+    vocab_size = config.vocab_size
     padding = -vocab_size % group_size(vocab_size)
     bias = np.zeros(vocab_size + padding, dtype=b.float_dtype)
     bias[[*suppressed, *range(vocab_size, vocab_size + padding)]] = -np.inf
-    name, stored_bias = "embedding.weight", b.initializer("projection.bias", bias)
+    name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
+    stored_bias = b.initializer("projection.bias", bias)
     columns = np.pad(b.weights[name], ((0, padding), (0, 0)))
     logits = b.matmul(x, columns, name, "projection", stored_bias)
     return logits if b.precision != "fp16" else str(b.op("Cast", logits, to=TensorProto.FLOAT))

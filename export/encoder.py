@@ -4,6 +4,7 @@ in:  source_ids i64 [B, S], source_bias f32 [B, S] (0 at tokens, MASKED at paddi
 out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N
 """
 
+import functools
 import math
 
 import numpy as np
@@ -17,12 +18,13 @@ from model.transformer import sinusoids
 def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto:
     """Build the graph in the builder's precision."""
     b = builder
-    table = b.weights["embedding.weight"] * math.sqrt(config.d_model)
+    table = "embedding" if config.embeddings == "shared" else "source_embedding"
+    scaled = b.weights[f"{table}.weight"] * math.sqrt(config.d_model)
     positions = sinusoids(config.max_positions, config.d_model).numpy()
     length = b.op("Shape", "source_ids", start=1, end=2)
     x = b.op(
         "Add",
-        b.embed("source_ids", table, "embedding.weight.scaled"),
+        b.embed("source_ids", scaled, f"{table}.weight.scaled"),
         b.op(
             "Slice",
             b.initializer("positions", positions.astype(b.float_dtype)),
@@ -35,12 +37,14 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     # one row for each query: the CPU kernel of Attention does not broadcast a mask over queries
     batch = b.op("Shape", "source_ids", start=0, end=1)
     mask = b.op("Expand", mask, b.op("Concat", batch, b.constant([1]), length, length, axis=0))
+    pre_norm = config.norm == "pre"
     for index in range(config.num_encoder_layers):
         layer = f"encoder.{index}"
-        x = b.layer_norm(
-            b.op("Add", x, _self_attention(b, x, mask, layer, config)), f"{layer}.norm_1"
-        )
-        x = b.layer_norm(b.op("Add", x, feed_forward(b, x, layer)), f"{layer}.norm_2")
+        attention = functools.partial(_self_attention, b, mask=mask, layer=layer, config=config)
+        x = b.residual(x, f"{layer}.norm_1", pre_norm, attention)
+        feeding = functools.partial(feed_forward, b, layer=layer, config=config)
+        x = b.residual(x, f"{layer}.norm_2", pre_norm, feeding)
+    x = b.layer_norm(x, "encoder_norm") if pre_norm else x
     modules = [
         (f"cross_{name}.{index}", f"decoder.{index}.cross_attention.{part}")
         for index in range(config.num_decoder_layers)
@@ -57,11 +61,13 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     return to_model(b.finish("encoder", inputs, outputs))
 
 
-def feed_forward(b: GraphBuilder, x: str, layer: str) -> str:
-    """W2 ReLU(W1 x)."""
-    return b.linear(
-        b.linear(x, f"{layer}.feed_forward.w_1"), f"{layer}.feed_forward.w_2", relu_input=True
-    )
+def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> str:
+    """W2 f(W1 x), with f the configured activation."""
+    widened = b.linear(x, f"{layer}.feed_forward.w_1")
+    relu = config.activation == "relu"
+    if not relu:
+        widened = b.activation(widened, config.activation)
+    return b.linear(widened, f"{layer}.feed_forward.w_2", relu_input=relu)
 
 
 def _self_attention(b: GraphBuilder, x: str, mask: str, layer: str, config: ModelConfig) -> str:

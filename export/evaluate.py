@@ -16,7 +16,7 @@ import sacrebleu
 from tqdm import tqdm
 
 from export.bundle_writer import write_manifest
-from model.data import DataError, read_aligned
+from model.data.text import DataError, read_aligned
 from service import bundle
 from service.errors import BundleError
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from export.graph import ActivationRange
-from model.data import Batch
+from model.data.batches import Batch
 from model.transformer import Transformer
 
 

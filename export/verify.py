@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from export.aligner import AlignmentHead
-from model.data import Pair
+from model.data.corpus import Pair
 from model.search import Found, SearchOptions, beam_search, max_target_length
 from model.tokenizer import BOS_ID
 from model.transformer import Transformer

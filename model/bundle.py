@@ -1,11 +1,13 @@
 """Reads weights back out of an exported bundle, so that training can start from one.
 
 `export` gives every initializer the name of its parameter, in the graphs of the floating-point precisions:
-`NAME.T` where it is transposed, `MODULE+MODULE.weight` where several are stacked into one. That naming is all
-this file relies on.
+`NAME.T` where it is transposed, `MODULE+MODULE.weight` where several are stacked into one, `NAME.scaled`
+where a table is scaled by sqrt(d_model), `step.` in front within the decoder's loop. That naming is all this
+file relies on.
 """
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from onnx import numpy_helper
 
 from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config
-from model.tokenizer import PAD_ID, Tokenizer
+from model.tokenizer import PAD_ID, Tokenizer, Vocabularies
 from model.transformer import Transformer
 
 
@@ -31,6 +33,7 @@ def load(folder: Path) -> Checkpoint:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         graphs = manifest["graphs"].get("fp32") or manifest["graphs"].get("fp16")
         provenance, vocabulary = manifest["provenance"], folder / manifest["vocabulary"]
+        own = manifest.get("target_vocabulary")
     except (OSError, ValueError, KeyError) as error:
         raise CheckpointError(f"{path}: not a bundle's manifest: {error!r}") from None
     if graphs is None:
@@ -43,21 +46,25 @@ def load(folder: Path) -> Checkpoint:
     weights = {}
     for name, like in Transformer(config.model, PAD_ID).state_dict().items():
         array = stored.get(name)
-        if array is not None and name == "embedding.weight":
-            array = array[: config.model.vocab_size]  # its projection is padded
+        if array is None and f"{name}.scaled" in stored:  # a table that is not the projection too
+            array = stored[f"{name}.scaled"].astype(np.float32) / math.sqrt(config.model.d_model)
+        if array is not None and name in ("embedding.weight", "projection.weight"):
+            array = array[: config.model.vocab_size]  # a projection is padded
         if array is None or array.shape != tuple(like.shape):
             raise CheckpointError(
                 f"{folder}: the graphs hold no {name} of shape {tuple(like.shape)}"
             )
         weights[name] = torch.from_numpy(array.astype(np.float32))
-    return Checkpoint(config, Tokenizer.load(vocabulary), weights, provenance["step"])
+    source = Tokenizer.load(vocabulary)
+    vocabularies = Vocabularies(source, Tokenizer.load(folder / own) if own else source)
+    return Checkpoint(config, vocabularies, weights, provenance["step"])
 
 
 def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
     """What an initializer holds, by the parameters' own names."""
     array = numpy_helper.to_array(tensor)
-    name = tensor.name.removesuffix(".T")
-    if name != tensor.name:
+    name = tensor.name.removeprefix("step.").removesuffix(".T")
+    if tensor.name.endswith(".T"):
         array = array.T
     stacked, _, kind = name.rpartition(".")
     if "+" not in stacked or kind not in ("weight", "bias"):

@@ -1,7 +1,7 @@
 """Checkpoints on disk: one folder each, written beside its place and renamed, so that it is whole or absent.
 
 `RUN/step_0001000/` holds `config.json` (readable), `sentencepiece.model`, `weights.pt` and, to go on from
-exactly there, `training.pt` (optimizer, random generators, place in the data).
+exactly there, `training.pt` (optimizer, place in the data); `RUN/best_0001000/` is that of the best BLEU.
 """
 
 import json
@@ -11,17 +11,17 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from model import tokenizer as vocabulary
 from model.config import Config
-from model.tokenizer import Tokenizer
+from model.tokenizer import PAD_ID, Vocabularies
 from model.transformer import Transformer
 
 Weights = Mapping[str, Tensor]
+Kind = Literal["step", "best"]
 
 
 class CheckpointError(ValueError):
@@ -33,41 +33,61 @@ class Checkpoint:
     """Everything that a trained network needs to be used, or trained further."""
 
     config: Config
-    tokenizer: Tokenizer
+    vocabularies: Vocabularies
     weights: Weights
     step: int
 
     def network(self) -> Transformer:
         """The network with these weights, in evaluation mode, on the CPU."""
-        network = Transformer(self.config.model, vocabulary.PAD_ID)
+        network = Transformer(self.config.model, PAD_ID)
         network.load_state_dict(dict(self.weights))
         return network.eval()
 
 
-def save(run: Path, checkpoint: Checkpoint, training_state: Mapping[str, Any], keep: int) -> Path:
-    """Write `run/step_N` and drop all but the last `keep` checkpoints; returns the folder."""
-    folder = run / f"step_{checkpoint.step:07d}"
+def save(
+    run: Path,
+    checkpoint: Checkpoint,
+    training_state: Mapping[str, Any],
+    keep: int,
+    kind: Kind = "step",
+) -> Path:
+    """Write `run/step_N` or `run/best_N`, and drop all but the last `keep` of the kind; returns the folder.
+
+    Raises:
+        CheckpointError: it could not be written; those that are there are as they were.
+    """
+    folder = run / f"{kind}_{checkpoint.step:07d}"
     partial = run / f".{folder.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    description = {"step": checkpoint.step, **checkpoint.config.to_mapping()}
-    (partial / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-    (partial / vocabulary.FILE_NAME).write_bytes(checkpoint.tokenizer.model)
-    torch.save(dict(checkpoint.weights), partial / "weights.pt")
-    torch.save(dict(training_state), partial / "training.pt")
-    for path in partial.iterdir():  # on the disk before the rename is, also if the power goes
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+    try:
+        _write(partial, checkpoint, training_state)
+    except (OSError, RuntimeError) as error:  # torch tells a full disk by the latter
+        shutil.rmtree(partial, ignore_errors=True)
+        whole = list_checkpoints(run)
+        kept = f"the last whole one is {whole[-1].name}" if whole else "there is none before it"
+        raise CheckpointError(f"{folder} could not be written: {error}; {kept}") from error
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
-    for old in list_checkpoints(run)[:-keep]:
+    for old in list_checkpoints(run, kind)[:-keep]:
         shutil.rmtree(old)
     return folder
 
 
-def list_checkpoints(run: Path) -> list[Path]:
+def _write(folder: Path, checkpoint: Checkpoint, training_state: Mapping[str, Any]) -> None:
+    folder.mkdir(parents=True)
+    description = {"step": checkpoint.step, **checkpoint.config.to_mapping()}
+    (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    checkpoint.vocabularies.save(folder)
+    torch.save(dict(checkpoint.weights), folder / "weights.pt")
+    torch.save(dict(training_state), folder / "training.pt")
+    for path in folder.iterdir():  # on the disk before the rename is, also if the power goes
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def list_checkpoints(run: Path, kind: Kind = "step") -> list[Path]:
     """The checkpoint folders of a run, oldest first."""
-    return sorted(path for path in run.glob("step_*") if (path / "weights.pt").is_file())
+    return sorted(path for path in run.glob(f"{kind}_*") if (path / "weights.pt").is_file())
 
 
 def load(folder: Path) -> Checkpoint:
@@ -80,14 +100,14 @@ def load(folder: Path) -> Checkpoint:
         description = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         step = description.pop("step")
         weights = torch.load(folder / "weights.pt", map_location="cpu", weights_only=True)
-        tokenizer = Tokenizer.load(folder / vocabulary.FILE_NAME)
+        vocabularies = Vocabularies.load(folder)
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder}: no checkpoint: {error.filename} is missing") from None
     except (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, EOFError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0]
         raise CheckpointError(f"{folder}: damaged checkpoint: {reason}") from error
     return Checkpoint(
-        Config.from_mapping(description, str(folder / "config.json")), tokenizer, weights, step
+        Config.from_mapping(description, str(folder / "config.json")), vocabularies, weights, step
     )
 
 
@@ -111,7 +131,7 @@ def average(folders: Sequence[Path]) -> Checkpoint:
         .to(tensor.dtype)
         for name, tensor in last.weights.items()
     }
-    return Checkpoint(last.config, last.tokenizer, mean, last.step)
+    return Checkpoint(last.config, last.vocabularies, mean, last.step)
 
 
 def load_run(path: Path, last: int) -> Checkpoint:

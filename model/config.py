@@ -6,7 +6,7 @@
 import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -22,6 +22,14 @@ def _require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
+def _one_of(section: object, name: str, **choices: tuple[str, ...]) -> None:
+    for key, allowed in choices.items():
+        value = getattr(section, key)
+        _require(
+            value in allowed, f"{name}.{key} = {value!r} is none of {', '.join(sorted(allowed))}"
+        )
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Sizes of the network, in the names of section 3 of the paper."""
@@ -33,6 +41,11 @@ class ModelConfig:
     num_encoder_layers: int = 6
     num_decoder_layers: int = 6
     dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    norm: Literal["post", "pre"] = "post"
+    activation: Literal["relu", "gelu", "silu"] = "relu"
+    embeddings: Literal["shared", "target", "separate"] = "shared"
     max_positions: int = 1024
 
     def __post_init__(self) -> None:
@@ -50,7 +63,11 @@ class ModelConfig:
             self.d_model % (2 * self.num_heads) == 0,
             f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
         )
-        _require(0 <= self.dropout < 1, f"model.dropout = {self.dropout} must be in [0, 1)")
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
+            value = getattr(self, name)
+            _require(0 <= value < 1, f"model.{name} = {value} must be in [0, 1)")
+        _one_of(self, "model", norm=("post", "pre"), activation=("relu", "gelu", "silu"))
+        _one_of(self, "model", embeddings=("shared", "target", "separate"))
         _require(self.max_positions >= 8, "model.max_positions must be at least 8")
 
     @property
@@ -58,33 +75,78 @@ class ModelConfig:
         """Width of one attention head: d_k = d_v of section 3.2.2."""
         return self.d_model // self.num_heads
 
+    def with_regularization_of(self, other: "ModelConfig") -> "ModelConfig":
+        """These sizes with the other's dropout, which a trained network may change."""
+        return dataclasses.replace(
+            self,
+            dropout=other.dropout,
+            attention_dropout=other.attention_dropout,
+            activation_dropout=other.activation_dropout,
+        )
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """How one of several corpora is used: `[data.corpora.NAME]` for the files `train.NAME.<code>`."""
+
+    weight: float = 1.0
+    directions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that no sampling can have."""
+        _require(self.weight >= 0, f"data.corpora: weight = {self.weight} must be at least 0")
+        _check_directions("data.corpora: directions", self.directions)
+
+
+def _check_directions(name: str, directions: tuple[str, ...]) -> None:
+    for direction in directions:
+        source, _, target = direction.partition("-")
+        _require(
+            bool(source and target and source != target),
+            f"{name}: {direction!r} is not of the form 'de-en'",
+        )
+
 
 @dataclass(frozen=True)
 class DataConfig:
     """Which directions are learnt from the aligned files, and how text becomes tokens."""
 
     directions: tuple[str, ...]
+    vocabulary: Literal["joint", "separate"] = "joint"
     vocab_type: Literal["unigram", "bpe"] = "unigram"
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     character_coverage: float = 0.9999
     byte_fallback: bool = True
+    vocab_sentences: int = 2_000_000
     max_tokens: int = 128
+    subword_alpha: float = 0.0
+    temperature: float = 1.0
+    corpora: Mapping[str, CorpusConfig] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse directions that are not written `de-en`."""
         _require(len(self.directions) >= 1, "data.directions must name at least one direction")
-        for direction in self.directions:
-            source, _, target = direction.partition("-")
+        _check_directions("data.directions", self.directions)
+        for name, corpus in self.corpora.items():
+            unknown = sorted(set(corpus.directions) - set(self.directions))
             _require(
-                bool(source and target and source != target),
-                f"data.directions: {direction!r} is not of the form 'de-en'",
+                not unknown,
+                f"data.corpora.{name}: {', '.join(unknown)} is not among data.directions",
             )
-        _require(self.vocab_type in ("unigram", "bpe"), f"data.vocab_type = {self.vocab_type!r}")
         _require(
-            self.normalization in ("nmt_nfkc", "nfkc", "identity"),
-            f"data.normalization = {self.normalization!r} is none of nmt_nfkc, nfkc, identity",
+            0 <= self.subword_alpha <= 1,
+            f"data.subword_alpha = {self.subword_alpha} must be in [0, 1]",
         )
+        _require(self.temperature >= 1, f"data.temperature = {self.temperature} must be at least 1")
+        _require(self.vocab_sentences >= 1, "data.vocab_sentences must be at least 1")
+        _one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
+        _one_of(self, "data", normalization=("nmt_nfkc", "nfkc", "identity"))
         _require(self.max_tokens >= 4, "data.max_tokens must be at least 4")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every language that is translated from, sorted."""
+        return tuple(sorted({pair.split("-")[0] for pair in self.directions}))
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -111,11 +173,14 @@ class TrainingConfig:
     adam_betas: tuple[float, float] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     label_smoothing: float = 0.1
+    r_drop: float = 0.0
     clip_norm: float = 1.0
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    compile: bool = False
     log_every: int = 50
     validate_every: int = 1000
     bleu_sentences: int = 200
+    patience: int = 0
     checkpoint_every: int = 1000
     keep_checkpoints: int = 5
 
@@ -133,12 +198,11 @@ class TrainingConfig:
         ):
             _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
         _require(0 <= self.label_smoothing < 1, "training.label_smoothing must be in [0, 1)")
-        _require(self.cooldown_steps >= 0, "training.cooldown_steps must be at least 0")
+        for name in ("cooldown_steps", "patience", "bleu_sentences"):
+            _require(getattr(self, name) >= 0, f"training.{name} must be at least 0")
+        _require(self.r_drop >= 0, f"training.r_drop = {self.r_drop} must be at least 0")
         _require(self.learning_rate_factor > 0, "training.learning_rate_factor must be above 0")
-        _require(
-            self.precision in ("auto", "bf16", "fp32"),
-            f"training.precision = {self.precision!r} is none of auto, bf16, fp32",
-        )
+        _one_of(self, "training", precision=("auto", "bf16", "fp32"))
 
 
 @dataclass(frozen=True)
@@ -148,6 +212,14 @@ class Config:
     model: ModelConfig
     data: DataConfig
     training: TrainingConfig
+
+    def __post_init__(self) -> None:
+        """Refuse one table for two vocabularies."""
+        _require(
+            self.data.vocabulary == "joint" or self.model.embeddings != "shared",
+            'data.vocabulary = "separate" needs model.embeddings = "target" or "separate": two '
+            "vocabularies cannot share one table",
+        )
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], origin: str) -> Self:
@@ -181,33 +253,38 @@ class Config:
 
 
 def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """The arguments of one of the dataclasses above, of the right names and types."""
+    _require(isinstance(values, Mapping), f"{origin} must be a table, not {values!r}")
     fields = {field.name: field for field in dataclasses.fields(kind)}
     result: dict[str, Any] = {}
     for name, value in values.items():
         _require(name in fields, f"{origin}: unknown key {name!r}; known: {', '.join(fields)}")
-        default = fields[name].default
-        if isinstance(value, list):
-            value = tuple(value)
-        if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        expected = (
-            tuple
-            if name == "directions"
-            else int
-            if default is dataclasses.MISSING
-            else type(default)
-        )
-        _require(
-            type(value) is expected,
-            f"{origin}: {name} = {value!r} is not of type {expected.__name__}",
-        )
-        result[name] = value
-    for name, field in fields.items():
-        _require(
-            name in result or field.default is not dataclasses.MISSING,
-            f"{origin}: {name} is missing",
-        )
+        result[name] = _value(name, value, fields[name].default, origin)
+    for name, one in fields.items():
+        optional = one.default is not dataclasses.MISSING or name == "corpora"
+        _require(name in result or optional, f"{origin}: {name} is missing")
     return result
+
+
+def _value(name: str, value: Any, default: Any, origin: str) -> Any:
+    """One value, converted to what its field holds."""
+    if name == "corpora":
+        _require(isinstance(value, Mapping), f"{origin}: corpora must be a table, not {value!r}")
+        return {
+            corpus: CorpusConfig(**_section(CorpusConfig, one, f"{origin}: corpora.{corpus}"))
+            for corpus, one in value.items()
+        }
+    if isinstance(value, list):
+        value = tuple(value)
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    expected: type = int if default is dataclasses.MISSING else type(default)
+    if name == "directions":
+        expected = tuple
+    _require(
+        type(value) is expected, f"{origin}: {name} = {value!r} is not of type {expected.__name__}"
+    )
+    return value
 
 
 def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
@@ -234,11 +311,15 @@ def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     for override in overrides:
         name, equals, text = override.partition("=")
-        section, dot, key = name.strip().partition(".")
-        _require(bool(equals and dot), f"--set {override}: not of the form section.key=value")
+        *sections, key = name.strip().split(".")
+        _require(bool(equals and sections), f"--set {override}: not of the form section.key=value")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text.strip()
-        values.setdefault(section, {})[key] = value
+        table = values
+        for section in sections:
+            table = table.setdefault(section, {})
+            _require(isinstance(table, dict), f"--set {override}: {section} is not a table")
+        table[key] = value
     return Config.from_mapping(values, str(path))

@@ -7,10 +7,11 @@ import sacrebleu
 import torch
 
 from model.config import Config
-from model.data import Batcher, Corpus
+from model.data.batches import batches_of
+from model.data.corpus import Pair
 from model.loss import label_smoothed_loss
 from model.search import greedy_search
-from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, Vocabularies
 from model.transformer import Transformer
 
 
@@ -22,19 +23,18 @@ class ValidationLoss:
     nll: float
 
 
-def suppressed_ids(tokenizer: Tokenizer, config: Config) -> tuple[int, ...]:
+def suppressed_ids(vocabularies: Vocabularies, config: Config) -> tuple[int, ...]:
     """Tokens that no translation holds: padding, BOS and the language tags."""
-    return (PAD_ID, BOS_ID, *(tokenizer.tag_id(code) for code in config.data.targets))
+    return (PAD_ID, BOS_ID, *(vocabularies.target.tag_id(code) for code in config.data.targets))
 
 
 @torch.inference_mode()
-def validation_loss(network: Transformer, corpus: Corpus, config: Config) -> ValidationLoss:
-    """Teacher-forced loss over the whole corpus, in the network's own precision and mode."""
+def validation_loss(network: Transformer, pairs: Sequence[Pair], config: Config) -> ValidationLoss:
+    """Teacher-forced loss over all pairs, in the network's own precision and mode."""
     device = network.embedding.weight.device
-    batcher = Batcher(corpus.pairs, config.training.batch_tokens, seed=0)
     smoothed = nll = tokens = 0.0
-    for indices in batcher.epoch(0):
-        batch = batcher.collate(indices).to(device)
+    for batch in batches_of(pairs, config.training.batch_tokens):
+        batch = batch.to(device)
         logits = network(batch.source, batch.target_in)
         sums = label_smoothed_loss(
             logits.flatten(0, 1),
@@ -49,15 +49,15 @@ def validation_loss(network: Transformer, corpus: Corpus, config: Config) -> Val
 
 def greedy_translate(
     network: Transformer,
-    tokenizer: Tokenizer,
+    vocabularies: Vocabularies,
     sentences: Sequence[str],
     target_language: str,
     suppressed: Sequence[int],
     batch_size: int = 100,
 ) -> list[str]:
     """Greedy translations in the order of `sentences`, batched by length."""
-    tag = tokenizer.tag_id(target_language)
-    encoded = [[tag, *ids, EOS_ID] for ids in tokenizer.encode(sentences)]
+    tag = vocabularies.source.tag_id(target_language)
+    encoded = [[tag, *ids, EOS_ID] for ids in vocabularies.source.encode(sentences)]
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
     translations = [""] * len(encoded)
     device = network.embedding.weight.device
@@ -66,22 +66,22 @@ def greedy_translate(
         width = max(len(encoded[index]) for index in chunk)
         rows = [encoded[index] + [PAD_ID] * (width - len(encoded[index])) for index in chunk]
         found = greedy_search(network, torch.tensor(rows, device=device), suppressed)
-        for index, text in zip(chunk, tokenizer.decode(found), strict=True):
+        for index, text in zip(chunk, vocabularies.target.decode(found), strict=True):
             translations[index] = text
     return translations
 
 
 def greedy_bleu(
-    network: Transformer, tokenizer: Tokenizer, text: dict[str, list[str]], config: Config
+    network: Transformer, vocabularies: Vocabularies, text: dict[str, list[str]], config: Config
 ) -> dict[str, float]:
     """SacreBLEU of greedy translations by direction, over the first `bleu_sentences` lines."""
-    suppressed = suppressed_ids(tokenizer, config)
+    suppressed = suppressed_ids(vocabularies, config)
     scores = {}
     for direction in config.data.directions:
         source_code, target_code = direction.split("-")
         count = config.training.bleu_sentences
         hypotheses = greedy_translate(
-            network, tokenizer, text[source_code][:count], target_code, suppressed
+            network, vocabularies, text[source_code][:count], target_code, suppressed
         )
         scores[direction] = sacrebleu.corpus_bleu(hypotheses, [text[target_code][:count]]).score
     return scores

@@ -34,6 +34,22 @@ def label_smoothed_loss(logits: Tensor, targets: Tensor, pad_id: int, smoothing:
     return LossSums(smoothed, nll, torch.count_nonzero(real))
 
 
+def divergence(logits: Tensor, others: Tensor, targets: Tensor, pad_id: int) -> Tensor:
+    """How far two predictions of the same targets are apart: (KL(p || q) + KL(q || p)) / 2, summed.
+
+    What R-Drop (Liang et al., 2021, equation 3) adds to the loss of two passes under different dropout.
+
+    Args:
+        logits: [N, V] of one pass.
+        others: [N, V] of the other.
+        targets: [N] token ids; those equal to `pad_id` do not count.
+        pad_id: the id of padding.
+    """
+    p, q = logits.float().log_softmax(-1), others.float().log_softmax(-1)
+    both = ((p.exp() - q.exp()) * (p - q)).sum(-1)  # the sum of the two divergences
+    return both.masked_fill(targets == pad_id, 0.0).sum() / 2
+
+
 class _SmoothedCrossEntropy(torch.autograd.Function):
     """Loss and gradient in one pass over slices of rows.
 

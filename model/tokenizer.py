@@ -1,16 +1,17 @@
-"""SentencePiece vocabularies: one for both sides, with a tag token for each target language."""
+"""SentencePiece vocabularies: one for both sides or one for each, with a tag for each target language."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 import sentencepiece
 
 from model.config import Config
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
-FILE_NAME = "sentencepiece.model"
+FILE_NAME, TARGET_FILE_NAME = "sentencepiece.model", "sentencepiece.target.model"
 
 
 class VocabularyError(ValueError):
@@ -27,7 +28,7 @@ def train_tokenizer(config: Config, sentences: Iterable[str], origin: str) -> by
 
     Args:
         config: its `model.vocab_size`, `data.vocab_type` and languages are used.
-        sentences: the text of both sides.
+        sentences: the text to learn from.
         origin: where the text is from, for the error's message.
 
     Raises:
@@ -98,7 +99,45 @@ class Tokenizer:
         encoded: list[list[int]] = self.processor.encode(list(sentences))
         return encoded
 
+    def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Pieces cut at random, the same for the same seed.
+
+        From a unigram vocabulary, segmentations are drawn by their likelihood to the power of alpha (Kudo,
+        2018); of a BPE vocabulary, merges are skipped with probability alpha (Provilkov et al., 2020).
+        SentencePiece seeds a generator where a thread first uses one, and gives a list to new threads.
+        """
+        sentencepiece.set_random_generator_seed(seed)
+        encoded: list[list[int]] = self.processor.encode(
+            list(sentences), enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1
+        )
+        return encoded
+
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each list of ids; BOS, EOS and padding vanish."""
         decoded: list[str] = self.processor.decode([list(row) for row in ids])
         return decoded
+
+
+class Vocabularies(NamedTuple):
+    """What source and target are spelt in: the same tokenizer twice, or two."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def load(cls, folder: Path) -> "Vocabularies":
+        """Read the model or the two models in `folder`."""
+        source = Tokenizer.load(folder / FILE_NAME)
+        path = folder / TARGET_FILE_NAME
+        return cls(source, Tokenizer.load(path) if path.exists() else source)
+
+    def save(self, folder: Path) -> None:
+        """Write the model or the two models into `folder`."""
+        (folder / FILE_NAME).write_bytes(self.source.model)
+        if not self.is_joint:
+            (folder / TARGET_FILE_NAME).write_bytes(self.target.model)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether both sides share one vocabulary, and an id means the same on either."""
+        return self.source is self.target

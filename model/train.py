@@ -1,6 +1,7 @@
 """`python -m model.train CONFIG --data DIR --out RUN`: from aligned text to checkpoints.
 
-The same command run again goes on from the last checkpoint.
+The same command run again goes on from the last checkpoint. On several GPUs or machines:
+`torchrun --nproc-per-node N -m model.train ...`.
 """
 
 import argparse
@@ -9,16 +10,31 @@ import logging
 import signal
 import sys
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from tqdm.contrib.logging import logging_redirect_tqdm
 
 from model import bundle
-from model import tokenizer as vocabulary
 from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config, ConfigError, load_config
-from model.data import Corpus, DataError, read_aligned
-from model.tokenizer import Tokenizer, VocabularyError, train_tokenizer
+from model.data.corpus import Corpus, encode_pairs
+from model.data.text import (
+    DataError,
+    check_aligned,
+    find_corpora,
+    iterate_lines,
+    read_aligned,
+)
+from model.distributed import Processes, joined
+from model.log import RunLog
+from model.tokenizer import (
+    FILE_NAME,
+    TARGET_FILE_NAME,
+    Vocabularies,
+    VocabularyError,
+    train_tokenizer,
+)
 from model.trainer import Trainer, TrainingError, stopping_on
 
 logger = logging.getLogger("model.train")
@@ -29,7 +45,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m model.train", description=__doc__)
     parser.add_argument("config", help="a preset (tiny, small, base, big) or a TOML file")
     parser.add_argument(
-        "--data", type=Path, required=True, help="folder with train.<code>, valid.<code>"
+        "--data",
+        type=Path,
+        required=True,
+        help="folder with train.<code> (or several train.<name>.<code>) and valid.<code>",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the run, made if absent")
     parser.add_argument(
@@ -42,12 +61,20 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="SECTION.KEY=VALUE",
         help="override one value of the config, as training.max_steps=500",
     )
+    parser.add_argument(
+        "--tensorboard", action="store_true", help="write RUN/tensorboard too (needs tensorboard)"
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         config = load_config(options.config, options.set)
-        with logging_redirect_tqdm():
-            train(config, options.data, options.out, options.init)
+        with logging_redirect_tqdm(), joined() as processes:
+            if not processes.is_first:
+                logging.getLogger().setLevel(logging.WARNING)
+            train(config, options.data, options.out, options.init, options.tensorboard, processes)
+    except ModuleNotFoundError as error:
+        print(f"error: {error}; --tensorboard needs `pip install tensorboard`", file=sys.stderr)
+        return 1
     except (
         ConfigError,
         DataError,
@@ -61,55 +88,96 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def train(config: Config, data: Path, run: Path, init_bundle: Path | None = None) -> None:
+def train(
+    config: Config,
+    data: Path,
+    run: Path,
+    init_bundle: Path | None = None,
+    tensorboard: bool = False,
+    processes: Processes | None = None,
+) -> None:
     """Everything from the text to the last checkpoint."""
-    text = read_aligned(data, "train", config.data.languages)
+    processes = processes or Processes()
     valid_text = read_aligned(data, "valid", config.data.languages)
     run.mkdir(parents=True, exist_ok=True)
     init = bundle.load(init_bundle) if init_bundle else None
     if init is not None:
         config = _like(init, config)
-    tokenizer = init.tokenizer if init is not None else _tokenizer(config, text, data, run)
-    corpus = Corpus.encode(text, config.data, tokenizer)
-    valid = Corpus.encode(valid_text, config.data, tokenizer)
-    if not corpus.pairs or not valid.pairs:
-        raise DataError(
-            f"{data}: no pair is within data.max_tokens = {config.data.max_tokens} tokens"
-        )
-    logger.info(
-        "%s pairs (%s left out, longer than data.max_tokens = %s)",
-        f"{len(corpus.pairs):,}",
-        f"{corpus.num_too_long:,}",
-        config.data.max_tokens,
-    )
-    trainer = Trainer(config, tokenizer, corpus, valid, valid_text, run, init)
+    if not processes.is_first:
+        processes.wait()  # the first learns the vocabulary and tokenizes, the others find both
+    vocabularies = init.vocabularies if init is not None else _vocabularies(config, data, run)
+    corpus = Corpus.open(data, config.data, vocabularies, run / "tokens")
+    if processes.is_first:
+        processes.wait()
+    _describe(corpus, config)
+    valid = encode_pairs(valid_text, config.data, vocabularies)
+    if not valid:
+        raise DataError(f"{data}: no pair of valid.* is within {config.data.max_tokens} tokens")
+    log = RunLog(run, tensorboard and processes.is_first)
+    trainer = Trainer(config, vocabularies, corpus, valid, valid_text, run, log, init, processes)
     parameters = sum(parameter.numel() for parameter in trainer.network.parameters())
-    logger.info("%s parameters, %s, %s", f"{parameters:,}", trainer.device, trainer.precision)
-    (run / "config.json").write_text(
-        json.dumps(config.to_mapping(), indent=2) + "\n", encoding="utf-8"
-    )
+    logger.info(
+        "%s parameters, %s x %s, %s",
+        f"{parameters:,}", processes.world, trainer.device, trainer.precision,
+    )  # fmt: skip
+    if processes.is_first:
+        description = json.dumps(config.to_mapping(), indent=2) + "\n"
+        (run / "config.json").write_text(description, encoding="utf-8")
     with stopping_on(trainer, signal.SIGINT, signal.SIGTERM):
         trainer.fit()
+
+
+def _describe(corpus: Corpus, config: Config) -> None:
+    for group in corpus.groups:
+        times = "" if group.share == 1 else f", {group.share:.2f} times an epoch"
+        logger.info("%s: %s pairs%s", group.name, f"{len(group.lines):,}", times)
+    if corpus.num_too_long:
+        logger.info(
+            "%s pairs left out, longer than data.max_tokens = %s",
+            f"{corpus.num_too_long:,}",
+            config.data.max_tokens,
+        )
 
 
 def _like(init: Checkpoint, config: Config) -> Config:
     """The wanted recipe with the sizes that the bundle's weights have; its languages must be known."""
     for code in config.data.targets:
-        init.tokenizer.tag_id(code)
-    return replace(config, model=replace(init.config.model, dropout=config.model.dropout))
+        init.vocabularies.source.tag_id(code)
+    data = replace(config.data, vocabulary=init.config.data.vocabulary)
+    return replace(config, model=init.config.model.with_regularization_of(config.model), data=data)
 
 
-def _tokenizer(config: Config, text: dict[str, list[str]], data: Path, run: Path) -> Tokenizer:
-    """The run's vocabulary, learnt at its beginning and kept."""
-    path = run / vocabulary.FILE_NAME
-    if not path.exists():
-        logger.info("learning a vocabulary of %d tokens", config.model.vocab_size)
-        sentences = (line for code in config.data.languages for line in text[code])
-        model = train_tokenizer(config, sentences, str(data))
+def _vocabularies(config: Config, data: Path, run: Path) -> Vocabularies:
+    """The run's vocabularies, learnt at its beginning and kept."""
+    wanted = {FILE_NAME: config.data.languages}
+    if config.data.vocabulary == "separate":
+        wanted = {FILE_NAME: config.data.sources, TARGET_FILE_NAME: config.data.targets}
+    for name, languages in wanted.items():
+        path = run / name
+        if path.exists():
+            continue
+        logger.info(
+            "learning a vocabulary of %d tokens for %s",
+            config.model.vocab_size,
+            ", ".join(languages),
+        )
+        model = _learn(config, data, languages)
         partial = path.with_suffix(".partial")
         partial.write_bytes(model)
         partial.rename(path)
-    return Tokenizer.load(path)
+    return Vocabularies.load(run)
+
+
+def _learn(config: Config, data: Path, languages: tuple[str, ...]) -> bytes:
+    """A SentencePiece model from evenly spaced lines, as many as `data.vocab_sentences` allows."""
+    counts: dict[Path, int] = {}
+    for files in find_corpora(data, config.data.languages).values():
+        corpus = {path: sum(1 for _ in iterate_lines(path)) for path in files.values()}
+        check_aligned(corpus)
+        counts |= {path: corpus[path] for code, path in files.items() if code in languages}
+    step = -(-sum(counts.values()) // config.data.vocab_sentences)
+    lines = (text for path in counts for text, _ in iterate_lines(path))
+    return train_tokenizer(config, islice(lines, 0, None, step), str(data))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,30 @@
 """The training loop: batches in, checkpoints out, and the same losses whether or not it was interrupted."""
 
-import json
 import logging
 import math
 import signal
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import Config
-from model.data import Batch, Batcher, Corpus
+from model.data.batches import Batch, Batcher, Update, prefetch
+from model.data.corpus import Corpus, Pair
+from model.distributed import Processes
 from model.evaluate import greedy_bleu, validation_loss
-from model.loss import label_smoothed_loss
+from model.log import RunLog, Window
+from model.loss import LossSums, divergence, label_smoothed_loss
 from model.optim import build_optimizer, cooldown, learning_rate, set_learning_rate
-from model.tokenizer import PAD_ID, Tokenizer
+from model.tokenizer import PAD_ID, Vocabularies
 from model.transformer import Transformer
 
 logger = logging.getLogger(__name__)
@@ -54,17 +57,23 @@ class Trainer:
     def __init__(
         self,
         config: Config,
-        tokenizer: Tokenizer,
-        train: Corpus,
-        valid: Corpus,
+        vocabularies: Vocabularies,
+        corpus: Corpus,
+        valid: Sequence[Pair],
         valid_text: dict[str, list[str]],
         run: Path,
+        log: RunLog,
         init: Checkpoint | None = None,
+        processes: Processes | None = None,
     ) -> None:
-        """Build all; weights come from the run's last checkpoint, else `init`, else chance."""
-        self.config, self.tokenizer, self.run = config, tokenizer, run
+        """Build all; weights come from the run's last checkpoint, else `init`, else chance.
+
+        `valid` and `valid_text` are the same held-out text, as pairs of all directions and as lines.
+        """
+        self.config, self.vocabularies, self.run, self.log = config, vocabularies, run, log
         self.valid, self.valid_text = valid, valid_text
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.processes = processes or Processes()
+        self.device = self.processes.device
         self.precision = choose_precision(config.training.precision, self.device)
         torch.manual_seed(config.training.seed)
         self.network = Transformer(config.model, PAD_ID)
@@ -72,92 +81,165 @@ class Trainer:
             self.network.load_state_dict(dict(init.weights))
         self.network.to(self.device)
         self.optimizer = build_optimizer(self.network, config.training)
-        self.batcher = Batcher(train.pairs, config.training.batch_tokens, config.training.seed)
-        self.step, self.epoch, self.batch_number = 0, 0, 0
+        training = config.training
+        self.batcher = Batcher(
+            corpus, training.batch_tokens, training.seed, config.data.subword_alpha
+        )
+        self.step, self.epoch, self.next_batch = 0, 0, 0
+        self.best_bleu, self.best_step, self.validations_since = -math.inf, 0, 0
         self.stop_requested = False
         saved = checkpoints.list_checkpoints(run)
         if saved:
             self._resume(saved[-1])
+        self.parallel = self._parallel()
+
+    def _parallel(self) -> nn.Module:
+        """The network as a step calls it: compiled, or sharing its gradients with other processes."""
+        network: nn.Module = self.network
+        if self.processes.world > 1:
+            network = DistributedDataParallel(network)
+        if self.config.training.compile:
+            network.compile(dynamic=True)
+        return network
 
     def _resume(self, folder: Path) -> None:
         saved, state = checkpoints.load(folder), checkpoints.load_training_state(folder)
-        if replace(saved.config.model, dropout=self.config.model.dropout) != self.config.model:
+        if saved.config.model.with_regularization_of(self.config.model) != self.config.model:
             raise TrainingError(f"{folder} is of another network: {saved.config.model}")
         self.network.load_state_dict(dict(saved.weights))
         self.optimizer.load_state_dict(state["optimizer"])
-        torch.set_rng_state(state["cpu_rng"])
-        if self.device.type == "cuda" and state["cuda_rng"] is not None:
-            torch.cuda.set_rng_state(state["cuda_rng"])
-        self.step, self.epoch, self.batch_number = saved.step, state["epoch"], state["batch_number"]
+        self.step, self.epoch, self.next_batch = saved.step, state["epoch"], state["next_batch"]
+        self.best_bleu, self.best_step = state["best_bleu"], state["best_step"]
+        self.validations_since = state["validations_since"]
         logger.info("resuming %s at step %d", self.run, self.step)
 
-    def save(self) -> None:
+    def save(self, kind: checkpoints.Kind = "step") -> None:
         """Write a checkpoint of this very moment."""
+        if not self.processes.is_first:
+            return
         state = {
             "optimizer": self.optimizer.state_dict(),
-            "cpu_rng": torch.get_rng_state(),
-            "cuda_rng": torch.cuda.get_rng_state() if self.device.type == "cuda" else None,
             "epoch": self.epoch,
-            "batch_number": self.batch_number,
+            "next_batch": self.next_batch,
+            "best_bleu": self.best_bleu,
+            "best_step": self.best_step,
+            "validations_since": self.validations_since,
         }
         checkpoints.save(
             self.run,
-            Checkpoint(self.config, self.tokenizer, self.network.state_dict(), self.step),
+            Checkpoint(self.config, self.vocabularies, self.network.state_dict(), self.step),
             state,
-            self.config.training.keep_checkpoints,
+            self.config.training.keep_checkpoints if kind == "step" else 1,
+            kind,
         )
 
     def fit(self) -> None:
         """Train to `max_steps`, or until `stop_requested`; a checkpoint is left in both cases.
 
         Raises:
-            TrainingError: the loss is no longer a number.
+            TrainingError: the loss is no longer a number, or memory is used up.
+            CheckpointError: a checkpoint could not be written.
         """
         training = self.config.training
-        batches = self.batcher.from_position(self.epoch, self.batch_number)
-        progress = tqdm(
-            total=training.max_steps, initial=self.step, unit="step", dynamic_ncols=True
+        updates = prefetch(
+            self.batcher.updates(
+                self.epoch,
+                self.next_batch,
+                training.accumulate_batches,
+                self.processes.rank,
+                self.processes.world,
+            ),
+            pin=self.device.type == "cuda",
         )
-        window = _Window()
-        while self.step < training.max_steps and not self.stop_requested:
-            self._train_step(batches, window)
+        progress = tqdm(
+            total=training.max_steps,
+            initial=self.step,
+            unit="step",
+            dynamic_ncols=True,
+            disable=not self.processes.is_first,
+        )
+        window = Window()
+        while self.step < training.max_steps and self._update(next(updates), window):
             progress.update()
-            if self.step % training.log_every == 0:
-                self._report(window, progress)
-                window = _Window()
-            if self.step % training.validate_every == 0 or self.step == training.max_steps:
+            last = self.step == training.max_steps
+            checkpointing = self.step % training.checkpoint_every == 0
+            validating = self.step % training.validate_every == 0 or last
+            if self.step % training.log_every == 0 or checkpointing or validating:
+                self._report(window, progress, log=self.step % training.log_every == 0)
+                window = Window()
+            if validating:
                 self._validate(progress)
-                window = _Window()
-            if self.step % training.checkpoint_every == 0:
+                window = Window()
+            if checkpointing:
                 self.save()
         if self.step % training.checkpoint_every:
+            self._report(window, progress, log=False)
             self.save()
+        updates.close()
         progress.close()
 
-    def _train_step(self, batches: Iterator[tuple[int, int, Batch]], window: "_Window") -> None:
-        """One update from `accumulate_batches` batches, normalized by all their target tokens together."""
+    def _update(self, update: Update, window: Window) -> bool:
+        """One update of the weights, normalized by all its target tokens; False where training is to stop.
+
+        Dropout depends on the step alone, so that nothing random needs to be kept for a run that resumes.
+        """
+        mine = sum(batch.num_tokens for batch in update.batches)
+        num_tokens, stop = self.processes.sums([mine, float(self.stop_requested)])
+        if stop:
+            return False
         self.network.train()
-        taken = [next(batches) for _ in range(self.config.training.accumulate_batches)]
-        num_tokens = sum(int((batch.target_out != PAD_ID).sum()) for _, _, batch in taken)
-        for epoch, number, batch in taken:
-            with self._autocast():
-                batch = batch.to(self.device)
-                logits = self.network(batch.source, batch.target_in)
-                sums = label_smoothed_loss(
-                    logits.flatten(0, 1),
-                    batch.target_out.flatten(),
-                    PAD_ID,
-                    self.config.training.label_smoothing,
-                )
-            (sums.smoothed / num_tokens).backward()  # type: ignore[no-untyped-call]
-            window.add(sums.smoothed.detach(), sums.nll)
-            self.epoch, self.batch_number = epoch, number + 1
-        window.tokens += num_tokens
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.training.clip_norm)
-        self.step += 1
+        place = (self.config.training.seed, self.step, self.processes.rank)
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+        try:
+            for left, batch in reversed(list(enumerate(reversed(update.batches)))):
+                with self._sharing_gradients(when=left == 0):
+                    sums = self._losses(batch.to(self.device))
+                    # DistributedDataParallel takes the mean over the processes
+                    (sums.smoothed * (self.processes.world / num_tokens)).backward()  # type: ignore[no-untyped-call]
+                window.add(sums.smoothed.detach(), sums.nll)
+        except torch.OutOfMemoryError as error:
+            raise self._out_of_memory(update, error) from error
+        window.tokens += mine
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.config.training.clip_norm)
+        self.step, self.epoch, self.next_batch = self.step + 1, update.epoch, update.next_batch
         set_learning_rate(self.optimizer, self._learning_rate())
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        return True
+
+    def _losses(self, batch: Batch) -> LossSums:
+        """The sums of one batch; with R-Drop, the means of two passes and how far these are apart."""
+        training = self.config.training
+        passes = 2 if training.r_drop else 1
+        with self._autocast():
+            source, target = batch.source.repeat(passes, 1), batch.target_in.repeat(passes, 1)
+            logits = self.parallel(source, target).flatten(0, 1)
+            targets = batch.target_out.repeat(passes, 1).flatten()
+            sums = label_smoothed_loss(logits, targets, PAD_ID, training.label_smoothing)
+            if passes == 1:
+                return sums
+            first, second = logits.chunk(2)
+            apart = divergence(first, second, batch.target_out.flatten(), PAD_ID)
+            both = (sums.smoothed + training.r_drop * apart) / 2
+            return LossSums(both, sums.nll / 2, sums.tokens // 2)
+
+    def _sharing_gradients(self, *, when: bool) -> AbstractContextManager[None]:
+        if isinstance(self.parallel, DistributedDataParallel) and not when:
+            return self.parallel.no_sync()
+        return nullcontext()
+
+    def _out_of_memory(self, update: Update, error: Exception) -> TrainingError:
+        """The weights are those of the last whole step: they are kept before it ends."""
+        self.optimizer.zero_grad(set_to_none=True)
+        self.save()
+        shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.batches)
+        training = self.config.training
+        return TrainingError(
+            f"step {self.step + 1}: out of memory ({error}) at sources of {shapes}; "
+            f"step {self.step} is saved: "
+            f"go on with training.batch_tokens below {training.batch_tokens} and "
+            f"training.accumulate_batches above {training.accumulate_batches}"
+        )
 
     def _learning_rate(self) -> float:
         training = self.config.training
@@ -174,63 +256,64 @@ class Trainer:
             self.device.type, dtype=torch.bfloat16, enabled=self.precision == torch.bfloat16
         )
 
-    def _report(self, window: "_Window", progress: "tqdm[Any]") -> None:
-        smoothed, nll, speed = window.means()
+    def _report(self, window: Window, progress: "tqdm[Any]", *, log: bool) -> None:
+        """Show the means, and write them down if `log`; nothing is saved of a run that fails here."""
+        if not window.tokens:
+            return
+        smoothed, nll, tokens = self.processes.sums(window.sums())
+        smoothed, nll, speed = smoothed / tokens, nll / tokens, tokens / window.seconds
         if not math.isfinite(smoothed):
+            saved = checkpoints.list_checkpoints(self.run)
             raise TrainingError(
-                f"step {self.step}: the loss is {smoothed}; go on from {self.run} with a lower "
+                f"step {self.step}: the loss is {smoothed}; go on from "
+                f"{saved[-1] if saved else 'the beginning'} with a lower "
                 "training.learning_rate_factor or a longer training.warmup_steps"
             )
-        progress.set_postfix_str(
-            f"loss {smoothed:.3f}, ppl {math.exp(nll):.1f}, {speed:,.0f} tokens/s"
-        )
-        self._log(
-            "train",
-            epoch=self.epoch,
-            loss=smoothed,
-            nll=nll,
-            learning_rate=self._learning_rate(),
-            tokens_per_second=speed,
-        )
+        shown = f"loss {smoothed:.3f}, ppl {math.exp(nll):.1f}, {speed:,.0f} tokens/s"
+        if self.best_step:
+            shown += f", best BLEU {self.best_bleu:.1f}"
+        progress.set_postfix_str(shown)
+        if log and self.processes.is_first:
+            self.log.write(
+                "train",
+                self.step,
+                epoch=self.epoch,
+                loss=smoothed,
+                nll=nll,
+                learning_rate=self._learning_rate(),
+                tokens_per_second=speed,
+            )
 
     def _validate(self, progress: "tqdm[Any]") -> None:
+        """Loss and BLEU on held-out text, by the first process; asks all to stop when it no longer rises."""
+        if not self.processes.is_first:
+            return
         self.network.eval()
         with self._autocast():
             loss = validation_loss(self.network, self.valid, self.config)
-            bleu = greedy_bleu(self.network, self.tokenizer, self.valid_text, self.config)
+            bleu = greedy_bleu(self.network, self.vocabularies, self.valid_text, self.config)
         shown = ", ".join(f"BLEU {direction} {score:.1f}" for direction, score in bleu.items())
         progress.write(
             f"step {self.step}: validation loss {loss.smoothed:.3f}, ppl {math.exp(loss.nll):.2f}, {shown}"
         )
-        self._log("validation", epoch=self.epoch, loss=loss.smoothed, nll=loss.nll, bleu=bleu)
-
-    def _log(self, kind: str, **values: object) -> None:
-        with (self.run / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(
-                json.dumps({"kind": kind, "step": self.step, "time": time.time(), **values}) + "\n"
-            )
-
-
-class _Window:
-    """Sums since the last report; they stay on the device until then, so that no step waits for them."""
-
-    def __init__(self) -> None:
-        self.smoothed: torch.Tensor | float = 0.0
-        self.nll: torch.Tensor | float = 0.0
-        self.tokens = 0
-        self.started = time.perf_counter()
-
-    def add(self, smoothed: torch.Tensor, nll: torch.Tensor) -> None:
-        self.smoothed, self.nll = self.smoothed + smoothed, self.nll + nll
-
-    def means(self) -> tuple[float, float, float]:
-        """Mean smoothed loss, mean NLL, target tokens a second."""
-        seconds = time.perf_counter() - self.started
-        return (
-            float(self.smoothed) / self.tokens,
-            float(self.nll) / self.tokens,
-            self.tokens / seconds,
+        self.log.write(
+            "validation", self.step, epoch=self.epoch, loss=loss.smoothed, nll=loss.nll, bleu=bleu
         )
+        mean = sum(bleu.values()) / len(bleu)
+        if mean > self.best_bleu:
+            self.best_bleu, self.best_step, self.validations_since = mean, self.step, 0
+            self.save("best")
+            return
+        self.validations_since += 1
+        if (
+            self.config.training.patience
+            and self.validations_since >= self.config.training.patience
+        ):
+            progress.write(
+                f"step {self.step}: stopping, BLEU has not risen above {self.best_bleu:.1f} of step "
+                f"{self.best_step} in {self.validations_since} validations (training.patience)"
+            )
+            self.stop_requested = True
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """The Transformer, section by section of "Attention Is All You Need" (Vaswani et al., 2017).
 
 Shapes: B sentences, S source and T target positions, H heads, D = d_model / H, V vocabulary.
-Post-norm as in the paper: every sub-layer gives LayerNorm(x + Dropout(Sublayer(x))).
+Post-norm as in the paper, where every sub-layer gives LayerNorm(x + Dropout(Sublayer(x))), or pre-norm
+(Xiong et al., 2020): x + Dropout(Sublayer(LayerNorm(x))), with one more norm at the end of each stack.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +14,11 @@ from torch import Tensor, nn
 
 from model.config import ModelConfig
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+}
 AttentionMaps = dict[str, Tensor]
 """Attention weights by place, as `encoder.0.self` or `decoder.2.cross`, each [B, H, queries, keys]."""
 
@@ -29,10 +36,11 @@ def look_ahead_mask(length: int, device: torch.device | None = None) -> Tensor:
 class MultiHeadAttention(nn.Module):
     """Scaled dot-product attention in H heads (sections 3.2.1 and 3.2.2)."""
 
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        """Project d_model into `num_heads` heads of d_model / num_heads each."""
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+        """Project d_model into `num_heads` heads of d_model / num_heads each; `dropout` of the weights."""
         super().__init__()
         self.num_heads = num_heads
+        self.dropout = nn.Dropout(dropout)
         self.w_q = nn.Linear(d_model, d_model)
         self.w_k = nn.Linear(d_model, d_model)
         self.w_v = nn.Linear(d_model, d_model)
@@ -54,7 +62,8 @@ class MultiHeadAttention(nn.Module):
         k = self._split(self.w_k(memory))  # [B, H, S, D]
         v = self._split(self.w_v(memory))  # [B, H, S, D]
         if weights_out is None and q.is_cuda:
-            context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            dropped = self.dropout.p if self.training else 0.0
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropped)
         else:
             context = self._attend(q.float(), k.float(), v.float(), mask, weights_out)
         output: Tensor = self.w_o(context.transpose(1, 2).flatten(-2))  # [B, T, d_model]
@@ -73,21 +82,24 @@ class MultiHeadAttention(nn.Module):
             weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
             if weights_out is not None:
                 weights_out.append(weights)
-            return weights @ v
+            context: Tensor = self.dropout(weights) @ v
+            return context
 
 
 class PositionwiseFeedForward(nn.Module):
-    """FFN(x) = max(0, x W1 + b1) W2 + b2 (section 3.3)."""
+    """FFN(x) = max(0, x W1 + b1) W2 + b2 (section 3.3), or another activation in the place of max."""
 
-    def __init__(self, d_model: int, d_ff: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         """Widen d_model to d_ff and back."""
         super().__init__()
-        self.w_1 = nn.Linear(d_model, d_ff)
-        self.w_2 = nn.Linear(d_ff, d_model)
+        self.w_1 = nn.Linear(config.d_model, config.d_ff)
+        self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, T, d_model] to the same shape, each position alone."""
-        output: Tensor = self.w_2(F.relu(self.w_1(x)))
+        output: Tensor = self.w_2(self.dropout(self.activation(self.w_1(x))))
         return output
 
 
@@ -117,40 +129,57 @@ def sinusoids(positions: int, d_model: int) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)
 
 
-class EncoderLayer(nn.Module):
+class Layer(nn.Module):
+    """What the layers of both stacks share: how a sub-layer is surrounded."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Keep the place of the norm, and the dropout of every sub-layer's output."""
+        super().__init__()
+        self.pre_norm = config.norm == "pre"
+        self.dropout = nn.Dropout(config.dropout)
+
+    def residual(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """One sub-layer with residual, dropout and norm: [B, T, d_model] -> the same shape."""
+        if self.pre_norm:
+            summed: Tensor = x + self.dropout(sublayer(norm(x)))
+            return summed
+        normed: Tensor = norm(x + self.dropout(sublayer(x)))
+        return normed
+
+
+class EncoderLayer(Layer):
     """Self-attention, then feed-forward, each with residual and norm (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Build one layer of the given sizes."""
-        super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.feed_forward = PositionwiseFeedForward(config.d_model, config.d_ff)
+        super().__init__(config)
+        self.self_attention = _attention(config)
+        self.feed_forward = PositionwiseFeedForward(config)
         self.norm_1 = nn.LayerNorm(config.d_model)
         self.norm_2 = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self, x: Tensor, source_mask: Tensor, weights_out: list[Tensor] | None = None
     ) -> Tensor:
         """[B, S, d_model] -> [B, S, d_model]."""
-        x = self.norm_1(x + self.dropout(self.self_attention(x, x, source_mask, weights_out)))
-        output: Tensor = self.norm_2(x + self.dropout(self.feed_forward(x)))
-        return output
+        x = self.residual(
+            x, self.norm_1, lambda y: self.self_attention(y, y, source_mask, weights_out)
+        )
+        return self.residual(x, self.norm_2, self.feed_forward)
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     """Masked self-attention, attention over the encoder's output, feed-forward (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Build one layer of the given sizes."""
-        super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.feed_forward = PositionwiseFeedForward(config.d_model, config.d_ff)
+        super().__init__(config)
+        self.self_attention = _attention(config)
+        self.cross_attention = _attention(config)
+        self.feed_forward = PositionwiseFeedForward(config)
         self.norm_1 = nn.LayerNorm(config.d_model)
         self.norm_2 = nn.LayerNorm(config.d_model)
         self.norm_3 = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
@@ -161,14 +190,29 @@ class DecoderLayer(nn.Module):
         weights_out: list[Tensor] | None = None,
     ) -> Tensor:
         """X [B, T, d_model] with memory [B, S, d_model] -> [B, T, d_model]."""
-        x = self.norm_1(x + self.dropout(self.self_attention(x, x, target_mask, weights_out)))
-        x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, source_mask, weights_out)))
-        output: Tensor = self.norm_3(x + self.dropout(self.feed_forward(x)))
-        return output
+        x = self.residual(
+            x, self.norm_1, lambda y: self.self_attention(y, y, target_mask, weights_out)
+        )
+        x = self.residual(
+            x, self.norm_2, lambda y: self.cross_attention(y, memory, source_mask, weights_out)
+        )
+        return self.residual(x, self.norm_3, self.feed_forward)
+
+
+def _attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.num_heads, config.attention_dropout)
+
+
+def _final_norm(config: ModelConfig) -> nn.Module:
+    """Pre-norm leaves a stack's last sum without one."""
+    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 
 class Transformer(nn.Module):
-    """The whole network; one table embeds source and target and projects to the vocabulary (3.4)."""
+    """The whole network; in the paper, one table embeds both sides and projects to the vocabulary (3.4).
+
+    With `embeddings = "target"` the source has a table of its own; with "separate" the projection has too.
+    """
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
         """Build with Xavier-uniform weights and embeddings of variance 1 / d_model."""
@@ -176,32 +220,40 @@ class Transformer(nn.Module):
         self.config = config
         self.pad_id = pad_id
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        if config.embeddings != "shared":
+            self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        if config.embeddings == "separate":
+            self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.positions = PositionalEncoding(config.d_model, config.max_positions)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)
         for name, parameter in self.named_parameters():
-            if parameter.dim() == 2 and not name.startswith("embedding"):
+            if parameter.dim() == 2 and name.split(".")[0] in ("encoder", "decoder"):
                 nn.init.xavier_uniform_(parameter)
+            elif parameter.dim() == 2:  # tables, of source, target and projection
+                nn.init.normal_(parameter, std=config.d_model**-0.5)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
-        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
 
-    def _embed(self, ids: Tensor) -> Tensor:
-        scaled = self.embedding(ids) * math.sqrt(self.config.d_model)
+    def _embed(self, ids: Tensor, table: nn.Embedding) -> Tensor:
+        scaled = table(ids) * math.sqrt(self.config.d_model)
         embedded: Tensor = self.dropout(self.positions(scaled))
         return embedded
 
     def encode(self, source: Tensor, maps: AttentionMaps | None = None) -> Tensor:
         """Source ids [B, S] -> memory [B, S, d_model]."""
         mask = padding_mask(source, self.pad_id)
-        x = self._embed(source)
+        shared = self.config.embeddings == "shared"
+        x = self._embed(source, self.embedding if shared else self.source_embedding)
         for index, layer in enumerate(self.encoder):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, mask, weights)
             if maps is not None and weights:
                 maps[f"encoder.{index}.self"] = weights[0]
-        return x
+        memory: Tensor = self.encoder_norm(x)
+        return memory
 
     def decode(
         self, target: Tensor, memory: Tensor, source: Tensor, maps: AttentionMaps | None = None
@@ -212,17 +264,19 @@ class Transformer(nn.Module):
         """
         source_mask = padding_mask(source, self.pad_id)
         target_mask = look_ahead_mask(target.shape[1], target.device)
-        x = self._embed(target)
+        x = self._embed(target, self.embedding)
         for index, layer in enumerate(self.decoder):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)
             if maps is not None and weights:
                 maps[f"decoder.{index}.self"], maps[f"decoder.{index}.cross"] = weights
-        return x
+        states: Tensor = self.decoder_norm(x)
+        return states
 
     def project(self, states: Tensor) -> Tensor:
         """The pre-softmax projection: states [..., d_model] -> logits [..., V]."""
-        return F.linear(states, self.embedding.weight)
+        own = self.config.embeddings == "separate"
+        return F.linear(states, self.projection.weight if own else self.embedding.weight)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: source ids [B, S] and target ids [B, T] (from BOS on) -> logits [B, T, V]."""

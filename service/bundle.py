@@ -86,7 +86,11 @@ class Manifest(_Strict):
     name: Annotated[str, Field(min_length=1)]
     directions: Annotated[list[Direction], Field(min_length=1)]
     vocabulary: str
+    """The SentencePiece model of both sides, or of the source."""
+    target_vocabulary: str | None = None
+    """That of the target, where it has its own."""
     vocab_size: int
+    """Of each."""
     special_tokens: SpecialTokens
     limits: Limits
     decoding: DecodingDefaults
@@ -99,7 +103,7 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        named = {self.vocabulary, self.aligner}
+        named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.aligner}
         for graphs in self.graphs.values():
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):
@@ -123,8 +127,13 @@ class Bundle:
 
     @property
     def vocabulary(self) -> Path:
-        """The SentencePiece model."""
+        """The SentencePiece model of the source."""
         return self.folder / self.manifest.vocabulary
+
+    @property
+    def target_vocabulary(self) -> Path:
+        """That of the target; mostly the same file."""
+        return self.folder / (self.manifest.target_vocabulary or self.manifest.vocabulary)
 
     @property
     def aligner(self) -> Path:

@@ -12,7 +12,7 @@ from service.metrics import Metrics
 from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
 from service.settings import Settings, available_cores
-from service.text.tokenizer import Tokenizer
+from service.text.tokenizer import Tokenizers
 from service.translator import Translator
 
 
@@ -61,11 +61,13 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     """
     manifest, folder = bundle.manifest, bundle.folder
     device, precision = choose_device(settings, bundle)
-    tokenizer = Tokenizer(bundle.vocabulary)
-    if tokenizer.vocab_size != manifest.vocab_size:
-        raise BundleError(
-            f"{bundle.vocabulary} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
-        )
+    paths = bundle.vocabulary, bundle.target_vocabulary
+    tokenizers = Tokenizers.load(*paths)
+    for path, tokenizer in zip(paths, tokenizers, strict=True):
+        if tokenizer.vocab_size != manifest.vocab_size:
+            raise BundleError(
+                f"{path} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
+            )
     try:
         runner = OnnxModelRunner(*bundle.graphs(precision), device, aligner=bundle.aligner)
     except Exception as error:
@@ -81,7 +83,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     )
     translator = Translator(
         bundle,
-        tokenizer,
+        tokenizers,
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
         runner.align,
         settings.max_beam_size,

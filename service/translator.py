@@ -20,7 +20,7 @@ from service.errors import (
 from service.searcher import Found, Searcher, Work
 from service.text.document import Document, Sentence, take_apart
 from service.text.segmenter import has_letter
-from service.text.tokenizer import Tokenizer
+from service.text.tokenizer import Tokenizers
 from service.text.words import align_words, words_of
 from service.translation import OnSentence, TranslatedSentence, Translation, TranslationOptions
 
@@ -40,7 +40,7 @@ class Translator:
     def __init__(
         self,
         bundle: Bundle,
-        tokenizer: Tokenizer,
+        tokenizers: Tokenizers,
         searcher: Searcher,
         align: Align,
         max_beam_size: int,
@@ -53,7 +53,7 @@ class Translator:
         `on_prepared` how many seconds it took to make these sentences of its texts.
         """
         self.manifest = bundle.manifest
-        self.tokenizer, self.searcher, self.align = tokenizer, searcher, align
+        self.tokenizers, self.searcher, self.align = tokenizers, searcher, align
         self.max_beam_size = max_beam_size
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
 
@@ -163,7 +163,7 @@ class Translator:
         started = time.perf_counter()
         prefix: tuple[int, ...] = ()
         if options.target_prefix:
-            prefix = tuple(self.tokenizer.encode([options.target_prefix])[0])
+            prefix = tuple(self.tokenizers.target.encode([options.target_prefix])[0])
         longest = decoding.max_decoding_length
         if prefix and len(prefix) >= longest:
             raise LimitExceededError(
@@ -187,7 +187,7 @@ class Translator:
         decoding: DecodingOptions,
         prefix: tuple[int, ...] = (),
     ) -> Work:
-        [ids] = self.tokenizer.encode([sentence])
+        [ids] = self.tokenizers.source.encode([sentence])
         limit = self.manifest.limits.max_source_length
         if len(ids) + 2 > limit:
             raise TextTooLongError(
@@ -201,7 +201,7 @@ class Translator:
 
     def _decoded(self, sentence: Sentence, found: Found) -> TranslatedSentence:
         """The texts of a sentence's hypotheses, those that are empty or lost a placeholder left out."""
-        texts = self.tokenizer.decode([hypothesis.ids for hypothesis in found.hypotheses])
+        texts = self.tokenizers.target.decode([hypothesis.ids for hypothesis in found.hypotheses])
         kept = [
             (text, hypothesis.score)
             for text, hypothesis in zip(texts, found.hypotheses, strict=True)
@@ -242,7 +242,7 @@ class Translator:
             parts = []
             for piece in before.sentence.pieces:
                 if (at, piece) in wanted:
-                    [text] = self.tokenizer.decode([next(found).hypotheses[0].ids])
+                    [text] = self.tokenizers.target.decode([next(found).hypotheses[0].ids])
                     before_words, core, behind_words = words_of(piece)
                     parts += [before_words, text.rstrip(".") or core, behind_words]
                 else:
@@ -257,10 +257,10 @@ class Translator:
         for at, one in enumerate(translated):
             if not wanted and not one.sentence.tags:
                 continue
-            source, source_pieces = self.tokenizer.encode_with_spans(one.sentence.text)
+            source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
             alignments = []
             for text in one.targets:
-                target, target_pieces = self.tokenizer.encode_with_spans(text)
+                target, target_pieces = self.tokenizers.target.encode_with_spans(text)
                 weights = self.align([direction.tag, *source, special.eos], [special.bos, *target])
                 alignments.append(
                     align_words(

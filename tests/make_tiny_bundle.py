@@ -12,7 +12,7 @@ import torch
 from export.bundle_writer import ExportOptions, write_bundle
 from model.checkpoint import list_checkpoints, load
 from model.config import Config, DataConfig, ModelConfig, TrainingConfig
-from model.data import read_aligned
+from model.data.text import read_aligned
 from model.train import train
 from tests import toy
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import sentencepiece
 
@@ -43,3 +44,20 @@ class Tokenizer:
         """Text of each list of ids; bytes that are no character are left out."""
         decoded = (self._processor.decode(list(row)) for row in ids)
         return [text.replace("\ufffd", "").strip() for text in decoded]
+
+
+class Tokenizers(NamedTuple):
+    """Those of a bundle's two sides; mostly the same one twice."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def load(cls, source: Path, target: Path) -> "Tokenizers":
+        """Load each file once.
+
+        Raises:
+            BundleError: one is not a SentencePiece model.
+        """
+        tokenizer = Tokenizer(source)
+        return cls(tokenizer, tokenizer if source == target else Tokenizer(target))

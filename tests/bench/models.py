@@ -20,7 +20,7 @@ from export.graph import GraphBuilder
 from export.quantize import calibrate
 from model import bundle
 from model.config import ModelConfig, load_config
-from model.data import Batch
+from model.data.batches import Batch
 from model.evaluate import suppressed_ids
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from model.transformer import DecoderLayer, Transformer
@@ -61,10 +61,10 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
     """Make a model, or find it where an earlier run left it."""
     if name == "default":
         checkpoint = bundle.load(DEFAULT_BUNDLE)
-        network, tokenizer = checkpoint.network(), checkpoint.tokenizer
+        network, tokenizer = checkpoint.network(), checkpoint.vocabularies.source
         tag = tokenizer.tag_id("en")
         sources = [[tag, *ids, EOS_ID] for ids in tokenizer.encode(everyday_german(sentences))]
-        suppressed = list(suppressed_ids(tokenizer, checkpoint.config))
+        suppressed = list(suppressed_ids(checkpoint.vocabularies, checkpoint.config))
     else:
         sizes = load_config(name, []).model
         tag, sources = 0, _random_sources(sentences, sizes.vocab_size)

@@ -20,7 +20,7 @@ def test_every_n_best_list_is_ctranslate2s(
     tiny_bundle: Path, tmp_path: Path, beam_size: int
 ) -> None:
     checkpoint = bundle.load(tiny_bundle)
-    tokenizer = checkpoint.tokenizer
+    tokenizer = checkpoint.vocabularies.source
     encoded = tokenizer.encode([german for german, _ in toy.sentences()[::7]])
     sources = [[tokenizer.tag_id("en"), *ids, EOS_ID] for ids in encoded]
     limit = 40
@@ -37,7 +37,7 @@ def test_every_n_best_list_is_ctranslate2s(
         min_decoding_length=0,
         return_scores=True,
         suppress_sequences=[
-            [names[token]] for token in suppressed_ids(tokenizer, checkpoint.config)
+            [names[token]] for token in suppressed_ids(checkpoint.vocabularies, checkpoint.config)
         ],
     )
 

@@ -11,7 +11,7 @@ from export.aligner import AlignmentHead, build_aligner, choose_heads
 from export.graph import GraphBuilder
 from export.verify import VerificationError, verify_aligner
 from model.checkpoint import Checkpoint
-from model.data import Pair
+from model.data.corpus import Pair
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 from service.engine.runner import OnnxModelRunner
@@ -28,7 +28,7 @@ def network(checkpoint: Checkpoint) -> Transformer:
 
 @pytest.fixture
 def pairs(checkpoint: Checkpoint) -> list[Pair]:
-    tokenizer, found = checkpoint.tokenizer, []
+    tokenizer, found = checkpoint.vocabularies.source, []
     for german, english in toy.sentences()[::7]:
         source = [tokenizer.tag_id("en"), *tokenizer.encode([german])[0], EOS_ID]
         target = [*tokenizer.encode([english])[0], EOS_ID]
@@ -80,8 +80,8 @@ def test_another_networks_aligner_is_not_published(
 
 
 def test_the_chosen_heads_align_at_least_as_well_as_any_alone(
-    network: Transformer, pairs: list[Pair]
+    checkpoint: Checkpoint, network: Transformer, pairs: list[Pair]
 ) -> None:
-    chosen, share = choose_heads(network, pairs)
+    chosen, share = choose_heads(network, pairs, checkpoint.vocabularies)
     assert 1 <= len(chosen) <= 4
     assert 0 < share <= 1

@@ -3,6 +3,7 @@
 import itertools
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from export.graph import MASKED, GraphBuilder, Precision
 from export.quantize import calibrate
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
-from model.data import Batch
+from model.data.batches import Batch
 from model.evaluate import suppressed_ids
 from model.search import SearchOptions, beam_search
 from model.tokenizer import BOS_ID, EOS_ID
@@ -51,11 +52,11 @@ def export(network: Transformer, folder: Path, precision: Precision = "fp32") ->
 
 
 @pytest.fixture
-def network() -> Transformer:
+def network(request: pytest.FixtureRequest) -> Transformer:
     """Random weights with untied-looking embeddings, so that it does not repeat one token."""
     torch.manual_seed(11)
     sizes = ModelConfig(40, 32, 48, 4, 2, 2, dropout=0.0, max_positions=64)
-    network = Transformer(sizes, 0).eval()
+    network = Transformer(replace(sizes, **getattr(request, "param", {})), 0).eval()
     torch.nn.init.normal_(network.embedding.weight, std=0.6)
     return network
 
@@ -70,6 +71,16 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
 
 @pytest.mark.parametrize(
     ("precision", "tolerance"), [("fp32", 1e-4), ("fp16", 0.05), ("int8", 0.7)]
+)
+@pytest.mark.parametrize(
+    "network",
+    [
+        {},
+        {"norm": "pre", "activation": "gelu", "embeddings": "target"},
+        {"norm": "post", "activation": "silu", "embeddings": "separate"},
+    ],
+    indirect=True,
+    ids=["post-relu-shared", "pre-gelu-target", "post-silu-separate"],
 )
 def test_cached_decoding_equals_full_decoding(
     network: Transformer, tmp_path: Path, precision: Precision, tolerance: float
@@ -167,7 +178,7 @@ def test_the_engines_search_is_the_references(
 
 
 def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Checkpoint) -> None:
-    tokenizer = checkpoint.tokenizer
+    tokenizer = checkpoint.vocabularies.source
     tag = tokenizer.tag_id("en")
     encoded = tokenizer.encode([german for german, _ in toy.sentences()[::12]])
     runner = OnnxModelRunner(TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx")
@@ -178,7 +189,7 @@ def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Che
             checkpoint.network(),
             engine,
             [[tag, *ids, EOS_ID] for ids in encoded],
-            suppressed_ids(tokenizer, checkpoint.config),
+            suppressed_ids(checkpoint.vocabularies, checkpoint.config),
             seed=0,
         )
     finally:
@@ -216,7 +227,7 @@ def test_exporter_and_engine_agree_on_their_constants() -> None:
 def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
     checkpoint: Checkpoint, alpha: float
 ) -> None:
-    tokenizer = checkpoint.tokenizer
+    tokenizer = checkpoint.vocabularies.source
     runner = OnnxModelRunner(TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx")
     tag, ended_early = tokenizer.tag_id("en"), 0
     encoded = tokenizer.encode([german for german, _ in toy.sentences()[::40]])

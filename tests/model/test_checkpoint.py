@@ -9,7 +9,7 @@ import torch
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config
-from model.tokenizer import Tokenizer
+from model.tokenizer import Tokenizer, Vocabularies
 from model.transformer import Transformer
 from tests.conftest import TINY_BUNDLE
 from tests.make_tiny_bundle import CONFIG
@@ -23,7 +23,8 @@ def saved(config: Config, tmp_path: Path) -> tuple[Path, list[Checkpoint]]:
     for step in (10, 20, 30, 40):
         torch.manual_seed(step)
         weights = Transformer(config.model, 0).state_dict()
-        written.append(Checkpoint(config, tokenizer, weights, step))
+        vocabularies = Vocabularies(tokenizer, tokenizer)
+        written.append(Checkpoint(config, vocabularies, weights, step))
         checkpoints.save(tmp_path, written[-1], {"place": step}, keep=3)
     return tmp_path, written
 
@@ -33,10 +34,10 @@ def test_what_is_loaded_is_what_was_saved(saved: tuple[Path, list[Checkpoint]]) 
     folders = checkpoints.list_checkpoints(run)
     assert [folder.name for folder in folders] == ["step_0000020", "step_0000030", "step_0000040"]
     loaded = checkpoints.load(folders[-1])
-    assert (loaded.step, loaded.config, loaded.tokenizer) == (
+    assert (loaded.step, loaded.config, loaded.vocabularies) == (
         40,
         written[3].config,
-        written[3].tokenizer,
+        written[3].vocabularies,
     )
     for name, tensor in written[3].weights.items():
         assert loaded.weights[name].equal(tensor)

@@ -1,11 +1,22 @@
 """Presets load; whatever is wrong is named."""
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from model.config import PRESETS, Config, ConfigError, load_config
+from model.config import (
+    PRESETS,
+    Config,
+    ConfigError,
+    CorpusConfig,
+    DataConfig,
+    ModelConfig,
+    TrainingConfig,
+    load_config,
+)
 
 
 @pytest.mark.parametrize("preset", ["tiny", "small", "base", "big"])
@@ -17,6 +28,22 @@ def test_presets_load_and_survive_json(preset: str) -> None:
 def test_every_line_of_the_reference_preset_is_commented() -> None:
     for line in (PRESETS / "small.toml").read_text(encoding="utf-8").splitlines():
         assert "=" not in line.partition("#")[0] or "#" in line, line
+
+
+def test_the_reference_preset_names_every_option_with_its_default_or_its_own_value() -> None:
+    text = (PRESETS / "small.toml").read_text(encoding="utf-8")
+    for section in (ModelConfig, DataConfig, TrainingConfig, CorpusConfig):
+        for field in dataclasses.fields(section):
+            assert re.search(rf"^(# )?(\[data\.)?{field.name}\b", text, re.MULTILINE), field.name
+
+
+def test_corpora_are_weighed_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    preset = (PRESETS / "small.toml").read_text(encoding="utf-8")
+    path.write_text(preset + '[data.corpora.news]\nweight = 2\n[data.corpora."a.b"]\n')
+    config = load_config(str(path), ['data.corpora.news.directions=["de-en"]'])
+    assert config.data.corpora == {"news": CorpusConfig(2.0, ("de-en",)), "a.b": CorpusConfig()}
+    assert Config.from_mapping(json.loads(json.dumps(config.to_mapping())), "x") == config
 
 
 def test_overrides_go_on_top() -> None:
@@ -40,6 +67,18 @@ def test_overrides_go_on_top() -> None:
         ("model.dropout=1.5", r"model.dropout = 1.5 must be in \[0, 1\)"),
         ('data.directions=["deen"]', "'deen' is not of the form 'de-en'"),
         ("data.vocab_type=words", "data.vocab_type = 'words'"),
+        ("model.norm=middle", "model.norm = 'middle' is none of post, pre"),
+        ("model.activation=tanh", "model.activation = 'tanh' is none of gelu, relu, silu"),
+        ("model.attention_dropout=1", r"model.attention_dropout = 1.0 must be in \[0, 1\)"),
+        ("data.vocabulary=separate", 'needs model.embeddings = "target" or "separate"'),
+        ("data.temperature=0.5", "data.temperature = 0.5 must be at least 1"),
+        ("data.subword_alpha=2", r"data.subword_alpha = 2.0 must be in \[0, 1\]"),
+        ("data.corpora.web.weight=-1", "weight = -1.0 must be at least 0"),
+        ("data.corpora.web.wieght=1", "unknown key 'wieght'; known: weight, directions"),
+        ('data.corpora.web.directions=["fr-en"]', "fr-en is not among data.directions"),
+        ("data.corpora=web", "corpora must be a table, not 'web'"),
+        ("training.patience=-1", "training.patience must be at least 0"),
+        ("training.r_drop=-1", "training.r_drop = -1.0 must be at least 0"),
         ("training.precision=fp8", "training.precision = 'fp8' is none of auto, bf16, fp32"),
     ],
 )

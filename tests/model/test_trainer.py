@@ -15,7 +15,8 @@ import torch
 
 from model import checkpoint
 from model.config import Config
-from model.data import Batcher, Corpus, read_aligned
+from model.data.batches import Batcher
+from model.data.corpus import Corpus
 from model.train import main, train
 from model.trainer import choose_precision
 
@@ -60,10 +61,9 @@ def test_accumulated_batches_are_one_large_batch(
         plain.training, batch_tokens=100_000, max_steps=1, validate_every=9, log_every=1
     )
     train(replace(plain, training=whole_epoch), corpus_folder, tmp_path / "one")
-    tokenizer = checkpoint.load_run(tmp_path / "one", 1).tokenizer
-    text = read_aligned(corpus_folder, "train", config.data.languages)
-    corpus = Corpus.encode(text, config.data, tokenizer)
-    count = len(Batcher(corpus.pairs, 1000, config.training.seed).epoch(0))
+    vocabularies = checkpoint.load_run(tmp_path / "one", 1).vocabularies
+    corpus = Corpus.open(corpus_folder, config.data, vocabularies, tmp_path / "tokens")
+    count = len(Batcher(corpus, 1000, config.training.seed).epoch(0))
     assert count > 3
     accumulated = replace(whole_epoch, batch_tokens=1000, accumulate_batches=count)
     train(replace(plain, training=accumulated), corpus_folder, tmp_path / "many")
@@ -139,3 +139,87 @@ def test_a_cpu_trains_in_bf16_only_where_that_is_the_faster(
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
     assert choose_precision("auto", torch.device("cpu")) == expected
+
+
+def test_training_stops_when_bleu_no_longer_rises_and_keeps_the_best(
+    config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([3.0, 5.0, 4.0, 5.0, 9.0])
+    monkeypatch.setattr("model.trainer.greedy_bleu", lambda *_: {"de-en": next(scores)})
+    steps = replace(config.training, max_steps=20, validate_every=2, patience=2)
+    train(replace(config, training=steps), corpus_folder, tmp_path / "run")
+    assert checkpoint.load_run(tmp_path / "run", 1).step == 8
+    [best] = checkpoint.list_checkpoints(tmp_path / "run", "best")
+    assert checkpoint.load(best).step == 4
+
+
+def test_two_processes_are_one_with_twice_the_batches(
+    config: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    plain = replace(config, model=replace(config.model, dropout=0.0))
+    command = [
+        "-m", "model.train", config_file(plain, tmp_path), "--data", str(corpus_folder),
+    ]  # fmt: skip
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    twice = ["--set", "training.accumulate_batches=2"]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+    ]
+    for name, start, options in (
+        ("one", [sys.executable], twice),
+        ("two", torchrun, []),
+    ):
+        done = subprocess.run(
+            [*start, *command, "--out", str(tmp_path / name), *options],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+    one, two = (losses(tmp_path / name) for name in ("one", "two"))
+    assert one.keys() == two.keys()
+    for key, (loss, _) in one.items():
+        assert two[key][0] == pytest.approx(loss, rel=1e-5), key
+    weights = [checkpoint.load_run(tmp_path / name, 1).weights for name in ("one", "two")]
+    for name, tensor in weights[0].items():
+        torch.testing.assert_close(weights[1][name], tensor, rtol=1e-3, atol=1e-5, msg=name)
+
+
+def config_file(config: Config, folder: Path) -> str:
+    """The configuration as TOML."""
+    lines = []
+    for section, values in config.to_mapping().items():
+        lines.append(f"[{section}]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in values.items() if value != {}]
+    path = folder / "config.toml"
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("section", "changes"),
+    [
+        ("training", {"r_drop": 5.0}),
+        ("data", {"subword_alpha": 0.3}),
+        ("model", {"attention_dropout": 0.1, "activation_dropout": 0.1}),
+        ("model", {"norm": "pre", "activation": "gelu", "embeddings": "separate"}),
+    ],
+)
+def test_every_recipe_learns_and_resumes_exactly(
+    config: Config, corpus_folder: Path, tmp_path: Path, section: str, changes: dict[str, Any]
+) -> None:
+    config = replace(config, **{section: replace(getattr(config, section), **changes)})
+    short = replace(config, training=replace(config.training, max_steps=7))
+    train(short, corpus_folder, tmp_path / "halves")
+    for run in ("whole", "halves"):
+        train(config, corpus_folder, tmp_path / run)
+    whole, halves = losses(tmp_path / "whole"), losses(tmp_path / "halves")
+    del halves["validation", 7]
+    assert halves == whole
+    assert whole["validation", 12][0] < whole["validation", 6][0]

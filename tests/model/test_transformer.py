@@ -2,13 +2,21 @@
 
 import math
 from dataclasses import replace
+from typing import Any, Literal
 
 import pytest
 import torch
 from torch import nn
 
-from model.config import load_config
-from model.transformer import MultiHeadAttention, Transformer, look_ahead_mask, sinusoids
+from model.config import ModelConfig, load_config
+from model.transformer import (
+    DecoderLayer,
+    EncoderLayer,
+    MultiHeadAttention,
+    Transformer,
+    look_ahead_mask,
+    sinusoids,
+)
 
 
 def test_attention_is_torchs_attention() -> None:
@@ -71,6 +79,75 @@ def test_attention_maps_are_distributions_over_what_may_be_seen(network: Transfo
             assert not weights[~look_ahead_mask(3).expand_as(weights)].any()
         else:
             assert not weights[..., 3].any(), "padding is attended to"
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_layers_are_torchs_layers(
+    norm: Literal["post", "pre"], activation: Literal["relu", "gelu"]
+) -> None:
+    torch.manual_seed(0)
+    sizes = ModelConfig(11, 24, 48, 4, 1, 1, dropout=0.0, norm=norm, activation=activation)
+    encoder, decoder = EncoderLayer(sizes), DecoderLayer(sizes)
+    same: dict[str, Any] = {
+        "d_model": 24, "nhead": 4, "dim_feedforward": 48, "dropout": 0.0, "batch_first": True,
+        "activation": activation, "norm_first": norm == "pre",
+    }  # fmt: skip
+    their_encoder = nn.TransformerEncoderLayer(**same)
+    their_decoder = nn.TransformerDecoderLayer(**same)
+    for ours, theirs in ((encoder, their_encoder), (decoder, their_decoder)):
+        theirs.load_state_dict(as_torch_names(ours))
+    memory, x = torch.randn(3, 7, 24), torch.randn(3, 5, 24)
+    everything, past = torch.ones(1, 1, 1, 7, dtype=torch.bool), look_ahead_mask(5)
+    torch.testing.assert_close(encoder(memory, everything), their_encoder(memory))
+    torch.testing.assert_close(
+        decoder(x, memory, past, everything), their_decoder(x, memory, tgt_mask=~past[0, 0])
+    )
+
+
+def as_torch_names(layer: nn.Module) -> dict[str, torch.Tensor]:
+    """The layer's weights under the names that torch gives them."""
+    state, renamed = layer.state_dict(), {}
+    for attention, theirs in (
+        ("self_attention", "self_attn"),
+        ("cross_attention", "multihead_attn"),
+    ):
+        if f"{attention}.w_q.weight" in state:
+            for kind in ("weight", "bias"):
+                parts = [state[f"{attention}.w_{one}.{kind}"] for one in "qkv"]
+                renamed[f"{theirs}.in_proj_{kind}"] = torch.cat(parts)
+                renamed[f"{theirs}.out_proj.{kind}"] = state[f"{attention}.w_o.{kind}"]
+    for name, tensor in state.items():
+        if "attention" not in name:
+            name = name.replace("feed_forward.w_", "linear").replace("norm_", "norm")
+            renamed[name] = tensor
+    return renamed
+
+
+def test_pre_norm_ends_each_stack_with_a_norm(network: Transformer) -> None:
+    torch.manual_seed(0)
+    pre = Transformer(replace(network.config, norm="pre"), 0).eval()
+    source, target = torch.randint(4, 11, (2, 6)), torch.randint(4, 11, (2, 5))
+    memory = pre.encode(source)
+    for states in (memory, pre.decode(target, memory, source)):
+        torch.testing.assert_close(
+            states.mean(-1), torch.zeros(states.shape[:2]), atol=1e-5, rtol=0
+        )
+        torch.testing.assert_close(
+            states.var(-1, correction=0), torch.ones(states.shape[:2]), atol=1e-3, rtol=0
+        )
+
+
+@pytest.mark.parametrize(("embeddings", "tables"), [("shared", 1), ("target", 2), ("separate", 3)])
+def test_tables_are_as_many_as_configured(
+    network: Transformer, embeddings: Literal["shared", "target", "separate"], tables: int
+) -> None:
+    other = Transformer(replace(network.config, embeddings=embeddings), 0)
+    sizes = [sum(p.numel() for p in one.parameters()) for one in (other, network)]
+    assert sizes[0] - sizes[1] == (tables - 1) * 11 * 16
+    other(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
+    used = {name: p.grad is not None for name, p in other.named_parameters()}
+    assert all(used.values()), used
 
 
 def test_embedding_and_projection_share_one_table(network: Transformer) -> None:

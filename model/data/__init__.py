@@ -1,0 +1,1 @@
+"""Text files to batches: `text` reads and checks, `corpus` keeps ids on disk, `batches` draws and pads."""

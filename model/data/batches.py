@@ -1,0 +1,177 @@
+"""Pairs to padded batches, in an order that depends on the seed and the epoch alone."""
+
+import queue
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.data.corpus import Corpus, Pair
+from model.tokenizer import BOS_ID, PAD_ID
+
+BATCHES_AHEAD = 4
+
+
+class Batch(NamedTuple):
+    """Padded ids, int64."""
+
+    source: Tensor
+    """[B, S]"""
+    target_in: Tensor
+    """[B, T], from BOS on."""
+    target_out: Tensor
+    """[B, T], to EOS; padding does not count in the loss."""
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on `device`."""
+        return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+    @property
+    def num_tokens(self) -> int:
+        """Targets that count."""
+        return int((self.target_out != PAD_ID).sum())
+
+    @property
+    def padding(self) -> float:
+        """Share of padding in source and target."""
+        ids = torch.cat((self.source.flatten(), self.target_out.flatten()))
+        return float((ids == PAD_ID).float().mean())
+
+
+class Update(NamedTuple):
+    """One process's batches for one update of the weights, and where in the data it ends."""
+
+    batches: list[Batch]
+    epoch: int
+    next_batch: int
+    """Number, in the epoch, of the batch after the last one."""
+
+
+class Batcher:
+    """Cuts a corpus into batches of similar length, at most `batch_tokens` tokens a side with padding."""
+
+    def __init__(
+        self, corpus: Corpus, batch_tokens: int, seed: int, subword_alpha: float = 0.0
+    ) -> None:
+        """Nothing is copied. With a `subword_alpha`, every pair is cut anew each time it is seen."""
+        self.corpus, self.batch_tokens = corpus, batch_tokens
+        self.seed, self.subword_alpha = seed, subword_alpha
+
+    def epoch(self, number: int) -> list[NDArray[np.int64]]:
+        """The batches of one epoch as arrays of pairs' numbers, the same for the same seed and number."""
+        rng = np.random.default_rng((self.seed, number))
+        drawn = self.corpus.draw(rng)
+        lengths = self.corpus.source_lengths[drawn], self.corpus.target_lengths[drawn]
+        return [drawn[batch] for batch in cut(*lengths, self.batch_tokens, rng)]
+
+    def batch(self, numbers: NDArray[np.int64], seed: int) -> Batch:
+        """Some pairs as a batch; `seed` is of the way they are cut, if that is random."""
+        if self.subword_alpha:
+            return collate(self.corpus.sampled(numbers, self.subword_alpha, seed))
+        return collate([self.corpus[number] for number in numbers.tolist()])
+
+    def updates(
+        self, epoch: int, batch: int, count: int, rank: int = 0, world: int = 1
+    ) -> Iterator[Update]:
+        """Endless updates of `count` batches for each of `world` processes, beginning at the given place.
+
+        Of every `world` consecutive batches, process `rank` gets its own.
+        """
+        batches = self.epoch(epoch)
+        while True:
+            mine = []
+            for place in range(count * world):
+                if batch == len(batches):
+                    epoch, batch = epoch + 1, 0
+                    batches = self.epoch(epoch)
+                if place % world == rank:
+                    seed = np.random.SeedSequence((self.seed, epoch, batch)).generate_state(1)[0]
+                    mine.append(self.batch(batches[batch], int(seed)))
+                batch += 1
+            yield Update(mine, epoch, batch)
+
+
+def cut(
+    source_lengths: NDArray[np.int32],
+    target_lengths: NDArray[np.int32],
+    batch_tokens: int,
+    rng: np.random.Generator,
+) -> list[NDArray[np.int64]]:
+    """Batches of at most `batch_tokens` tokens a side, padding included, as arrays of places in the lengths.
+
+    Shuffled, then sorted by length (so that ties are random), cut, and the cuts shuffled.
+    """
+    shuffled = rng.permutation(len(source_lengths))
+    sources, targets = source_lengths[shuffled], target_lengths[shuffled]
+    by_length = np.lexsort((sources, targets))
+    order, longest = shuffled[by_length], np.maximum(sources, targets)[by_length]
+    batches, start, width = [], 0, 0
+    for end, length in enumerate(longest.tolist()):
+        width = max(width, length)
+        if (end + 1 - start) * width > batch_tokens and end > start:
+            batches.append(order[start:end])
+            start, width = end, length
+    batches.append(order[start:])
+    return [batches[index] for index in rng.permutation(len(batches))]
+
+
+def batches_of(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[Batch]:
+    """Each of some pairs once, in an order that is always the same."""
+    sources = np.array([len(pair.source) for pair in pairs], np.int32)
+    targets = np.array([len(pair.target) for pair in pairs], np.int32)
+    for batch in cut(sources, targets, batch_tokens, np.random.default_rng(0)):
+        yield collate([pairs[at] for at in batch.tolist()])
+
+
+def collate(pairs: Sequence[Pair]) -> Batch:
+    """Pad pairs to one batch."""
+    inputs = [np.concatenate(([BOS_ID], pair.target[:-1])) for pair in pairs]
+    return Batch(
+        _pad([pair.source for pair in pairs]), _pad(inputs), _pad([pair.target for pair in pairs])
+    )
+
+
+def _pad(rows: Sequence[NDArray[np.int32]]) -> Tensor:
+    padded = np.full((len(rows), max(map(len, rows))), PAD_ID, dtype=np.int64)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return torch.from_numpy(padded)
+
+
+def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
+    """The same updates, made by a thread a few ahead of their use; `pin` their memory for a GPU's copies."""
+    made: queue.Queue[Update | BaseException] = queue.Queue(BATCHES_AHEAD)
+    stopped = threading.Event()
+
+    def offer(one: Update | BaseException) -> None:
+        while not stopped.is_set():
+            with suppress(queue.Full):
+                made.put(one, timeout=0.1)
+                return
+
+    def make() -> None:
+        try:
+            for update in updates:
+                if pin:
+                    pinned = [Batch(*(part.pin_memory() for part in one)) for one in update.batches]
+                    update = update._replace(batches=pinned)
+                offer(update)
+                if stopped.is_set():
+                    return
+        except BaseException as error:  # raised again where the update is wanted
+            offer(error)
+
+    threading.Thread(target=make, name="batches", daemon=True).start()
+    try:
+        while True:
+            one = made.get()
+            if isinstance(one, BaseException):
+                raise one
+            yield one
+    finally:
+        stopped.set()

@@ -1,0 +1,274 @@
+"""Corpora as ids on the disk, mapped into memory: what is larger than memory trains as well as what is small.
+
+Each language of each corpus is tokenized once, into the run's folder `tokens/`, and found there by a resumed
+run. A training pair is made of two such files when it is needed.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from model.config import CorpusConfig, DataConfig
+from model.data.text import DataError, TextFile, check_aligned, find_corpora, iterate_lines
+from model.tokenizer import EOS_ID, Tokenizer, Vocabularies
+
+logger = logging.getLogger(__name__)
+
+LINES_AT_ONCE = 10_000
+Line = tuple[str, int]
+
+
+class Pair(NamedTuple):
+    """One training example as ids."""
+
+    source: NDArray[np.int32]
+    """[S]: tag, pieces, EOS."""
+    target: NDArray[np.int32]
+    """[T]: pieces, EOS; the decoder's input is BOS and all but the last."""
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """The pieces of every line of one text file."""
+
+    text: TextFile
+    tokenizer: Tokenizer
+    ids: NDArray[np.int32]
+    """All lines' ids, one behind the other."""
+    starts: NDArray[np.int64]
+    """Where each line's begin, and one more for the end."""
+
+    @classmethod
+    def encode(cls, path: Path, tokenizer: Tokenizer, folder: Path) -> "TokenFile":
+        """Tokenize a text file into `folder`, or find it there from an earlier time.
+
+        Raises:
+            DataError: the text is not usable.
+        """
+        status = path.stat() if path.exists() else None  # a missing file is told by iterate_lines
+        vocabulary = hashlib.sha256(tokenizer.model).hexdigest()
+        made_of = [str(path.resolve()), vocabulary]
+        made_of += [str(status.st_size), str(status.st_mtime_ns)] if status else []
+        store = folder / hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
+        if not (store / "done.json").exists():
+            _tokenize(path, tokenizer, store)
+        path_of_ids = store / "ids.i32"
+        empty = path_of_ids.stat().st_size == 0  # which no file can be mapped as
+        ids = np.zeros(0, np.int32) if empty else np.memmap(path_of_ids, np.int32, "r")
+        starts = np.load(store / "starts.npy", mmap_mode="r")
+        return cls(
+            TextFile(path, np.load(store / "bytes.npy", mmap_mode="r")), tokenizer, ids, starts
+        )
+
+    def __len__(self) -> int:
+        """How many lines there are."""
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Pieces of every line."""
+        return np.diff(self.starts)
+
+    def __getitem__(self, line: int) -> NDArray[np.int32]:
+        """The pieces of a line."""
+        return self.ids[self.starts[line] : self.starts[line + 1]]
+
+
+def _tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> None:
+    """One pass over the text; what is written counts once `done.json` is there."""
+    store.mkdir(parents=True, exist_ok=True)
+    starts, places, end = [0], [0], 0
+    with (
+        (store / "ids.i32").open("wb") as file,
+        tqdm(desc=f"tokenizing {path.name}", unit="line", unit_scale=True, leave=False) as progress,
+    ):
+        for lines in _chunks(iterate_lines(path), LINES_AT_ONCE):
+            for ids in tokenizer.encode([text for text, _ in lines]):
+                end += len(ids)
+                starts.append(end)
+                file.write(np.array(ids, np.int32).tobytes())
+            places += [start for _, start in lines]
+            progress.update(len(lines))
+    np.save(store / "starts.npy", np.array(starts))
+    np.save(store / "bytes.npy", np.array([*places[1:], path.stat().st_size]))
+    description = {"text": str(path), "lines": len(starts) - 1, "ids": end}
+    (store / "done.json").write_text(json.dumps(description) + "\n", encoding="utf-8")
+
+
+def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
+    rest = iter(lines)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+@dataclass(frozen=True)
+class Group:
+    """One direction of one corpus: what sampling weighs."""
+
+    name: str
+    source: TokenFile
+    target: TokenFile
+    tag: int
+    """The token in front of the source that asks for this target language."""
+    lines: NDArray[np.int64]
+    """Those that are short enough."""
+    share: float
+    """How often an epoch has each pair: 1 once, 0.5 every other, 3 three times."""
+
+
+class Corpus:
+    """All pairs of all directions of all corpora, numbered from 0 on."""
+
+    def __init__(self, groups: list[Group], num_too_long: int) -> None:
+        """`num_too_long` pairs were left out."""
+        self.groups, self.num_too_long = groups, num_too_long
+        self.ends = np.cumsum([len(group.lines) for group in groups])
+        sides = [(group.source, group.target) for group in groups]
+        self.source_lengths, self.target_lengths = (
+            np.concatenate(
+                [
+                    files[side].lengths[group.lines]
+                    for files, group in zip(sides, groups, strict=True)
+                ]
+            ).astype(np.int32)
+            + extra
+            for side, extra in ((0, 2), (1, 1))
+        )
+
+    @classmethod
+    def open(
+        cls, folder: Path, config: DataConfig, vocabularies: Vocabularies, tokens: Path
+    ) -> "Corpus":
+        """The training text of `folder`, tokenized into `tokens`.
+
+        Pairs with a side of more than `config.max_tokens` tokens are left out and counted.
+
+        Raises:
+            DataError: the text is not usable, or `config.corpora` names a corpus that is not there.
+        """
+        corpora = find_corpora(folder, config.languages)
+        if missing := sorted(config.corpora.keys() - corpora.keys()):
+            raise DataError(f"{folder}: has no train.{missing[0]}.<code>, which data.corpora names")
+        groups, num_too_long = [], 0
+        for name, files in corpora.items():
+            how = config.corpora.get(name, CorpusConfig())
+            for direction in how.directions or config.directions:
+                source, target = direction.split("-")
+                if how.weight == 0 or not {source, target} <= files.keys():
+                    continue
+                group, left_out = _group(name, files, direction, config, vocabularies, tokens)
+                groups.append((group, how.weight))
+                num_too_long += left_out
+        if not any(len(group.lines) for group, _ in groups):
+            raise DataError(
+                f"{folder}: no pair of {', '.join(config.directions)} is within data.max_tokens = "
+                f"{config.max_tokens} tokens"
+            )
+        return cls(_shared_out(groups, config.temperature), num_too_long)
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return int(self.ends[-1])
+
+    def __getitem__(self, number: int) -> Pair:
+        """The pair of this number, as the vocabularies cut it."""
+        group, line = self._place(number)
+        return _pair(group.tag, group.source[line], group.target[line])
+
+    def sampled(self, numbers: NDArray[np.int64], alpha: float, seed: int) -> list[Pair]:
+        """Some pairs, both sides cut at random; `Tokenizer.sample` says how."""
+        places = [self._place(number) for number in numbers]
+        pairs: list[Pair | None] = [None] * len(places)
+        for group in {id(group): group for group, _ in places}.values():
+            here = [at for at, (one, _) in enumerate(places) if one is group]
+            sides = [
+                file.tokenizer.sample([file.text[places[at][1]] for at in here], alpha, seed)
+                for file in (group.source, group.target)
+            ]
+            for at, source, target in zip(here, *sides, strict=True):
+                pairs[at] = _pair(group.tag, source, target)
+        return [pair for pair in pairs if pair is not None]
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The pairs of one epoch in no particular order: each group as often as its share says."""
+        drawn, start = [], 0
+        for group, end in zip(self.groups, self.ends, strict=True):
+            whole, part = divmod(group.share, 1.0)
+            every = np.arange(start, end)
+            drawn += [every] * int(whole)
+            drawn.append(rng.permutation(every)[: round(part * len(every))])
+            start = end
+        return np.concatenate(drawn)
+
+    def _place(self, number: int) -> tuple[Group, int]:
+        at = int(np.searchsorted(self.ends, number, side="right"))
+        group = self.groups[at]
+        return group, int(group.lines[number - (self.ends[at] - len(group.lines))])
+
+
+def _pair(tag: int, source: object, target: object) -> Pair:
+    parts = np.concatenate(([tag], np.asarray(source, np.int32), [EOS_ID])).astype(np.int32)
+    return Pair(parts, np.concatenate((np.asarray(target, np.int32), [EOS_ID])).astype(np.int32))
+
+
+def encode_pairs(
+    text: Mapping[str, list[str]], config: DataConfig, vocabularies: Vocabularies
+) -> list[Pair]:
+    """Aligned lines by language as pairs of every direction, those that are too long left out."""
+    pairs = []
+    for direction in config.directions:
+        source, target = direction.split("-")
+        tag = vocabularies.source.tag_id(target)
+        sides = vocabularies.source.encode(text[source]), vocabularies.target.encode(text[target])
+        pairs += [_pair(tag, *ids) for ids in zip(*sides, strict=True)]
+    return [pair for pair in pairs if max(map(len, pair)) <= config.max_tokens]
+
+
+def _group(
+    name: str,
+    files: Mapping[str, Path],
+    direction: str,
+    config: DataConfig,
+    vocabularies: Vocabularies,
+    tokens: Path,
+) -> tuple[Group, int]:
+    """One direction of one corpus, each pair once, and how many of its pairs are too long."""
+    source_code, target_code = direction.split("-")
+    source = TokenFile.encode(files[source_code], vocabularies.source, tokens)
+    target = TokenFile.encode(files[target_code], vocabularies.target, tokens)
+    check_aligned({files[source_code]: len(source), files[target_code]: len(target)})
+    longest = np.maximum(source.lengths + 2, target.lengths + 1)
+    lines = np.flatnonzero(longest <= config.max_tokens)
+    tag = vocabularies.source.tag_id(target_code)
+    return Group(f"{name} {direction}".strip(), source, target, tag, lines, 1.0), len(source) - len(
+        lines
+    )
+
+
+def _shared_out(groups: list[tuple[Group, float]], temperature: float) -> list[Group]:
+    """The groups with their shares: a corpus's weight, and more of what is small the higher the temperature.
+
+    With it, a group of n pairs is drawn as if it had n^(1/T) times as many as would be fair to the largest
+    (Arivazhagan et al., 2019, section 4.1).
+    """
+    largest = max(len(group.lines) for group, _ in groups)
+    return [
+        Group(
+            group.name,
+            group.source,
+            group.target,
+            group.tag,
+            group.lines,
+            weight * (max(1, len(group.lines)) / largest) ** (1 / temperature - 1),
+        )
+        for group, weight in groups
+    ]

@@ -1,0 +1,114 @@
+"""Batches: nothing is lost on the way, and the order is the same wherever one begins."""
+
+import threading
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.config import Config
+from model.data.batches import Batcher, Update, batches_of, collate, prefetch
+from model.data.corpus import Corpus, Pair
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer, Vocabularies
+from tests.conftest import TINY_BUNDLE
+
+
+@pytest.fixture
+def corpus(corpus_folder: Path, config: Config, tmp_path: Path) -> Corpus:
+    tokenizer = Tokenizer.load(TINY_BUNDLE / "sentencepiece.model")
+    return Corpus.open(corpus_folder, config.data, Vocabularies(tokenizer, tokenizer), tmp_path)
+
+
+def same(one: Update, other: Update) -> bool:
+    return one[1:] == other[1:] and all(
+        a.equal(b)
+        for mine, theirs in zip(one.batches, other.batches, strict=True)
+        for a, b in zip(mine, theirs, strict=True)
+    )
+
+
+def test_an_epoch_holds_every_pair_once_within_the_budget(corpus: Corpus) -> None:
+    batcher = Batcher(corpus, batch_tokens=400, seed=5)
+    epoch = batcher.epoch(0)
+    assert sorted(np.concatenate(epoch).tolist()) == list(range(400))
+    batches = [batcher.batch(numbers, seed=0) for numbers in epoch]
+    assert max(max(one.source.numel(), one.target_out.numel()) for one in batches) <= 400
+    assert sum(one.num_tokens for one in batches) == corpus.target_lengths.sum()
+    assert np.mean([one.padding for one in batches]) < 0.1
+
+
+def test_the_order_depends_on_seed_and_epoch_alone(corpus: Corpus) -> None:
+    one, other = (Batcher(corpus, 200, seed=1) for _ in range(2))
+    epochs = (one.epoch(3), other.epoch(3), one.epoch(4), Batcher(corpus, 200, seed=2).epoch(3))
+    first, again, later, elsewhere = ([batch.tolist() for batch in epoch] for epoch in epochs)
+    assert first == again
+    assert first != later
+    assert first != elsewhere
+
+
+@pytest.mark.parametrize("subword_alpha", [0.0, 0.3])
+def test_going_on_from_a_place_gives_what_would_have_come(
+    corpus: Corpus, subword_alpha: float
+) -> None:
+    batcher = Batcher(corpus, 300, seed=1, subword_alpha=subword_alpha)
+    whole = list(islice(batcher.updates(0, 0, count=2), 30))
+    assert whole[-1].epoch > 0
+    for start in (1, 7, 20):
+        before = whole[start - 1]
+        rest = islice(batcher.updates(before.epoch, before.next_batch, count=2), 5)
+        for got, expected in zip(rest, whole[start:], strict=False):
+            assert same(got, expected)
+
+
+def test_processes_share_out_what_one_would_take_alone(corpus: Corpus) -> None:
+    batcher = Batcher(corpus, 300, seed=1)
+    alone = islice(batcher.updates(0, 0, count=6), 9)
+    shared = [islice(batcher.updates(0, 0, 2, rank=rank, world=3), 9) for rank in range(3)]
+    for whole, *parts in zip(alone, *shared, strict=True):
+        turns = [part.batches[at] for at in range(2) for part in parts]
+        assert same(whole, Update(turns, parts[0].epoch, parts[0].next_batch))
+
+
+def test_the_decoder_reads_what_it_has_to_predict_one_step_later() -> None:
+    pair = Pair(np.array([9, 5, EOS_ID]), np.array([6, 7, 8, EOS_ID]))
+    short = Pair(np.array([9, EOS_ID]), np.array([6, EOS_ID]))
+    batch = collate([pair, short])
+    assert batch.target_in.tolist() == [[BOS_ID, 6, 7, 8], [BOS_ID, 6, PAD_ID, PAD_ID]]
+    assert batch.target_out.tolist() == [[6, 7, 8, EOS_ID], [6, EOS_ID, PAD_ID, PAD_ID]]
+    assert batch.source.tolist() == [[9, 5, EOS_ID], [9, EOS_ID, PAD_ID]]
+    assert batch.padding == pytest.approx(3 / 14)
+
+
+def test_held_out_pairs_come_once_each(corpus: Corpus) -> None:
+    pairs = [corpus[number] for number in range(0, 400, 9)]
+    rows = [row for batch in batches_of(pairs, 300) for row in batch.target_out.tolist()]
+    found = sorted([token for token in row if token != PAD_ID] for row in rows)
+    assert found == sorted(pair.target.tolist() for pair in pairs)
+
+
+def test_prefetching_changes_nothing_and_ends_with_its_user(corpus: Corpus) -> None:
+    batcher = Batcher(corpus, 300, seed=1)
+    before = threading.active_count()
+    ahead = prefetch(batcher.updates(0, 0, 1), pin=False)
+    for got, expected in zip(islice(ahead, 20), batcher.updates(0, 0, 1), strict=False):
+        assert same(got, expected)
+    ahead.close()
+    for _ in range(50):
+        if threading.active_count() == before:
+            break
+        time.sleep(0.1)
+    assert threading.active_count() == before
+
+
+def test_what_fails_while_prefetching_is_raised_to_the_user() -> None:
+    def failing() -> Iterator[Update]:
+        yield Update([], 0, 1)
+        raise OSError("the disk is gone")
+
+    ahead = prefetch(failing(), pin=False)
+    assert next(ahead) == Update([], 0, 1)
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(ahead)

@@ -1,0 +1,134 @@
+"""How training can end: whatever happens, what was finished is there, and a message says what to do."""
+
+import itertools
+import math
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from model import checkpoint
+from model.config import Config
+from model.log import read
+from model.train import train
+from model.trainer import TrainingError
+from model.transformer import Transformer
+from tests.make_tiny_bundle import CONFIG
+
+
+def run_python(
+    script: str, *arguments: object, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A process of its own, as some endings need one."""
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+    )
+
+
+TRAIN_TWICE = """
+import os, signal, sys
+from pathlib import Path
+import torch
+from model.train import train
+from tests.make_tiny_bundle import CONFIG
+from dataclasses import replace
+data, run = map(Path, sys.argv[1:])
+steps = replace(CONFIG.training, max_steps=2, checkpoint_every=1, batch_tokens=300, bleu_sentences=2)
+train(replace(CONFIG, training=steps), data, run)
+save = torch.save
+
+def killed_halfway(value, path):
+    save(value, path)
+    with open(path, "r+b") as file:
+        file.truncate(file.seek(0, 2) // 2)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+torch.save = killed_halfway
+train(replace(CONFIG, training=replace(steps, max_steps=3)), data, run)
+"""
+
+
+def test_a_kill_while_a_checkpoint_is_written_leaves_the_previous_one(
+    corpus_folder: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    done = run_python(TRAIN_TWICE, corpus_folder, run)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (run / ".step_0000003.partial").is_dir(), "it was killed in the middle"
+    assert checkpoint.load_run(run, 1).step == 2
+    steps = replace(CONFIG.training, max_steps=4, checkpoint_every=1, batch_tokens=300)
+    train(replace(CONFIG, training=replace(steps, bleu_sentences=2)), corpus_folder, run)
+    assert checkpoint.load_run(run, 1).step == 4
+
+
+FULL_DISK = """
+import resource, sys
+from model.train import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_a_full_disk_ends_with_a_message_and_loses_nothing(
+    corpus_folder: Path, tmp_path: Path
+) -> None:
+    """A limit on the size of files stands in for the disk: a write over it fails as one on a full disk."""
+    run = tmp_path / "run"
+    command = [
+        "tiny", "--data", corpus_folder, "--out", run, "--set", "model.vocab_size=72",
+        "--set", "data.byte_fallback=false", "--set", "data.normalization=identity",
+        "--set", "model.d_model=32", "--set", "training.checkpoint_every=1",
+        "--set", "training.bleu_sentences=2",
+    ]  # fmt: skip
+    assert run_python(FULL_DISK, 10**9, *command, "--set", "training.max_steps=2").returncode == 0
+    done = run_python(FULL_DISK, 100_000, *command, "--set", "training.max_steps=4")
+    assert done.returncode == 1
+    assert "step_0000003 could not be written: " in done.stderr
+    assert "the last whole one is step_0000002" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(run.glob(".step*")), "what was written of it is no more in the way"
+    assert checkpoint.load_run(run, 1).step == 2
+
+
+def test_a_loss_that_is_no_number_ends_it_before_anything_is_saved(
+    config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    train(replace(config, training=replace(config.training, max_steps=4)), corpus_folder, run)
+    project = Transformer.project
+    monkeypatch.setattr(Transformer, "project", lambda self, x: project(self, x) * math.nan)
+    steps = replace(config.training, log_every=100)
+    with pytest.raises(TrainingError, match=r"step 6: the loss is nan; go on from .*step_0000004"):
+        train(replace(config, training=steps), corpus_folder, run)
+    assert checkpoint.load_run(run, 1).step == 4
+    assert all(math.isfinite(report["loss"]) for report in read(run))
+
+
+def test_out_of_memory_saves_the_last_whole_step_and_says_what_to_lower(
+    config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = itertools.count(1)
+    forward = Transformer.forward
+
+    def running_out(self: Transformer, source: Any, target: Any) -> Any:
+        if self.training and next(calls) == 4:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return forward(self, source, target)
+
+    monkeypatch.setattr(Transformer, "forward", running_out)
+    config = replace(config, training=replace(config.training, log_every=100))
+    with pytest.raises(
+        TrainingError, match=r"step 4: out of memory.*training\.batch_tokens below 300"
+    ):
+        train(config, corpus_folder, tmp_path / "run")
+    assert checkpoint.load_run(tmp_path / "run", 1).step == 3
