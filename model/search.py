@@ -142,13 +142,14 @@ def greedy_search(
     mask = suppressed_mask(network.config.vocab_size, suppressed).to(sources.device)
     memory = network.encode(sources)
     target = torch.full((len(sources), 1), BOS_ID, device=sources.device)
-    ended = torch.zeros(len(sources), dtype=torch.bool, device=sources.device)
-    for _ in range(limit):
-        states = network.decode(target, memory, sources)[:, -1]
-        chosen = (network.project(states).float() + mask).argmax(-1).masked_fill(ended, PAD_ID)
-        target = torch.cat((target, chosen[:, None]), dim=1)
-        ended |= (chosen == EOS_ID) | (target.shape[1] - 1 >= lengths - 2 + 50)
-        if bool(ended.all()):
+    live = torch.arange(len(sources), device=sources.device)  # rows that have not ended
+    for length in range(1, limit + 1):
+        states = network.decode(target[live], memory[live], sources[live])[:, -1]
+        chosen = (network.project(states).float() + mask).argmax(-1)
+        target = torch.nn.functional.pad(target, (0, 1), value=PAD_ID)
+        target[live, -1] = chosen
+        live = live[(chosen != EOS_ID) & (length < lengths[live] - 2 + 50)]
+        if not len(live):
             break
     return [
         [token for token in row if token not in (PAD_ID, EOS_ID)] for row in target[:, 1:].tolist()

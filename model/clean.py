@@ -1,0 +1,171 @@
+"""`python -m model.clean RAW --languages de en --out CLEAN`: drops pairs that would teach nothing, or wrong.
+
+Every corpus of RAW (`train.<code>` or `train.<name>.<code>`) goes through line by line, so that it may be of
+any size; what was dropped is counted by reason, and with --rejected written down with its reason.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import BinaryIO
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+from tqdm import tqdm
+
+from model.data.text import DataError, find_corpora
+
+Detect = Callable[[str], tuple[str, float]]
+"""Language of a text, and its probability."""
+CERTAIN = 0.95
+"""Probability from which on a detected language counts."""
+LONG_ENOUGH = 40
+"""Characters from which on a language is detected; shorter text is too often mistaken."""
+
+
+@dataclass
+class Rules:
+    """What a pair must be to be kept; the first rule that it breaks is the reason it is dropped for."""
+
+    languages: tuple[str, str]
+    max_words: int = 200
+    max_ratio: float = 3.0
+    """Longest side over shortest, in characters, from 30 characters on."""
+    detect: Detect | None = None
+    """None: languages are not checked."""
+    _seen: set[bytes] = field(default_factory=set)
+
+    def reason(self, pair: tuple[str, str]) -> str | None:
+        """Why a pair is dropped, if it is; one that is kept is remembered, for the duplicates."""
+        if not all(pair):
+            return "empty"
+        if max(len(side.split()) for side in pair) > self.max_words:
+            return "too long"
+        short, long = sorted(map(len, pair))
+        if long >= 30 and long / short > self.max_ratio:
+            return "ratio"
+        if pair[0] == pair[1] and len(pair[0].split()) > 2:  # names and numbers may be the same
+            return "copied"
+        if self._in_another_language(pair):
+            return "wrong language"
+        digest = hashlib.blake2b("\t".join(pair).casefold().encode(), digest_size=8).digest()
+        if digest in self._seen:
+            return "duplicate"
+        self._seen.add(digest)
+        return None
+
+    def _in_another_language(self, pair: tuple[str, str]) -> bool:
+        if self.detect is None:
+            return False
+        for side, code in zip(pair, self.languages, strict=True):
+            if len(side) >= LONG_ENOUGH:
+                found, probability = self.detect(side)
+                if found != code and probability >= CERTAIN:
+                    return True
+        return False
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Clean; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m model.clean", description=__doc__)
+    parser.add_argument("raw", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
+    parser.add_argument("--out", type=Path, required=True, help="folder for what is kept")
+    parser.add_argument("--max-words", type=int, default=Rules.max_words, help="(default 200)")
+    parser.add_argument(
+        "--max-ratio",
+        type=float,
+        default=Rules.max_ratio,
+        help="longest side over shortest (default 3)",
+    )
+    parser.add_argument(
+        "--any-language", action="store_true", help="do not check which language a side is in"
+    )
+    parser.add_argument("--rejected", type=Path, help="file for what is dropped, with its reason")
+    options = parser.parse_args(arguments)
+    try:
+        detect = None if options.any_language else _detector()
+        rules = Rules(tuple(options.languages), options.max_words, options.max_ratio, detect)
+        _clean(options.raw, options.out, rules, options.rejected)
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _detector() -> Detect:
+    """An n-gram model for 97 languages."""
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return lambda text: tuple(identifier.classify(text))
+
+
+def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
+    """Every corpus in turn; a table of counts is printed and kept as `clean.json`."""
+    if out.resolve() == raw.resolve():
+        raise DataError(f"{out}: --out must be another folder than the text's own")
+    out.mkdir(parents=True, exist_ok=True)
+    counts: dict[str, dict[str, int]] = {}
+    drops = rejected.open("w", encoding="utf-8") if rejected else None
+    try:
+        for name, files in find_corpora(raw, rules.languages).items():
+            sources = (files[rules.languages[0]], files[rules.languages[1]])
+            count: Counter[str] = Counter()
+            partial = [out / f".{path.name}.partial" for path in sources]
+            with partial[0].open("wb") as first, partial[1].open("wb") as second:
+                for pair, reason in tqdm(
+                    _judged(sources, rules), desc=name or "train", unit="pair", unit_scale=True
+                ):
+                    count[reason or "kept"] += 1
+                    if reason is None:
+                        _write((first, second), pair)
+                    elif drops:
+                        drops.write("\t".join((reason, *pair)) + "\n")
+            for path, source in zip(partial, sources, strict=True):
+                path.rename(out / source.name)
+            counts[name or "train"] = dict(count)
+            print(_line(name or "train", count))
+    finally:
+        if drops:
+            drops.close()
+    (out / "clean.json").write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
+
+
+def _judged(paths: tuple[Path, Path], rules: Rules) -> Iterator[tuple[tuple[str, str], str | None]]:
+    """Every pair with the reason it is dropped for, or None.
+
+    Raises:
+        DataError: one file has more lines than the other.
+    """
+    with paths[0].open("rb") as first, paths[1].open("rb") as second:
+        for number, lines in enumerate(zip_longest(first, second), start=1):
+            if None in lines:
+                short = paths[lines.index(None)]
+                raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
+            try:
+                pair = (lines[0].decode("utf-8").strip(), lines[1].decode("utf-8").strip())
+            except UnicodeDecodeError:
+                yield ("", ""), "not UTF-8"
+                continue
+            yield pair, rules.reason(pair)
+
+
+def _write(files: tuple[BinaryIO, BinaryIO], pair: tuple[str, str]) -> None:
+    for file, side in zip(files, pair, strict=True):
+        file.write(f"{side}\n".encode())
+
+
+def _line(name: str, count: Counter[str]) -> str:
+    """`news: 10,000 pairs, 9,500 kept (95.0 %); dropped: 300 duplicate, 200 ratio`."""
+    total = max(1, count.total())
+    dropped = [f"{number:,} {why}" for why, number in count.most_common() if why != "kept"]
+    text = f"{name}: {count.total():,} pairs, {count['kept']:,} kept ({count['kept'] / total:.1%})"
+    return f"{text}; dropped: {', '.join(dropped)}" if dropped else text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""The pictures of a training report, as SVG or PNG to be put into a page."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from io import BytesIO, StringIO
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from model.transformer import sinusoids
+
+matplotlib.use("Agg")
+COLOURS = ("#2563a8", "#c2571a", "#3c8d5a", "#8a4fa3")
+INK, GRID = "#333333", "#d9d9d9"
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": GRID,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "svg.hashsalt": "attendant",  # the same figure gives the same bytes
+}
+Reports = Sequence[Mapping[str, Any]]
+
+
+def loss_and_rate(reports: Reports) -> str:
+    """Perplexity in training and validation by step, and the learning rate below, as SVG."""
+    training = [report for report in reports if report["kind"] == "train"]
+    validation = [report for report in reports if report["kind"] == "validation"]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.2, 4.6), layout="constrained")
+        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+        steps = [report["step"] for report in training]
+        losses = np.array([report["nll"] for report in training])
+        top.plot(steps, losses, color=COLOURS[0], alpha=0.25, linewidth=1)
+        top.plot(steps, _smoothed(losses), color=COLOURS[0], label="training")
+        top.plot(
+            [report["step"] for report in validation],
+            [report["nll"] for report in validation],
+            color=COLOURS[1],
+            marker="o",
+            markersize=4,
+            label="validation",
+        )
+        top.set_ylabel("loss (nats a token)")
+        top.legend(frameon=False)
+        rates = [report["learning_rate"] for report in training]
+        bottom.plot(steps, rates, color=INK, linewidth=1.2)
+        bottom.set(xlabel="step", ylabel="learning rate", ylim=(0, None))
+        return _svg(figure)
+
+
+def _smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A moving mean over a twentieth of the values."""
+    width = max(1, len(values) // 20)
+    padded = np.pad(values, (width // 2, width - 1 - width // 2), mode="edge")
+    return np.convolve(padded, np.ones(width) / width, mode="valid")
+
+
+def bleu_by_step(reports: Reports) -> str:
+    """Greedy BLEU on held-out text at every validation, as SVG."""
+    validation = [report for report in reports if report["kind"] == "validation"]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.2, 3), layout="constrained")
+        axes = figure.subplots()
+        for at, direction in enumerate(validation[0]["bleu"] if validation else ()):
+            points = [(report["step"], report["bleu"][direction]) for report in validation]
+            axes.plot(
+                *zip(*points, strict=True), color=COLOURS[at % 4], marker="o", label=direction
+            )
+            axes.annotate(
+                f"{points[-1][1]:.1f}", points[-1], xytext=(6, -3), textcoords="offset points"
+            )
+        axes.set(xlabel="step", ylabel="BLEU", ylim=(0, None))
+        if validation:
+            axes.legend(frameon=False, loc="lower right")
+        else:
+            axes.text(0.5, 0.5, "not validated yet", ha="center", transform=axes.transAxes)
+        return _svg(figure)
+
+
+def bleu_by_length(
+    scores: Mapping[str, Sequence[float | None]], counts: Sequence[int], labels: Sequence[str]
+) -> str:
+    """Bars for every direction in every class of source lengths, as SVG; None where there is no sentence."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.2, 3), layout="constrained")
+        axes = figure.subplots()
+        width = 0.8 / max(1, len(scores))
+        for at, (direction, values) in enumerate(scores.items()):
+            places = np.arange(len(labels)) + (at - (len(scores) - 1) / 2) * width
+            heights = [value or 0.0 for value in values]
+            bars = axes.bar(places, heights, width * 0.92, color=COLOURS[at % 4], label=direction)
+            axes.bar_label(bars, [f"{h:.0f}" if h else "" for h in heights], fontsize=8, padding=1)
+        named = [f"{label}\nn = {count}" for label, count in zip(labels, counts, strict=True)]
+        axes.set_xticks(np.arange(len(labels)), named)
+        axes.grid(visible=False, axis="x")
+        axes.set(xlabel="words of the source", ylabel="BLEU")
+        axes.legend(frameon=False)
+        return _svg(figure)
+
+
+def positions(d_model: int, length: int = 100) -> str:
+    """The positional encodings, and how like one another they are, as PNG (section 3.5)."""
+    table = sinusoids(length, d_model).numpy()
+    with matplotlib.rc_context({**STYLE, "axes.grid": False}):
+        figure = Figure(figsize=(9.4, 3.4), layout="constrained", dpi=130)
+        left, right = figure.subplots(1, 2, width_ratios=(2, 1))
+        by_kind = np.concatenate((table[:, ::2], table[:, 1::2]), axis=1)
+        image = left.imshow(by_kind, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+        left.axvline(d_model / 2 - 0.5, color=INK, linewidth=0.8)
+        left.set(
+            xlabel="even dimensions (sines), then odd ones (cosines)",
+            ylabel="position",
+            title="encoding of each position",
+        )
+        figure.colorbar(image, ax=left, pad=0.01)
+        near = right.imshow(table @ table.T / (d_model / 2), cmap="viridis", vmin=-0.2, vmax=1)
+        right.set(xlabel="position", ylabel="position", title="cosine of two positions")
+        figure.colorbar(near, ax=right, pad=0.02)
+        return _png(figure)
+
+
+def attention(
+    weights: NDArray[np.float32], queries: Sequence[str], keys: Sequence[str], title: str
+) -> str:
+    """One map for each head of weights [H, T, S] and their mean, with the pieces at the edges, as PNG."""
+    maps = [("mean of the heads", weights.mean(axis=0))]
+    maps += [(f"head {index + 1}", head) for index, head in enumerate(weights)]
+    side = max(2.0, 0.19 * max(len(queries), len(keys)))
+    columns = min(len(maps), 5)
+    rows = -(-len(maps) // columns)
+    with matplotlib.rc_context({**STYLE, "axes.grid": False, "font.size": 7}):
+        figure = Figure(
+            figsize=(side * columns + 1, side * rows + 0.6), layout="constrained", dpi=130
+        )
+        grid = figure.subplots(rows, columns, squeeze=False).flatten()
+        for axes, (name, one) in zip(grid, maps, strict=False):
+            _map(axes, one, queries, keys, name)
+        for axes in grid[len(maps) :]:
+            axes.set_visible(False)
+        figure.suptitle(title, fontsize=9)
+        return _png(figure)
+
+
+def _map(
+    axes: Axes,
+    weights: NDArray[np.float32],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    title: str,
+) -> None:
+    axes.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(keys)), keys, rotation=90)
+    axes.set_yticks(range(len(queries)), queries)
+    axes.set_title(title, fontsize=8)
+    axes.tick_params(length=0)
+
+
+def _svg(figure: Figure) -> str:
+    buffer = StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
+
+
+def _png(figure: Figure) -> str:
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png")
+    return (
+        f'<img alt="" src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}">'
+    )

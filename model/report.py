@@ -1,0 +1,215 @@
+"""`python -m model.report RUN --data DIR`: one page that shows how a run went and what its network does.
+
+Losses, learning rate and BLEU by step come from the run's log; everything else from its last checkpoint and
+the held-out text `valid.<code>`.
+"""
+
+import argparse
+import html
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+import sacrebleu
+import torch
+
+from model import figures, log
+from model.checkpoint import Checkpoint, CheckpointError, load_run
+from model.data.text import DataError, read_aligned
+from model.evaluate import greedy_translate, suppressed_ids
+from model.tokenizer import BOS_ID, EOS_ID
+from model.transformer import Transformer
+
+LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 25), (26, None))
+"""Classes of source lengths, in words."""
+PAGE = Path(__file__).with_suffix(".html")
+FEWEST = 10
+"""Sentences that a class needs for a BLEU of its own."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Held-out sentences of one direction."""
+
+    direction: str
+    sources: list[str]
+    translations: list[str]
+    references: list[str]
+
+    @property
+    def bleu(self) -> float:
+        """SacreBLEU of all."""
+        return float(sacrebleu.corpus_bleu(self.translations, [self.references]).score)
+
+    def bleu_by_length(self) -> list[float | None]:
+        """SacreBLEU of each class of `LENGTHS`; None where there are too few sentences."""
+        scores: list[float | None] = []
+        for rows in _by_length(self.sources):
+            if len(rows) < FEWEST:
+                scores.append(None)
+                continue
+            hypotheses = [self.translations[row] for row in rows]
+            references = [self.references[row] for row in rows]
+            scores.append(float(sacrebleu.corpus_bleu(hypotheses, [references]).score))
+        return scores
+
+
+def _by_length(sources: Sequence[str]) -> list[list[int]]:
+    words = [len(source.split()) for source in sources]
+    return [
+        [row for row, count in enumerate(words) if low <= count <= (high or count)]
+        for low, high in LENGTHS
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m model.report", description=__doc__)
+    parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument("--data", type=Path, required=True, help="folder with valid.<code>")
+    parser.add_argument("--out", type=Path, help="the page (default: RUN/report.html)")
+    parser.add_argument(
+        "--sentences", type=int, default=500, help="how many of valid.* a direction (default 500)"
+    )
+    options = parser.parse_args(arguments)
+    out = options.out or options.run / "report.html"
+    try:
+        checkpoint = load_run(options.run, last=1)
+        text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
+        page = make_page(options.run, checkpoint, text, options.sentences)
+        out.write_text(page, encoding="utf-8")
+    except (CheckpointError, DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(out)
+    return 0
+
+
+def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sentences: int) -> str:
+    """The report as one HTML file without anything beside it."""
+    network, reports = checkpoint.network(), log.read(run)
+    chosen = _evenly(text, sentences)
+    translated = [
+        translate(network, checkpoint, chosen, direction)
+        for direction in checkpoint.config.data.directions
+    ]
+    first = translated[0]
+    scores = {one.direction: one.bleu_by_length() for one in translated}
+    counts = [len(rows) for rows in _by_length(first.sources)]
+    labels = [f"{low}-{high}" if high else f"{low} and more" for low, high in LENGTHS]
+    return Template(PAGE.read_text(encoding="utf-8")).substitute(
+        name=html.escape(run.resolve().name),
+        summary=_table(summary(checkpoint, network, reports, translated)),
+        losses=figures.loss_and_rate(reports),
+        bleu=figures.bleu_by_step(reports),
+        lengths=figures.bleu_by_length(scores, counts, labels),
+        positions=figures.positions(checkpoint.config.model.d_model),
+        attention="".join(attention_maps(network, checkpoint, first)),
+        samples="".join(samples(one) for one in translated),
+        config=html.escape(_config(checkpoint)),
+    )
+
+
+def _evenly(text: dict[str, list[str]], count: int) -> dict[str, list[str]]:
+    """At most `count` aligned lines, spread over the whole text."""
+    step = max(1, -(-len(next(iter(text.values()))) // count))
+    return {code: lines[::step] for code, lines in text.items()}
+
+
+def translate(
+    network: Transformer, checkpoint: Checkpoint, text: dict[str, list[str]], direction: str
+) -> Translated:
+    """Greedy translations of all lines in one direction."""
+    source, target = direction.split("-")
+    suppressed = suppressed_ids(checkpoint.vocabularies, checkpoint.config)
+    found = greedy_translate(network, checkpoint.vocabularies, text[source], target, suppressed)
+    return Translated(direction, text[source], found, text[target])
+
+
+def summary(
+    checkpoint: Checkpoint,
+    network: Transformer,
+    reports: figures.Reports,
+    translated: Sequence[Translated],
+) -> list[tuple[str, str]]:
+    """What one wants to know first."""
+    sizes = checkpoint.config.model
+    training = [report for report in reports if report["kind"] == "train"]
+    rows = [
+        ("network", f"{sizes.num_encoder_layers} + {sizes.num_decoder_layers} layers, d_model "
+         f"{sizes.d_model}, d_ff {sizes.d_ff}, {sizes.num_heads} heads, {sizes.norm}-norm, "
+         f"{sum(p.numel() for p in network.parameters()):,} parameters"),
+        ("vocabulary", f"{sizes.vocab_size:,} tokens, {checkpoint.config.data.vocabulary}"),
+        ("trained", f"{checkpoint.step:,} steps, {training[-1]['epoch'] + 1} epochs begun"),
+    ]  # fmt: skip
+    if training:
+        speeds = sorted(report["tokens_per_second"] for report in training)
+        rows.append(("speed", f"{speeds[len(speeds) // 2]:,.0f} target tokens/s (median)"))
+        rows.append(("loss", f"{training[-1]['nll']:.3f} nats a token in training, at the end"))
+    rows += [
+        (f"BLEU {one.direction}", f"{one.bleu:.1f} (greedy, {len(one.sources)} held-out sentences)")
+        for one in translated
+    ]
+    return rows
+
+
+def attention_maps(
+    network: Transformer, checkpoint: Checkpoint, translated: Translated, count: int = 2
+) -> list[str]:
+    """Where the last decoder layer looks in the source, and the encoder's first layer in itself."""
+    vocabularies, target_code = checkpoint.vocabularies, translated.direction.split("-")[1]
+    readable = [row for row, one in enumerate(translated.sources) if 6 <= len(one.split()) <= 12]
+    last = checkpoint.config.model.num_decoder_layers - 1
+    pictures = []
+    for row in readable[:: max(1, len(readable) // count)][:count]:
+        source = vocabularies.source.encode([translated.sources[row]])[0]
+        target = vocabularies.target.encode([translated.translations[row]])[0]
+        source = [vocabularies.source.tag_id(target_code), *source, EOS_ID]
+        with torch.inference_mode():
+            maps = network.attention_maps(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
+        keys = [vocabularies.source.processor.id_to_piece(token) for token in source]
+        predicted = [vocabularies.target.processor.id_to_piece(t) for t in [*target, EOS_ID]]
+        for name, queries, title in (
+            (f"decoder.{last}.cross", predicted, "last decoder layer: what is looked at to write each token"),
+            ("encoder.0.self", keys, "first encoder layer: what each token of the source looks at"),
+        ):  # fmt: skip
+            pictures.append(figures.attention(maps[name][0].numpy(), queries, keys, title))
+    return pictures
+
+
+def samples(translated: Translated, count: int = 8) -> str:
+    """Some sentences, evenly spaced, beside their references; chrF says how near they are."""
+    rows = []
+    for row in range(0, len(translated.sources), max(1, len(translated.sources) // count)):
+        found, reference = translated.translations[row], translated.references[row]
+        near = sacrebleu.sentence_chrf(found, [reference]).score
+        cells = (translated.sources[row], found, reference)
+        rows.append(
+            "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + f"<td>{near:.0f}</td>"
+        )
+    body = "".join(f"<tr>{row}</tr>" for row in rows[:count])
+    return (
+        f"<h3>{translated.direction}</h3><table class=wide><tr><th>source</th><th>translation</th>"
+        f"<th>reference</th><th>chrF</th></tr>{body}</table>"
+    )
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    cells = (f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _config(checkpoint: Checkpoint) -> str:
+    """The configuration as it would stand in a TOML file."""
+    lines = []
+    for section, values in checkpoint.config.to_mapping().items():
+        lines.append(f"[{section}]")
+        lines += [f"{key} = {value!r}" for key, value in values.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
