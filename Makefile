@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check bench train export docker clean
+.PHONY: serve test check bench train report export docker clean
 
 serve: .venv/serve.stamp  ## translate on http://127.0.0.1:$(PORT)
 	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service
@@ -23,6 +23,9 @@ bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.j
 
 train: .venv/dev.stamp  ## ARGS are those of python -m model.train
 	$(BIN)/python -m model.train $(ARGS)
+
+report: .venv/dev.stamp  ## ARGS are those of python -m model.report
+	$(BIN)/python -m model.report $(ARGS)
 
 export: .venv/dev.stamp  ## ARGS are those of python -m export
 	$(BIN)/python -m export $(ARGS)

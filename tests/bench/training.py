@@ -63,8 +63,8 @@ class TorchTransformer(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         scaled = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
-        positions: Tensor = self.positions  # type: ignore[assignment]
-        return scaled + positions[: ids.shape[1]]
+        embedded: Tensor = scaled + self.get_buffer("positions")[: ids.shape[1]]
+        return embedded
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         causal = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
