@@ -4,46 +4,20 @@ With `--record BUNDLE` the figures go into the bundle's manifest, with sacreBLEU
 """
 
 import argparse
-import json
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import sacrebleu
 from tqdm import tqdm
 
 from export.bundle_writer import write_manifest
+from export.client import ServiceError, fetch
 from model.data.text import DataError, read_aligned
 from service import bundle
 from service.errors import BundleError
 
 LINES_A_REQUEST = 100
-
-
-class ServiceError(RuntimeError):
-    """The service did not answer as it should."""
-
-
-def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
-    """GET, or POST a JSON body; returns the JSON answer.
-
-    Raises:
-        ServiceError: no answer, or an error.
-    """
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"content-type": "application/json"})
-    try:
-        with urllib.request.urlopen(request, timeout=600) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as error:
-        raise ServiceError(
-            f"{url}: {error.code}: {error.read().decode(errors='replace')}"
-        ) from None
-    except OSError as error:
-        raise ServiceError(f"{url}: {error}") from None
 
 
 def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[str]:

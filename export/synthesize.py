@@ -1,42 +1,34 @@
-"""`python -m export.synthesize BUNDLE LINES --source en --target de --name back --out DATA`: text by a model.
+"""`python -m export.synthesize URL LINES --source en --target de --name back --out DATA`: text by a model.
 
-Writes the corpus `train.<name>.<code>` of both languages, to train on beside what people wrote:
+A running service translates LINES, which makes the corpus `train.<name>.<code>` of both languages, to train
+on beside what people wrote:
 
 - back-translation (Sennrich et al., 2016): LINES are text in the language to be translated into; train on it
   with `data.corpora.<name>.directions` from the language made here to that of LINES;
-- sequence-level distillation (Kim and Rush, 2016): LINES are the training text's source and BUNDLE is of a
+- sequence-level distillation (Kim and Rush, 2016): LINES are the training text's source and the service has a
   larger network; train on it in the same direction.
 
 The same command again goes on where it was interrupted.
 """
 
 import argparse
-import asyncio
 import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from export.client import ServiceError, fetch
 from model.data.text import DataError, iterate_lines
-from service.bundle import load
-from service.errors import AttendantError
-from service.metrics import Metrics
-from service.model_set import ModelSet
-from service.searcher import Finish
-from service.serving import start_model
-from service.settings import Settings
-from service.translation import Translation, TranslationOptions
 
-LINES_AT_ONCE = 500
-UNUSABLE: tuple[Finish, ...] = ("length", "repetition", "copied")
-SECONDS = 3600.0
-"""In which so many lines must be done."""
+LINES_A_REQUEST, REQUESTS_AT_ONCE = 100, 4
+UNUSABLE = ("length", "repetition", "copied")
+"""Ways in which a search that ran away, or found nothing, has ended."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,26 +38,22 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("bundle", type=Path)
+    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
     parser.add_argument("lines", type=Path, help="text, one sentence a line")
     parser.add_argument("--source", required=True, help="language of LINES")
     parser.add_argument("--target", required=True, help="language to be made")
     parser.add_argument("--name", required=True, help="of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="the data folder")
-    parser.add_argument("--beam-size", type=int, help="default: the bundle's")
+    parser.add_argument("--beam-size", type=int, help="default: the service's")
     options = parser.parse_args(arguments)
+    request = {"source": options.source, "target": options.target, "return_scores": True}
+    if options.beam_size:
+        request["beam_size"] = options.beam_size
     try:
         options.out.mkdir(parents=True, exist_ok=True)
-        settings = Settings(max_waiting=10**6, max_waiting_tokens=10**9)
-        model = start_model(load(options.bundle), settings, Metrics())
-        try:
-            how = replace(TranslationOptions(), beam_size=options.beam_size)
-            models = ModelSet([model], max_characters=10**9)
-            files = Files(options.out, options.name, options.source, options.target)
-            count = synthesize(models, options.lines, files, how)
-        finally:
-            model.engine.close()
-    except (AttendantError, DataError, OSError) as error:
+        files = Files(options.out, options.name, options.source, options.target)
+        count = synthesize(options.url.rstrip("/"), options.lines, files, request)
+    except (ServiceError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     dropped = ", ".join(f"{n:,} {why}" for why, n in count.most_common() if why != "kept")
@@ -105,33 +93,49 @@ class Files:
         partial.rename(self._progress)
 
 
-def synthesize(
-    models: ModelSet, text: Path, files: Files, options: TranslationOptions
-) -> Counter[str]:
-    """Translate every line that is not done yet; returns how many pairs were kept, or dropped and why."""
+def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -> Counter[str]:
+    """Translate every line that is not done yet; returns how many pairs were kept, or dropped and why.
+
+    `request` is what every request says beside its text.
+    """
     total = sum(1 for _ in iterate_lines(text))
     done, count = files.resume()
     lines = (line for line, _ in islice(iterate_lines(text), done, None))
-    with tqdm(total=total, initial=done, unit="line") as progress:
-        while chunk := list(islice(lines, LINES_AT_ONCE)):
-            work = models.translate(chunk, *files.codes, options, SECONDS)
-            pairs = []
-            for line, translation in zip(chunk, asyncio.run(work), strict=True):
-                outcome = judge(translation)
-                count[outcome] += 1
-                if outcome == "kept":
-                    pairs.append((line, translation.text))
-            done += len(chunk)
+
+    def translate(chunk: list[str]) -> list[tuple[str, str]]:
+        """Each line's translation, and `kept` or why it is of no use."""
+        answer = fetch(f"{url}/translate", {**request, "q": chunk})
+        return [
+            (translated, judge(translated, [sentence["finish"] for sentence in details]))
+            for translated, details in zip(answer["translatedText"], answer["details"], strict=True)
+        ]
+
+    with (
+        ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool,
+        tqdm(total=total, initial=done, unit="line") as progress,
+    ):
+        while block := list(islice(lines, LINES_A_REQUEST * REQUESTS_AT_ONCE)):
+            chunks = [
+                block[at : at + LINES_A_REQUEST] for at in range(0, len(block), LINES_A_REQUEST)
+            ]
+            outcomes = [one for chunk in pool.map(translate, chunks) for one in chunk]
+            count.update(outcome for _, outcome in outcomes)
+            pairs = [
+                (line, translated)
+                for line, (translated, outcome) in zip(block, outcomes, strict=True)
+                if outcome == "kept"
+            ]
+            done += len(block)
             files.append(pairs, done, count)
-            progress.update(len(chunk))
+            progress.update(len(block))
     return count
 
 
-def judge(translation: Translation) -> str:
-    """`kept`, or why it would teach nothing good: a search that ran away, or found nothing."""
-    if not translation.text.strip():
+def judge(translation: str, finishes: Sequence[str]) -> str:
+    """`kept`, or why it would teach nothing good."""
+    if not translation.strip():
         return "empty"
-    bad = [one.finish for one in translation.sentences if one.finish in UNUSABLE]
+    bad = [finish for finish in finishes if finish in UNUSABLE]
     return bad[0] if bad else "kept"
 
 

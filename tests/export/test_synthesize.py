@@ -1,17 +1,17 @@
 """Text made by a model: the service's own translations, aligned, and the same after an interruption."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from export import synthesize
-from export.synthesize import main
+from export.client import ServiceError
+from export.synthesize import judge, main
 from model.config import load_config
 from model.data.corpus import Corpus
 from model.tokenizer import Tokenizer, Vocabularies
-from service.errors import EngineDeadError
-from service.model_set import ModelSet
-from service.translation import Translation
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 
@@ -25,51 +25,64 @@ def lines(tmp_path: Path) -> Path:
 
 def command(lines: Path, out: Path) -> list[str]:
     languages = ["--source", "en", "--target", "de", "--name", "back", "--out", str(out)]
-    return [str(TINY_BUNDLE), str(lines), *languages]
+    return ["http://service", str(lines), *languages]
 
 
-def test_the_corpus_is_the_models_translation_and_can_be_trained_on(
-    lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def requests(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The service without a network; how many lines each request had. Its third one fails, once."""
+    made: list[int] = []
+
+    def fetch(url: str, body: dict[str, Any]) -> Any:
+        made.append(len(body["q"]))
+        if made[2:] == [made[-1]]:
+            raise ServiceError("http://service/translate: 503: it is going away")
+        answer = client.post(url.removeprefix("http://service"), json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    monkeypatch.setattr(synthesize, "fetch", fetch)
+    monkeypatch.setattr(synthesize, "LINES_A_REQUEST", 7)
+    monkeypatch.setattr(synthesize, "REQUESTS_AT_ONCE", 1)
+    return made
+
+
+def test_the_corpus_is_the_models_and_an_interruption_loses_and_doubles_nothing(
+    lines: Path, tmp_path: Path, requests: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(command(lines, tmp_path / "data")) == 0
+    out = tmp_path / "data"
+    assert main(command(lines, out)) == 1
+    assert "error: http://service/translate: 503: it is going away" in capsys.readouterr().err
+    with (out / "train.back.de").open("a") as file:
+        file.write("written, but not yet counted\n")
+    assert main(command(lines, out)) == 0
+    given = lines.read_text().splitlines()
+    assert sum(requests) == len(given) + 7, "no line was done twice but those of the failed request"
+
+    german, english = (
+        (out / f"train.back.{code}").read_text().splitlines() for code in ("de", "en")
+    )
+    assert english == given
     pairs = dict(toy.sentences())
-    german = (tmp_path / "data" / "train.back.de").read_text().splitlines()
-    english = (tmp_path / "data" / "train.back.en").read_text().splitlines()
-    assert len(german) == len(english) > 30
-    assert f"{len(german):,} pairs; dropped: " in capsys.readouterr().out
     right = sum(pairs.get(de) == en for de, en in zip(german, english, strict=True))
-    assert right > 0.8 * len(english)
+    assert right > 0.8 * len(given)
+    assert f"{len(given):,} pairs; dropped: none" in capsys.readouterr().out
 
     config = load_config("tiny", ['data.corpora.back.directions=["de-en"]'])
     tokenizer = Tokenizer.load(TINY_BUNDLE / "sentencepiece.model")
-    corpus = Corpus.open(
-        tmp_path / "data", config.data, Vocabularies(tokenizer, tokenizer), tmp_path / "tokens"
-    )
+    corpus = Corpus.open(out, config.data, Vocabularies(tokenizer, tokenizer), tmp_path / "tokens")
     assert [group.name for group in corpus.groups] == ["back de-en"]
 
 
-def test_an_interrupted_run_goes_on_where_it_was(
-    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(synthesize, "LINES_AT_ONCE", 7)
-    assert main(command(lines, tmp_path / "whole")) == 0
-    translate = ModelSet.translate
-    calls = 0
-
-    async def failing(self: ModelSet, texts: list[str], *rest: object) -> list[Translation]:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise EngineDeadError("the engine died")
-        return await translate(self, texts, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(ModelSet, "translate", failing)
-    assert main(command(lines, tmp_path / "halves")) == 1
-    with (tmp_path / "halves" / "train.back.de").open("a") as file:
-        file.write("written, but not yet counted\n")
-    assert main(command(lines, tmp_path / "halves")) == 0
-    for code in ("de", "en"):
-        whole, halves = (
-            (tmp_path / name / f"train.back.{code}").read_text() for name in ("whole", "halves")
-        )
-        assert whole == halves
+@pytest.mark.parametrize(
+    ("translation", "finishes", "outcome"),
+    [
+        ("Der Hund schläft.", ["end", "pieces"], "kept"),
+        (" ", ["end"], "empty"),
+        ("Hund Hund Hund", ["end", "repetition"], "repetition"),
+        ("The dog", ["copied"], "copied"),
+        ("Der der der", ["length"], "length"),
+    ],
+)
+def test_what_ran_away_is_dropped(translation: str, finishes: list[str], outcome: str) -> None:
+    assert judge(translation, finishes) == outcome
