@@ -1,0 +1,146 @@
+"""`python -m tests.bench.exactness --data DIR`: n-best lists of real sentences, held against two oracles.
+
+The bundled model in fp32, beam 4, the rule of the first 4 finished hypotheses. The engine translates every
+sentence alone and all of them in flight; the reference search in torch and CTranslate2, which share no code
+with it, translate them too. An n-best list that differs is shown with the difference of the scores.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from model import bundle
+from model.data.text import read_lines
+from model.search import SearchOptions, beam_search, max_target_length
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions, SpecialIds, StopRule
+from service.settings import DEFAULT_BUNDLE
+from tests.bench import peer
+from tests.bench.models import ROOT, BenchModel, build
+
+BEAM_SIZE, ALPHA = 4, 0.6
+NO_PENALTY = 1e-9
+"""CTranslate2's penalty has another formula; at 0 it would search on until its best beam has finished."""
+
+
+class Listed(NamedTuple):
+    """One hypothesis of an n-best list."""
+
+    ids: list[int]
+    score: float
+
+
+NBest = list[Listed]
+
+
+def by_engine(
+    model: BenchModel, sources: Sequence[list[int]], alpha: float, *, alone: bool
+) -> list[NBest]:
+    engine = Engine(
+        OnnxModelRunner(*model.graphs("fp32")),
+        SpecialIds(PAD_ID, BOS_ID, EOS_ID),
+        EngineConfig(num_loops=1 if alone else 2, max_waiting=len(sources)),
+    )
+    engine.start()
+    try:
+        work = [
+            (
+                source,
+                DecodingOptions(
+                    max_target_length(len(source)),
+                    BEAM_SIZE,
+                    num_hypotheses=BEAM_SIZE,
+                    length_penalty=alpha,
+                    stop_rule=StopRule.FIRST,
+                ),
+            )
+            for source in sources
+        ]
+        if alone:
+            found = [
+                engine.submit([one])[0].future.result()
+                for one in tqdm(work, desc="engine, alone", unit="sentence")
+            ]
+        else:
+            found = [sequence.future.result() for sequence in engine.submit(work)]
+    finally:
+        engine.close()
+    return [[Listed(list(one.ids), one.score) for one in hypotheses] for hypotheses in found]
+
+
+def by_reference(sources: Sequence[list[int]], suppressed: Sequence[int]) -> list[NBest]:
+    network = bundle.load(DEFAULT_BUNDLE).network()
+    lists = []
+    for source in tqdm(sources, desc="reference", unit="sentence"):
+        options = SearchOptions(BEAM_SIZE, max_target_length(len(source)), ALPHA, suppressed)
+        found = beam_search(network, source, options)
+        lists.append([Listed(list(one.ids), one.score) for one in found[:BEAM_SIZE]])
+    return lists
+
+
+def by_ctranslate2(model: BenchModel, sources: Sequence[list[int]]) -> list[NBest]:
+    names = peer.pieces(model.sizes.vocab_size)
+    ids = {name: token for token, name in enumerate(names)}
+    translator = peer.load(model.peer("fp32"), intra_threads=1)
+    lists = []
+    for source in tqdm(sources, desc="CTranslate2", unit="sentence"):
+        [found] = translator.translate_batch(
+            [[names[token] for token in source]],
+            beam_size=BEAM_SIZE,
+            num_hypotheses=BEAM_SIZE,
+            length_penalty=NO_PENALTY,
+            max_decoding_length=max_target_length(len(source)),
+            min_decoding_length=0,
+            return_scores=True,
+            suppress_sequences=[[names[token]] for token in model.suppressed],
+        )
+        hypotheses = zip(found.hypotheses, found.scores, strict=True)
+        lists.append([Listed([ids[name] for name in one], score) for one, score in hypotheses])
+    return lists
+
+
+def compare(name: str, ours: Sequence[NBest], theirs: Sequence[NBest]) -> None:
+    """Print how many n-best lists are equal, and how far apart the scores of the others are."""
+    equal, apart, largest = 0, [], 0.0
+    for mine, other in zip(ours, theirs, strict=True):
+        if [one.ids for one in mine] == [one.ids for one in other]:
+            equal += 1
+            pairs = zip(mine, other, strict=True)
+            largest = max(largest, *(abs(one.score - two.score) for one, two in pairs))
+        else:
+            pairs = zip(mine, other, strict=False)
+            apart.append(max(abs(one.score - two.score) for one, two in pairs))
+    print(f"{name}: {equal} of {len(ours)} n-best lists equal, scores within {largest:.1g}")
+    if apart:
+        print(f"  the others differ by {', '.join(f'{gap:.1g}' for gap in sorted(apart))} in score")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.exactness", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code>")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--source", default="de")
+    parser.add_argument("--target", default="en")
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "bench")
+    options = parser.parse_args()
+    model = build("default", options.cache, sentences=64)
+    tokenizer = bundle.load(DEFAULT_BUNDLE).vocabularies.source
+    tag = tokenizer.tag_id(options.target)
+    lines = read_lines(options.data / f"{options.split}.{options.source}")[: options.count]
+    sources = [[tag, *ids, EOS_ID] for ids in tokenizer.encode(lines)]
+    in_flight = by_engine(model, sources, ALPHA, alone=False)
+    compare("in flight and alone", in_flight, by_engine(model, sources, ALPHA, alone=True))
+    compare("engine and reference", in_flight, by_reference(sources, model.suppressed))
+    unpenalized = by_engine(model, sources, 0.0, alone=False)
+    compare("engine and CTranslate2", unpenalized, by_ctranslate2(model, sources))
+
+
+if __name__ == "__main__":
+    main()
