@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from model.loss import label_smoothed_loss
+from model.loss import divergence, label_smoothed_loss
 from model.optim import cooldown, learning_rate
 
 
@@ -34,6 +34,21 @@ def test_the_loss_and_its_gradient_are_torchs(smoothing: float, rows: int) -> No
 def test_padding_alone_has_no_loss() -> None:
     sums = label_smoothed_loss(torch.randn(4, 9), torch.zeros(4, dtype=torch.long), 0, 0.1)
     assert (float(sums.smoothed), int(sums.tokens)) == (0.0, 0)
+
+
+def test_the_divergence_is_the_mean_of_torchs_two_without_padding() -> None:
+    torch.manual_seed(0)
+    first, second = torch.randn(6, 11, requires_grad=True), torch.randn(6, 11)
+    targets = torch.tensor([3, 1, 0, 9, 0, 4])
+    apart = divergence(first, second, targets, pad_id=0)
+    real = targets != 0
+    p, q = first[real].log_softmax(-1), second[real].log_softmax(-1)
+    both = [F.kl_div(a, b, reduction="sum", log_target=True) for a, b in ((p, q), (q, p))]
+    torch.testing.assert_close(apart, sum(both) / 2)
+    apart.backward()  # type: ignore[no-untyped-call]
+    assert first.grad is not None
+    assert not first.grad[~real].any()
+    assert float(divergence(second, second, targets, pad_id=0)) == 0.0
 
 
 def test_the_schedule_is_equation_3() -> None:

@@ -17,6 +17,7 @@ from model import checkpoint
 from model.config import Config
 from model.data.batches import Batcher
 from model.data.corpus import Corpus
+from model.distributed import Processes
 from model.train import main, train
 from model.trainer import choose_precision
 
@@ -33,7 +34,7 @@ def uninterrupted(config: Config, corpus_folder: Path, tmp_path: Path) -> Path:
     return run
 
 
-@pytest.mark.parametrize("stop_at", [4, 7])
+@pytest.mark.parametrize("stop_at", [1, 4, 7, 11])
 def test_a_resumed_run_has_the_losses_and_weights_of_one_never_stopped(
     config: Config, corpus_folder: Path, tmp_path: Path, uninterrupted: Path, stop_at: int
 ) -> None:
@@ -124,6 +125,19 @@ def test_bad_data_ends_with_a_message_and_status_1(
     assert "train.en: has 201 lines, but" in capsys.readouterr().err
     assert main(["medium", "--data", "x", "--out", "y"]) == 1
     assert "neither a TOML file nor one of the presets" in capsys.readouterr().err
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_gpu_has_the_losses_of_a_cpu(config: Config, corpus_folder: Path, tmp_path: Path) -> None:
+    plain = replace(config, model=replace(config.model, dropout=0.0))
+    train(plain, corpus_folder, tmp_path / "cpu")
+    cuda = Processes(device=torch.device("cuda"))
+    train(plain, corpus_folder, tmp_path / "cuda", processes=cuda)
+    cpu, gpu = losses(tmp_path / "cpu"), losses(tmp_path / "cuda")
+    assert cpu.keys() == gpu.keys()
+    for key, (loss, _) in cpu.items():
+        assert gpu[key][0] == pytest.approx(loss, rel=1e-3), key
 
 
 @pytest.mark.parametrize(
