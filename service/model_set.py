@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from typing import Any
@@ -144,18 +145,12 @@ class ModelSet:
             else:
                 codes = (route.direction.source, route.direction.target)
                 groups.setdefault(codes, []).append(at)
-        try:
-            async with asyncio.TaskGroup() as tasks:  # one that fails cancels the others
-                work = {
-                    codes: tasks.create_task(
-                        self._group(codes, texts, places, options, timeout, on_sentence)
-                    )
-                    for codes, places in groups.items()
-                }
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
-        for codes, places in groups.items():
-            results.update(zip(places, work[codes].result(), strict=True))
+        work = [
+            self._group(codes, texts, places, options, timeout, on_sentence)
+            for codes, places in groups.items()
+        ]
+        for places, translations in zip(groups.values(), await _together(work), strict=True):
+            results.update(zip(places, translations, strict=True))
         return [replace(results[at], detected=route.detected) for at, route in enumerate(routes)]
 
     async def _group(
@@ -213,3 +208,17 @@ class ModelSet:
             if (guess.language, target) in self._by_codes:
                 return _Route(self._by_codes[guess.language, target][1], guess)
         raise Unsupported(f"{AUTO} to {target} is not supported")
+
+
+async def _together(
+    work: Items[Coroutine[Any, Any, list[Translation]]],
+) -> list[list[Translation]]:
+    """The results of all; the first that fails cancels the others. One alone needs no task of its own."""
+    if len(work) == 1:
+        return [await work[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]

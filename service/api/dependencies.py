@@ -5,6 +5,7 @@ All of it is `async`: the framework would take every plain function to another t
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -58,15 +59,24 @@ async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Resul
     Raises:
         CancelledError: the client left.
     """
-    task = asyncio.ensure_future(work)
+    task, has_left = asyncio.current_task(), False
+    assert task is not None
+
+    def on_end(watcher: "asyncio.Task[None]") -> None:
+        nonlocal has_left
+        if not watcher.cancelled():
+            has_left = True
+            task.cancel()
+
     watcher = asyncio.ensure_future(_until_disconnected(request))
+    watcher.add_done_callback(on_end)
     try:
-        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise CancelledError("the client closed its connection")
+        return await work
+    except asyncio.CancelledError:
+        if has_left and task.uncancel() == 0:  # nobody else cancelled it
+            raise CancelledError("the client closed its connection") from None
+        raise
     finally:
-        task.cancel()
         watcher.cancel()
 
 
@@ -76,6 +86,26 @@ async def _until_disconnected(request: Request) -> None:
         pass
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a translation needs, in one dependency: the framework takes its time for each."""
+
+    models: ModelSet
+    gate: Gate
+    settings: Settings
+
+
+async def services(request: Request) -> Services:
+    """The models that serve now, and who may use them for how long.
+
+    Raises:
+        NotReadyError: they are being loaded, or the service is stopping.
+    """
+    state = request.app.state
+    return Services(state.models.get(), state.gate, state.settings)
+
+
+ServicesDependency = Annotated[Services, Depends(services)]
 StoreDependency = Annotated[ModelStore, Depends(store)]
 ModelsDependency = Annotated[ModelSet, Depends(loaded_models)]
 GateDependency = Annotated[Gate, Depends(gate)]

@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from service.api.dependencies import (
     GateDependency,
     ModelsDependency,
+    ServicesDependency,
     SettingsDependency,
     unless_client_leaves,
 )
@@ -45,13 +46,12 @@ UNREADY = documented(ErrorResponse, 503)
 async def translate(
     body: Annotated[TranslateRequest, Depends(translate_request)],
     request: Request,
-    gate: GateDependency,
-    models: ModelsDependency,
-    settings: SettingsDependency,
+    services: ServicesDependency,
 ) -> TranslateResponse | PlainTextResponse | StreamingResponse:
     """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""
-    gate.enter(request, body.api_key)
-    timeout = _timeout(body.timeout_seconds, settings.request_timeout_seconds)
+    services.gate.enter(request, body.api_key)
+    models = services.models
+    timeout = _timeout(body.timeout_seconds, services.settings.request_timeout_seconds)
     asked = (body.texts, body.source, body.target, _options(body), timeout)
     accepted = request.headers.get("accept")
     if accepted == EVENT_STREAM:
