@@ -6,7 +6,14 @@ No label ever holds a key, an address or a text.
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from service.engine.types import StepStats
@@ -23,6 +30,9 @@ class Metrics:
     def __init__(self) -> None:
         """Register every metric."""
         self.registry = CollectorRegistry()
+        ProcessCollector(
+            registry=self.registry
+        )  # memory, CPU time and open files, where Linux tells
         self._register_http()
         self._register_engine()
 
