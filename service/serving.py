@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from service.bundle import Bundle, Precision
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
+from service.engine.lone import runner_for_one
 from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
 from service.engine.types import DecodingOptions, SpecialIds
 from service.errors import BundleError
@@ -68,19 +69,18 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
             raise BundleError(
                 f"{path} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
             )
+    tokens = manifest.special_tokens
+    special = SpecialIds(pad=tokens.pad, bos=tokens.bos, eos=tokens.eos)
+    config, graphs = _engine_config(settings, device), bundle.graphs(precision)
     try:
-        runner = OnnxModelRunner(*bundle.graphs(precision), device, aligner=bundle.aligner)
+        runner = OnnxModelRunner(*graphs, device, aligner=bundle.aligner)
+        threads = config.num_loops if device == "cpu" else 1
+        lone_runner = runner_for_one(*graphs, runner, special, threads)
     except Exception as error:
         raise BundleError(
             f"{folder}: its {precision} graphs cannot run on {device}: {error}"
         ) from error
-    special = manifest.special_tokens
-    engine = Engine(
-        runner,
-        SpecialIds(pad=special.pad, bos=special.bos, eos=special.eos),
-        _engine_config(settings, device),
-        on_step=metrics.on_step,
-    )
+    engine = Engine(runner, special, config, metrics.on_step, lone_runner=lone_runner)
     translator = Translator(
         bundle,
         tokenizers,

@@ -74,12 +74,17 @@ class Batch:
             self._state = cache.admit(self._state, [one.options for one in group], self.special.bos)
             self._rows += [_Row(one, BeamSearch(one.options, self.special.eos)) for one in group]
 
-    def decode(self, max_steps: int, stop_after: int) -> Decoded:
-        """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished."""
+    def decode(self, max_steps: int, stop_after: int, runner: ModelRunner | None = None) -> Decoded:
+        """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished.
+
+        By another runner of the same graphs, if one is given.
+        """
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
-        run = self.runner.decode(self._state, self._caches, *self._sources.views(), plan)
+        run = (runner or self.runner).decode(
+            self._state, self._caches, *self._sources.views(), plan
+        )
         seconds = time.perf_counter() - started
         self._state, self._caches = run.state, run.caches
         self._advance(run)

@@ -47,9 +47,14 @@ class Engine:
         config: EngineConfig,
         on_step: Callable[[StepStats], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
+        lone_runner: ModelRunner | None = None,
     ) -> None:
-        """Build an engine that is not running yet; `on_step` is called by the loops' threads."""
+        """Build an engine that is not running yet; `on_step` is called by the loops' threads.
+
+        `lone_runner` has the same graphs with several threads an operator, for a sentence that is alone.
+        """
         self.runner, self.special, self.config = runner, special, config
+        self.lone_runner = lone_runner
         self.on_step, self.clock = on_step, clock
         self._scheduler = Scheduler(config)
         self._changed = threading.Condition()
@@ -237,7 +242,8 @@ class _Loop:
         rows = len(self.batch)
         if not rows:
             return
-        decoded = self.batch.decode(*self._pace(rows))
+        is_alone = rows == 1 == engine.num_running and not engine.num_waiting
+        decoded = self.batch.decode(*self._pace(rows), engine.lone_runner if is_alone else None)
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
         for sequence, hypotheses in decoded.finished:

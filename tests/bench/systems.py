@@ -20,6 +20,7 @@ import ctranslate2
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
+from service.engine.lone import runner_for_one
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, SpecialIds, StepStats, StopRule
 from tests.bench import peer
@@ -54,7 +55,10 @@ class Ours:
         runner = OnnxModelRunner(*self.model.graphs(self.precision))
         config = EngineConfig(num_loops=self.cores, max_waiting=1_000_000)
         special = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
-        self.engine = Engine(runner, special, config, on_step=self.steps.append)
+        lone_runner = runner_for_one(
+            *self.model.graphs(self.precision), runner, special, self.cores
+        )
+        self.engine = Engine(runner, special, config, self.steps.append, lone_runner=lone_runner)
         self.engine.start()
 
     def translate(self, sources: list[Ids], beam_size: int) -> list[list[int]]:

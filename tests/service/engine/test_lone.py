@@ -1,0 +1,95 @@
+"""Whether several threads pay for one sentence, by a clock that the runners themselves turn."""
+
+from collections.abc import Sequence as Items
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.lone import is_faster
+from service.engine.runner import DecoderRun
+from service.engine.types import DecoderState, DecodingOptions, Floats, Ints, RunPlan
+from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class TimedRunner:
+    """Takes so much time for a step, and ends after so many of those that were asked for."""
+
+    def __init__(self, clock: Clock, seconds: Items[float], steps: int = 99) -> None:
+        self.clock, self.seconds, self.steps = clock, list(seconds), steps
+        self.runs = 0
+
+    def encode(self, source_ids: Ints, _: Floats) -> list[NDArray[np.floating]]:
+        return [np.zeros((len(source_ids), 1, source_ids.shape[1], 1), np.float32)]
+
+    def decode(
+        self,
+        state: DecoderState,
+        caches: Any,
+        cross: Items[NDArray[np.floating]],
+        source_bias: Floats,
+        plan: RunPlan,
+    ) -> DecoderRun:
+        steps = min(plan.steps, self.steps)
+        self.clock.now += steps * self.seconds[min(self.runs, len(self.seconds) - 1)]
+        self.runs += 1
+        none = np.zeros((steps, 1, 8))
+        return DecoderRun(state, None, none.astype(np.float32), none.astype(int), none.astype(int))
+
+
+@pytest.mark.parametrize(
+    ("several", "one", "pays"),
+    [
+        ([1.0], [1.3], True),
+        ([1.0], [1.05], False),
+        ([1.0], [0.8], False),
+        ([50.0, 1.0], [1.3], True),  # the first run allocates
+        ([1.0, 1.0, 9.0, 1.0], [1.3], True),  # something else had the machine for a moment
+    ],
+)
+def test_several_threads_are_taken_where_they_are_faster(
+    several: list[float], one: list[float], *, pays: bool
+) -> None:
+    clock = Clock()
+    runners = TimedRunner(clock, several, steps=3), TimedRunner(clock, one)
+    assert is_faster(*runners, SPECIAL, clock) is pays
+
+
+def test_only_a_sentence_that_is_alone_runs_on_all_cores() -> None:
+    plain, lone = EchoRunner(), EchoRunner()
+    counts = {id(plain): 0, id(lone): 0}
+    for runner in (plain, lone):
+        decode = runner.decode
+
+        def counted(*arguments: Any, runner: EchoRunner = runner, decode: Any = decode) -> Any:
+            counts[id(runner)] += 1
+            return decode(*arguments)
+
+        runner.decode = counted  # type: ignore[method-assign, assignment]
+    engine = Engine(plain, SPECIAL, EngineConfig(num_loops=1), lone_runner=lone)
+    engine.start()
+    options = DecodingOptions(30, beam_size=1)
+    try:
+        source = echo_source(12)
+        [alone] = engine.submit([(source, options)])
+        assert alone.future.result(10)[0].ids == echo_of(source)
+        assert counts[id(plain)] == 0
+        assert counts[id(lone)] > 0
+        before = counts[id(lone)]
+        several = engine.submit([(echo_source(12), options) for _ in range(4)])
+        assert [one.future.result(10)[0].ids for one in several] == [echo_of(source)] * 4
+        assert counts[id(lone)] == before
+        assert counts[id(plain)] > 0
+    finally:
+        engine.close()
