@@ -32,8 +32,8 @@ def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[
     return translated
 
 
-def evaluate(url: str, data: Path, split: str) -> dict[str, str]:
-    """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults."""
+def evaluate(url: str, data: Path, split: str, lowercase: bool = False) -> dict[str, str]:
+    """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults but for `lowercase`."""
     figures = {}
     for language in fetch(f"{url}/languages"):
         for target in language["targets"]:
@@ -41,7 +41,10 @@ def evaluate(url: str, data: Path, split: str) -> dict[str, str]:
             text = read_aligned(data, split, (source, target))
             hypotheses = translate(url, text[source], source, target)
             described = []
-            for metric in (sacrebleu.BLEU(), sacrebleu.CHRF()):
+            for metric in (
+                sacrebleu.BLEU(lowercase=lowercase),
+                sacrebleu.CHRF(lowercase=lowercase),
+            ):
                 score = metric.corpus_score(hypotheses, [text[target]])
                 described.append(f"{score.name} {score.score:.2f} ({metric.get_signature()})")
             figures[f"{source}-{target}"] = (
@@ -63,12 +66,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
     parser.add_argument("--split", default="test", help="which of them (default test)")
+    parser.add_argument("--lowercase", action="store_true", help="case does not count")
     parser.add_argument(
         "--record", type=Path, metavar="BUNDLE", help="write the figures into its manifest"
     )
     options = parser.parse_args(arguments)
     try:
-        figures = evaluate(options.url.rstrip("/"), options.data, options.split)
+        figures = evaluate(options.url.rstrip("/"), options.data, options.split, options.lowercase)
         for direction, line in figures.items():
             print(f"{direction}: {line}")
         if options.record:

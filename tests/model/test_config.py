@@ -19,7 +19,7 @@ from model.config import (
 )
 
 
-@pytest.mark.parametrize("preset", ["tiny", "small", "base", "big"])
+@pytest.mark.parametrize("preset", ["tiny", "small", "base", "big", "multi30k"])
 def test_presets_load_and_survive_json(preset: str) -> None:
     config = load_config(preset)
     assert Config.from_mapping(json.loads(json.dumps(config.to_mapping())), "x") == config
