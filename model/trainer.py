@@ -107,10 +107,16 @@ class Trainer:
         if saved.config.model.with_regularization_of(self.config.model) != self.config.model:
             raise TrainingError(f"{folder} is of another network: {saved.config.model}")
         self.network.load_state_dict(dict(saved.weights))
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.step, self.epoch, self.next_batch = saved.step, state["epoch"], state["next_batch"]
-        self.best_bleu, self.best_step = state["best_bleu"], state["best_step"]
-        self.validations_since = state["validations_since"]
+        try:
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.epoch, self.next_batch = state["epoch"], state["next_batch"]
+            self.best_bleu, self.best_step = state["best_bleu"], state["best_step"]
+            self.validations_since = state["validations_since"]
+        except KeyError as error:
+            raise TrainingError(
+                f"{folder}: training.pt has no {error}: another version wrote it, and this one cannot go on"
+            ) from None
+        self.step = saved.step
         logger.info("resuming %s at step %d", self.run, self.step)
 
     def save(self, kind: checkpoints.Kind = "step") -> None:

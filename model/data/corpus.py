@@ -161,10 +161,9 @@ class Corpus:
         groups, num_too_long = [], 0
         for name, files in corpora.items():
             how = config.corpora.get(name, CorpusConfig())
-            for direction in how.directions or config.directions:
-                source, target = direction.split("-")
-                if how.weight == 0 or not {source, target} <= files.keys():
-                    continue
+            if how.weight == 0:
+                continue
+            for direction in _directions(folder, name, files, how, config):
                 group, left_out = _group(name, files, direction, config, vocabularies, tokens)
                 groups.append((group, how.weight))
                 num_too_long += left_out
@@ -218,6 +217,27 @@ class Corpus:
 def _pair(tag: int, source: object, target: object) -> Pair:
     parts = np.concatenate(([tag], np.asarray(source, np.int32), [EOS_ID])).astype(np.int32)
     return Pair(parts, np.concatenate((np.asarray(target, np.int32), [EOS_ID])).astype(np.int32))
+
+
+def _directions(
+    folder: Path, name: str, files: Mapping[str, Path], how: CorpusConfig, config: DataConfig
+) -> list[str]:
+    """What is learnt from a corpus: the directions that are wanted of it, or all that it has files for.
+
+    Raises:
+        DataError: it has no files for one of the former, or for none of the latter.
+    """
+    there = [one for one in config.directions if set(one.split("-")) <= files.keys()]
+    if missing := [one for one in how.directions if one not in there]:
+        source, target = missing[0].split("-")
+        raise DataError(
+            f"{folder}: data.corpora.{name}.directions names {missing[0]}, which needs "
+            f"train.{name}.{source} and train.{name}.{target}"
+        )
+    if not there:
+        named = ", ".join(str(path) for path in files.values())
+        raise DataError(f"{named}: none of data.directions is between these languages")
+    return list(how.directions) or there
 
 
 def encode_pairs(

@@ -114,6 +114,20 @@ def test_a_loss_that_is_no_number_ends_it_before_anything_is_saved(
     assert all(math.isfinite(report["loss"]) for report in read(run))
 
 
+def test_a_checkpoint_of_another_version_is_refused_with_its_name(
+    config: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    short = replace(config, training=replace(config.training, max_steps=4))
+    train(short, corpus_folder, run)
+    path = run / "step_0000004" / "training.pt"
+    state = torch.load(path)
+    del state["next_batch"]
+    torch.save(state, path)
+    with pytest.raises(TrainingError, match=r"step_0000004: training\.pt has no 'next_batch'"):
+        train(config, corpus_folder, run)
+
+
 def test_out_of_memory_saves_the_last_whole_step_and_says_what_to_lower(
     config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

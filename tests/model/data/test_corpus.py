@@ -131,6 +131,21 @@ def test_a_corpus_that_is_not_there_is_an_error(
         Corpus.open(corpus_folder, replace(config.data, max_tokens=4), vocabularies, tmp_path)
 
 
+def test_a_direction_without_its_files_is_an_error(
+    corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    for code in ("de", "fr"):
+        (corpus_folder / f"train.web.{code}").write_text("x\n")
+    three = replace(config.data, directions=("de-en", "fr-en"))
+    with pytest.raises(DataError, match=r"train\.web\.fr: none of data\.directions is between"):
+        Corpus.open(corpus_folder, three, vocabularies, tmp_path)
+    named = replace(three, corpora={"web": CorpusConfig(directions=("de-en",))})
+    with pytest.raises(
+        DataError, match=r"names de-en, which needs train\.web\.de and train\.web\.en"
+    ):
+        Corpus.open(corpus_folder, named, vocabularies, tmp_path)
+
+
 def test_pairs_that_are_too_long_are_counted(
     corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:

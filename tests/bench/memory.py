@@ -1,0 +1,63 @@
+"""`python -m tests.bench.memory`: ten minutes of sentences of 1 to 500 tokens under a hard cap on memory.
+
+The engine runs in a process of its own, which the kernel allows only so many bytes of private memory
+(RLIMIT_DATA): an allocation beyond would fail a step, and that would end this with an error.
+"""
+
+import argparse
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from service.settings import available_cores
+from tests.bench.limit import Churner
+from tests.bench.models import ROOT, ModelName, build
+from tests.bench.systems import Remote
+
+SECONDS_A_SAMPLE = 30
+SETTLING_SECONDS = 120
+"""After which memory is held against what it is at the end."""
+
+
+@dataclass
+class CappedChurner(Churner):
+    """An engine whose process may not have more than so much private memory."""
+
+    cap_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        """Set the limit before anything is loaded."""
+        resource.setrlimit(resource.RLIMIT_DATA, (self.cap_bytes, self.cap_bytes))
+        super().__post_init__()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.memory", description=__doc__)
+    parser.add_argument("--model", choices=get_args(ModelName), default="default")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--cap-mib", type=int, default=1024)
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "bench", help="for models")
+    options = parser.parse_args()
+    model = build(options.model, options.cache, sentences=64)
+    samples = []
+    with Remote(
+        CappedChurner, model, "int8", available_cores(), cap_bytes=options.cap_mib * 2**20
+    ) as churner:
+        for number in range(1, round(options.minutes * 60 / SECONDS_A_SAMPLE) + 1):
+            done = churner.call("churn", float(SECONDS_A_SAMPLE))
+            resident = churner.call("resident_bytes") / 2**20
+            samples.append(resident)
+            print(
+                f"{number * SECONDS_A_SAMPLE:4d} s: {done} sentences, {resident:.0f} MiB",
+                flush=True,
+            )
+    settled = samples[min(len(samples), SETTLING_SECONDS // SECONDS_A_SAMPLE) - 1]
+    print(
+        f"from {SETTLING_SECONDS} s to the end: {settled:.0f} to {samples[-1]:.0f} MiB "
+        f"({samples[-1] / settled - 1:+.1%}), {max(samples):.0f} at most; cap {options.cap_mib} MiB"
+    )
+
+
+if __name__ == "__main__":
+    main()
