@@ -14,6 +14,7 @@ from string import Template
 
 import sacrebleu
 import torch
+from tqdm import tqdm
 
 from model import figures, log
 from model.checkpoint import Checkpoint, CheckpointError, load_run
@@ -93,7 +94,9 @@ def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sen
     chosen = _evenly(text, sentences)
     translated = [
         translate(network, checkpoint, chosen, direction)
-        for direction in checkpoint.config.data.directions
+        for direction in tqdm(
+            checkpoint.config.data.directions, desc="translating", unit="direction", leave=False
+        )
     ]
     first = translated[0]
     scores = {one.direction: one.bleu_by_length() for one in translated}
