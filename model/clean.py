@@ -1,7 +1,8 @@
 """`python -m model.clean RAW --languages de en --out CLEAN`: drops pairs that would teach nothing, or wrong.
 
 Every corpus of RAW (`train.<code>` or `train.<name>.<code>`) goes through line by line, so that it may be of
-any size; what was dropped is counted by reason, and with --rejected written down with its reason.
+any size (a hash of each kept pair is remembered, for the duplicates); what was dropped is counted by reason,
+and with --rejected written down with its reason.
 """
 
 import argparse

@@ -8,11 +8,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 
 CPU = torch.device("cpu")
+PATIENCE = timedelta(hours=12)
+"""In which the first process tokenizes or validates while the others wait."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,14 @@ class Processes:
 def joined() -> Iterator[Processes]:
     """The processes that torchrun started, or this one alone."""
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    device = torch.device("cpu")
+    device = CPU
     if torch.cuda.is_available():
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
         torch.cuda.set_device(device)
     if world == 1:
         yield Processes(device=device)
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
         yield Processes(rank, world, device)
     finally:

@@ -36,7 +36,7 @@ Reports = Sequence[Mapping[str, Any]]
 
 
 def loss_and_rate(reports: Reports) -> str:
-    """Perplexity in training and validation by step, and the learning rate below, as SVG."""
+    """Loss in training and validation by step, and the learning rate below, as SVG."""
     training = [report for report in reports if report["kind"] == "train"]
     validation = [report for report in reports if report["kind"] == "validation"]
     with matplotlib.rc_context(STYLE):
@@ -64,6 +64,8 @@ def loss_and_rate(reports: Reports) -> str:
 
 def _smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """A moving mean over a twentieth of the values."""
+    if not len(values):
+        return values
     width = max(1, len(values) // 20)
     padded = np.pad(values, (width // 2, width - 1 - width // 2), mode="edge")
     return np.convolve(padded, np.ones(width) / width, mode="valid")

@@ -75,6 +75,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--sentences", type=int, default=500, help="how many of valid.* a direction (default 500)"
     )
     options = parser.parse_args(arguments)
+    if options.sentences < 1:
+        parser.error(f"--sentences: {options.sentences} must be at least 1")
     out = options.out or options.run / "report.html"
     try:
         checkpoint = load_run(options.run, last=1)
@@ -145,9 +147,10 @@ def summary(
          f"{sizes.d_model}, d_ff {sizes.d_ff}, {sizes.num_heads} heads, {sizes.norm}-norm, "
          f"{sum(p.numel() for p in network.parameters()):,} parameters"),
         ("vocabulary", f"{sizes.vocab_size:,} tokens, {checkpoint.config.data.vocabulary}"),
-        ("trained", f"{checkpoint.step:,} steps, {training[-1]['epoch'] + 1} epochs begun"),
+        ("trained", f"{checkpoint.step:,} steps"),
     ]  # fmt: skip
     if training:
+        rows.append(("epochs", f"{training[-1]['epoch'] + 1} begun"))
         speeds = sorted(report["tokens_per_second"] for report in training)
         rows.append(("speed", f"{speeds[len(speeds) // 2]:,.0f} target tokens/s (median)"))
         rows.append(("loss", f"{training[-1]['nll']:.3f} nats a token in training, at the end"))
@@ -205,7 +208,7 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _config(checkpoint: Checkpoint) -> str:
-    """The configuration as it would stand in a TOML file."""
+    """Every value of the configuration, section by section."""
     lines = []
     for section, values in checkpoint.config.to_mapping().items():
         lines.append(f"[{section}]")

@@ -43,7 +43,7 @@ logger = logging.getLogger("model.train")
 def main(arguments: list[str] | None = None) -> int:
     """Train; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m model.train", description=__doc__)
-    parser.add_argument("config", help="a preset (tiny, small, base, big) or a TOML file")
+    parser.add_argument("config", help="a preset (tiny, small, base, big, multi30k) or a TOML file")
     parser.add_argument(
         "--data",
         type=Path,
@@ -73,6 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
                 logging.getLogger().setLevel(logging.WARNING)
             train(config, options.data, options.out, options.init, options.tensorboard, processes)
     except ModuleNotFoundError as error:
+        if error.name != "tensorboard":
+            raise
         print(f"error: {error}; --tensorboard needs `pip install tensorboard`", file=sys.stderr)
         return 1
     except (

@@ -197,8 +197,8 @@ class Trainer:
         place = (self.config.training.seed, self.step, self.processes.rank)
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
         try:
-            for left, batch in reversed(list(enumerate(reversed(update.batches)))):
-                with self._sharing_gradients(when=left == 0):
+            for number, batch in enumerate(update.batches, start=1):
+                with self._sharing_gradients(when=number == len(update.batches)):
                     sums = self._losses(batch.to(self.device))
                     # DistributedDataParallel takes the mean over the processes
                     (sums.smoothed * (self.processes.world / num_tokens)).backward()  # type: ignore[no-untyped-call]

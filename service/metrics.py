@@ -30,9 +30,8 @@ class Metrics:
     def __init__(self) -> None:
         """Register every metric."""
         self.registry = CollectorRegistry()
-        ProcessCollector(
-            registry=self.registry
-        )  # memory, CPU time and open files, where Linux tells
+        # memory, CPU time and open files, where Linux tells
+        ProcessCollector(registry=self.registry)
         self._register_http()
         self._register_engine()
 

@@ -6,9 +6,9 @@ run. A training pair is made of two such files when it is needed.
 
 import hashlib
 import json
-import logging
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +20,6 @@ from tqdm import tqdm
 from model.config import CorpusConfig, DataConfig
 from model.data.text import DataError, TextFile, check_aligned, find_corpora, iterate_lines
 from model.tokenizer import EOS_ID, Tokenizer, Vocabularies
-
-logger = logging.getLogger(__name__)
 
 LINES_AT_ONCE = 10_000
 Line = tuple[str, int]
@@ -54,11 +52,9 @@ class TokenFile:
         Raises:
             DataError: the text is not usable.
         """
-        status = path.stat() if path.exists() else None  # a missing file is told by iterate_lines
-        vocabulary = hashlib.sha256(tokenizer.model).hexdigest()
-        made_of = [str(path.resolve()), vocabulary]
-        made_of += [str(status.st_size), str(status.st_mtime_ns)] if status else []
-        store = folder / hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
+        status, vocabulary = path.stat(), hashlib.sha256(tokenizer.model).hexdigest()
+        made_of = f"{path.resolve()}\n{vocabulary}\n{status.st_size}\n{status.st_mtime_ns}"
+        store = folder / hashlib.sha256(made_of.encode()).hexdigest()[:16]
         if not (store / "done.json").exists():
             _tokenize(path, tokenizer, store)
         path_of_ids = store / "ids.i32"
@@ -86,21 +82,21 @@ class TokenFile:
 def _tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> None:
     """One pass over the text; what is written counts once `done.json` is there."""
     store.mkdir(parents=True, exist_ok=True)
-    starts, places, end = [0], [0], 0
+    starts, places = array("q", [0]), array("q")  # eight bytes a line, however many there are
     with (
         (store / "ids.i32").open("wb") as file,
         tqdm(desc=f"tokenizing {path.name}", unit="line", unit_scale=True, leave=False) as progress,
     ):
         for lines in _chunks(iterate_lines(path), LINES_AT_ONCE):
             for ids in tokenizer.encode([text for text, _ in lines]):
-                end += len(ids)
-                starts.append(end)
+                starts.append(starts[-1] + len(ids))
                 file.write(np.array(ids, np.int32).tobytes())
-            places += [start for _, start in lines]
+            places.extend(start for _, start in lines)
             progress.update(len(lines))
+    places.append(path.stat().st_size)
     np.save(store / "starts.npy", np.array(starts))
-    np.save(store / "bytes.npy", np.array([*places[1:], path.stat().st_size]))
-    description = {"text": str(path), "lines": len(starts) - 1, "ids": end}
+    np.save(store / "bytes.npy", np.array(places))
+    description = {"text": str(path), "lines": len(starts) - 1, "ids": starts[-1]}
     (store / "done.json").write_text(json.dumps(description) + "\n", encoding="utf-8")
 
 
@@ -186,7 +182,7 @@ class Corpus:
     def sampled(self, numbers: NDArray[np.int64], alpha: float, seed: int) -> list[Pair]:
         """Some pairs, both sides cut at random; `Tokenizer.sample` says how."""
         places = [self._place(number) for number in numbers]
-        pairs: list[Pair | None] = [None] * len(places)
+        pairs: dict[int, Pair] = {}
         for group in {id(group): group for group, _ in places}.values():
             here = [at for at, (one, _) in enumerate(places) if one is group]
             sides = [
@@ -195,7 +191,7 @@ class Corpus:
             ]
             for at, source, target in zip(here, *sides, strict=True):
                 pairs[at] = _pair(group.tag, source, target)
-        return [pair for pair in pairs if pair is not None]
+        return [pairs[at] for at in range(len(places))]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """The pairs of one epoch in no particular order: each group as often as its share says."""
@@ -269,26 +265,21 @@ def _group(
     longest = np.maximum(source.lengths + 2, target.lengths + 1)
     lines = np.flatnonzero(longest <= config.max_tokens)
     tag = vocabularies.source.tag_id(target_code)
-    return Group(f"{name} {direction}".strip(), source, target, tag, lines, 1.0), len(source) - len(
-        lines
-    )
+    group = Group(f"{name} {direction}".strip(), source, target, tag, lines, share=1.0)
+    return group, len(source) - len(lines)
 
 
 def _shared_out(groups: list[tuple[Group, float]], temperature: float) -> list[Group]:
     """The groups with their shares: a corpus's weight, and more of what is small the higher the temperature.
 
-    With it, a group of n pairs is drawn as if it had n^(1/T) times as many as would be fair to the largest
-    (Arivazhagan et al., 2019, section 4.1).
+    Of a group of n pairs, n^(1/T) N^(1 - 1/T) are drawn, where the largest has N (Arivazhagan et al., 2019,
+    section 4.1).
     """
     largest = max(len(group.lines) for group, _ in groups)
     return [
-        Group(
-            group.name,
-            group.source,
-            group.target,
-            group.tag,
-            group.lines,
-            weight * (max(1, len(group.lines)) / largest) ** (1 / temperature - 1),
+        replace(
+            group,
+            share=weight * (max(1, len(group.lines)) / largest) ** (1 / temperature - 1),
         )
         for group, weight in groups
     ]

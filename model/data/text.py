@@ -4,12 +4,15 @@ A data folder holds `train.<code>` and `valid.<code>` for every language, or sev
 `train.<name>.<code>`: one sentence a line, UTF-8, line n of one file the translation of line n of the other.
 """
 
+import logging
 import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+logger = logging.getLogger(__name__)
 
 
 class DataError(ValueError):
@@ -84,6 +87,8 @@ def find_corpora(folder: Path, languages: Sequence[str]) -> dict[str, dict[str, 
         name, _, code = path.name.removeprefix("train.").rpartition(".")
         if code in languages:
             corpora.setdefault(name, {})[code] = path
+    for path in (path for files in corpora.values() if len(files) == 1 for path in files.values()):
+        logger.warning("%s: has no other side, and is left out", path)
     usable = {name: files for name, files in corpora.items() if len(files) > 1}
     if not usable:
         wanted = " and ".join(f"train.{code}" for code in languages[:2])

@@ -14,7 +14,7 @@ from service.api.dependencies import (
     GateDependency,
     MetricsDependency,
     ModelsDependency,
-    SettingsDependency,
+    ServicesDependency,
     unless_client_leaves,
 )
 from service.api.errors import documented
@@ -117,17 +117,16 @@ async def _translate_request(request: Request) -> TranslateRequest:
 async def translate(
     body: Annotated[TranslateRequest, Depends(_translate_request)],
     request: Request,
-    gate: GateDependency,
-    models: ModelsDependency,
-    settings: SettingsDependency,
+    services: ServicesDependency,
     metrics: MetricsDependency,
 ) -> TranslateResponse:
     """Translate texts."""
-    _enter(gate, request, body.auth_key)
+    _enter(services.gate, request, body.auth_key)
+    models, timeout = services.models, services.settings.request_timeout_seconds
     source = _code(body.source_lang, "source_lang", models.sources) if body.source_lang else AUTO
     target = _code(body.target_lang, "target_lang", models.targets)
     options = _options(body)
-    work = models.translate(body.text, source, target, options, settings.request_timeout_seconds)
+    work = models.translate(body.text, source, target, options, timeout)
     translations = await unless_client_leaves(request, work)
     metrics.characters.inc(sum(map(len, body.text)))
     return TranslateResponse(

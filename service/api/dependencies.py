@@ -59,12 +59,12 @@ async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Resul
     Raises:
         CancelledError: the client left.
     """
-    task, has_left = asyncio.current_task(), False
+    task, is_working, has_left = asyncio.current_task(), True, False
     assert task is not None
 
     def on_end(watcher: "asyncio.Task[None]") -> None:
         nonlocal has_left
-        if not watcher.cancelled():
+        if is_working and not watcher.cancelled():
             has_left = True
             task.cancel()
 
@@ -77,6 +77,7 @@ async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Resul
             raise CancelledError("the client closed its connection") from None
         raise
     finally:
+        is_working = False
         watcher.cancel()
 
 

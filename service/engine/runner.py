@@ -144,7 +144,7 @@ class OnnxModelRunner:
         return alignment
 
     def _prepare_thread(self) -> None:
-        """With one thread an operator, the calling thread is the one that computes."""
+        """The calling thread computes, alone or with those of the session, which `_session` prepares."""
         if not hasattr(self._prepared, "done"):
             flush_denormals()
             self._prepared.done = True
@@ -222,8 +222,10 @@ def _session(path: Path, device: Device, threads: int) -> onnxruntime.InferenceS
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    if threads > 1:  # idle threads must not spin while other loops compute
+    if threads > 1:
+        # idle threads must not spin while other loops compute; and they, too, are to flush denormals
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.set_denormal_as_zero", "1")
     providers: list[Any] = ["CPUExecutionProvider"]
     # on a CPU the fused Add + LayerNormalization is the slower of the two
     disabled = ["SkipLayerNormFusion"] if device == "cpu" else []

@@ -62,6 +62,18 @@ def test_the_page_is_whole_and_needs_nothing_beside_it(
     assert source in page.text
 
 
+def test_a_run_too_short_to_have_reported_has_a_page(
+    config: Config, corpus_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = replace(config.training, max_steps=2, log_every=100)
+    train(replace(config, training=short), corpus_folder, tmp_path / "run")
+    options = [str(tmp_path / "run"), "--data", str(corpus_folder), "--sentences"]
+    assert main([*options, "10"]) == 0
+    with pytest.raises(SystemExit):
+        main([*options, "0"])
+    assert "--sentences: 0 must be at least 1" in capsys.readouterr().err
+
+
 def test_bleu_by_length_is_sacrebleus_of_those_sentences() -> None:
     short, long = ["a b c"] * 12, ["a b c d e f g"] * 12
     translated = Translated(

@@ -48,7 +48,7 @@ def test_files_of_different_length_are_refused(tmp_path: Path) -> None:
         read_aligned(tmp_path, "train", ("de", "en"))
 
 
-def test_corpora_are_found_by_their_names(tmp_path: Path) -> None:
+def test_corpora_are_found_by_their_names(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in (
         "train.de",
         "train.en",
@@ -63,5 +63,8 @@ def test_corpora_are_found_by_their_names(tmp_path: Path) -> None:
         "": ["de", "en"],
         "news.v2": ["de", "fr"],
     }
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path / 'train.x.de'}: has no other side, and is left out"
+    ]
     with pytest.raises(DataError, match=r"no training text; train\.it and train\.es are needed"):
         find_corpora(tmp_path, ("it", "es"))

@@ -69,6 +69,27 @@ def test_work_is_cancelled_when_its_client_leaves() -> None:
     assert time.monotonic() - started < 10
 
 
+def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> None:
+    left = asyncio.Event()
+
+    async def receive() -> dict[str, str]:
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def work() -> str:
+        await asyncio.sleep(0)  # the watcher begins to wait
+        left.set()
+        await asyncio.sleep(0)  # it ends, and its callback is due after this
+        return "done"
+
+    async def serve() -> str:
+        found = await unless_client_leaves(Request({"type": "http"}, receive), work())
+        await asyncio.sleep(0.01)  # as an answer is sent
+        return found
+
+    assert asyncio.run(serve()) == "done"
+
+
 def test_header_fields_over_the_limit_are_refused(client: TestClient) -> None:
     assert client.get("/health/live", headers={"x-long": "a" * 30_000}).status_code == 200
     answer = client.get("/health/live", headers={"x-long": "a" * 33_000})
