@@ -24,6 +24,7 @@ from model.evaluate import greedy_bleu, validation_loss
 from model.log import RunLog, Window
 from model.loss import LossSums, divergence, label_smoothed_loss
 from model.optim import build_optimizer, cooldown, learning_rate, set_learning_rate
+from model.precision import choose_precision
 from model.tokenizer import PAD_ID, Vocabularies
 from model.transformer import Transformer
 
@@ -32,23 +33,6 @@ logger = logging.getLogger(__name__)
 
 class TrainingError(RuntimeError):
     """Training cannot go on; what was saved before is intact."""
-
-
-def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """bf16 where it is the faster of the two, if `wanted` is "auto"; else what is wanted.
-
-    A CPU needs tiles (AMX) for that: with AVX512-BF16 alone, its products run at half the speed of fp32.
-    """
-    if wanted == "fp32":
-        return torch.float32
-    if wanted == "bf16":
-        return torch.bfloat16
-    faster = (
-        torch.cuda.is_bf16_supported()
-        if device.type == "cuda"
-        else torch.cpu.get_capabilities().get("amx_bf16", False)
-    )
-    return torch.bfloat16 if faster else torch.float32
 
 
 class Trainer:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.config import ModelConfig
+from model.dropout import Dropout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -40,7 +41,7 @@ class MultiHeadAttention(nn.Module):
         """Project d_model into `num_heads` heads of d_model / num_heads each; `dropout` of the weights."""
         super().__init__()
         self.num_heads = num_heads
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.w_q = nn.Linear(d_model, d_model)
         self.w_k = nn.Linear(d_model, d_model)
         self.w_v = nn.Linear(d_model, d_model)
@@ -62,7 +63,7 @@ class MultiHeadAttention(nn.Module):
         k = self._split(self.w_k(memory))  # [B, H, S, D]
         v = self._split(self.w_v(memory))  # [B, H, S, D]
         if weights_out is None and q.is_cuda:
-            dropped = self.dropout.p if self.training else 0.0
+            dropped = self.dropout.rate if self.training else 0.0
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropped)
         else:
             context = self._attend(q.float(), k.float(), v.float(), mask, weights_out)
@@ -95,7 +96,7 @@ class PositionwiseFeedForward(nn.Module):
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
-        self.dropout = nn.Dropout(config.activation_dropout)
+        self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, T, d_model] to the same shape, each position alone."""
@@ -136,7 +137,7 @@ class Layer(nn.Module):
         """Keep the place of the norm, and the dropout of every sub-layer's output."""
         super().__init__()
         self.pre_norm = config.norm == "pre"
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def residual(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """One sub-layer with residual, dropout and norm: [B, T, d_model] -> the same shape."""
@@ -225,7 +226,7 @@ class Transformer(nn.Module):
         if config.embeddings == "separate":
             self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.positions = PositionalEncoding(config.d_model, config.max_positions)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)

@@ -19,7 +19,6 @@ from model.data.batches import Batcher
 from model.data.corpus import Corpus
 from model.distributed import Processes
 from model.train import main, train
-from model.trainer import choose_precision
 
 
 def losses(run: Path) -> dict[tuple[str, int], Any]:
@@ -138,21 +137,6 @@ def test_a_gpu_has_the_losses_of_a_cpu(config: Config, corpus_folder: Path, tmp_
     assert cpu.keys() == gpu.keys()
     for key, (loss, _) in cpu.items():
         assert gpu[key][0] == pytest.approx(loss, rel=1e-3), key
-
-
-@pytest.mark.parametrize(
-    ("capabilities", "expected"),
-    [
-        ({"amx_bf16": True}, torch.bfloat16),
-        ({"avx512_bf16": True}, torch.float32),
-        ({}, torch.float32),
-    ],
-)
-def test_a_cpu_trains_in_bf16_only_where_that_is_the_faster(
-    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], expected: torch.dtype
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
-    assert choose_precision("auto", torch.device("cpu")) == expected
 
 
 def test_training_stops_when_bleu_no_longer_rises_and_keeps_the_best(
