@@ -8,10 +8,11 @@ on beside what people wrote:
 - sequence-level distillation (Kim and Rush, 2016): LINES are the training text's source and the service has a
   larger network; train on it in the same direction.
 
-The same command again goes on where it was interrupted.
+The same command again goes on where it was interrupted, or with what was added to LINES since.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 from collections import Counter
@@ -69,27 +70,51 @@ class Files:
         self.codes = source, target
         self.source, self.target = (folder / f"train.{name}.{code}" for code in self.codes)
         self._progress = folder / f".train.{name}.progress.json"
+        self._digest = hashlib.sha256()
 
-    def resume(self) -> tuple[int, Counter[str]]:
-        """Lines that are done, and what became of them; whatever was written after is cut off."""
-        done: dict[str, Any] = {"lines": 0, "sizes": [0, 0], "count": {}}
+    def resume(self, text: Path) -> tuple[int, Counter[str]]:
+        """Lines of `text` that are done, and what became of them; whatever was written after is cut off.
+
+        Raises:
+            DataError: those done were of another text.
+        """
+        done: dict[str, Any] = {"lines": 0, "digest": "", "sizes": [0, 0], "count": {}}
         if self._progress.exists():
             done = json.loads(self._progress.read_text(encoding="utf-8"))
+        for line, _ in islice(iterate_lines(text), done["lines"]):
+            self._digest.update(f"{line}\n".encode())
+        if done["lines"] and self._digest.hexdigest() != done.get("digest"):
+            raise DataError(
+                f"{text}: its first {done['lines']:,} lines are not those that {self.source.name} and "
+                f"{self.target.name} were begun with; give a corpus of this text another --name"
+            )
         for path, size in zip((self.source, self.target), done["sizes"], strict=True):
             with path.open("ab") as file:
                 file.truncate(size)
         return done["lines"], Counter(done["count"])
 
     def append(
-        self, pairs: Sequence[tuple[str, str]], lines: int, count: Mapping[str, int]
+        self,
+        block: Sequence[str],
+        pairs: Sequence[tuple[str, str]],
+        lines: int,
+        count: Mapping[str, int],
     ) -> None:
-        """Add pairs; `lines` and `count` are those so far."""
+        """Add the pairs that the lines of `block` gave; `lines` and `count` are those so far."""
+        for line in block:
+            self._digest.update(f"{line}\n".encode())
         for path, side in ((self.source, 0), (self.target, 1)):
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(f"{pair[side]}\n" for pair in pairs)
         sizes = [self.source.stat().st_size, self.target.stat().st_size]
         partial = self._progress.with_suffix(".partial")
-        partial.write_text(json.dumps({"lines": lines, "sizes": sizes, "count": count}))
+        done = {
+            "lines": lines,
+            "digest": self._digest.hexdigest(),
+            "sizes": sizes,
+            "count": count,
+        }
+        partial.write_text(json.dumps(done))
         partial.rename(self._progress)
 
 
@@ -99,7 +124,7 @@ def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -
     `request` is what every request says beside its text.
     """
     total = sum(1 for _ in iterate_lines(text))
-    done, count = files.resume()
+    done, count = files.resume(text)
     lines = (line for line, _ in islice(iterate_lines(text), done, None))
 
     def translate(chunk: list[str]) -> list[tuple[str, str]]:
@@ -126,7 +151,7 @@ def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -
                 if outcome == "kept"
             ]
             done += len(block)
-            files.append(pairs, done, count)
+            files.append(block, pairs, done, count)
             progress.update(len(block))
     return count
 

@@ -135,6 +135,26 @@ def positions(d_model: int, length: int = 100) -> str:
         return _png(figure)
 
 
+def attention_widths(widths: Mapping[str, Sequence[float]]) -> str:
+    """How many positions each head looks at: a row for each place, a column for each head, as SVG."""
+    table = np.array(list(widths.values()))
+    with matplotlib.rc_context({**STYLE, "axes.grid": False}):
+        size = (1.6 + 0.55 * table.shape[1], 0.7 + 0.27 * table.shape[0])
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        axes.imshow(table, cmap="Blues", vmin=1, vmax=max(8.0, table.max()), aspect="auto")
+        for (row, column), width in np.ndenumerate(table):
+            dark = width > table.max() / 2
+            axes.text(
+                column, row, f"{width:.1f}", ha="center", va="center", color="w" if dark else INK
+            )
+        axes.set_xticks(range(table.shape[1]), [str(head + 1) for head in range(table.shape[1])])
+        axes.set_yticks(range(table.shape[0]), list(widths))
+        axes.set(xlabel="head")
+        axes.tick_params(length=0)
+        return _svg(figure)
+
+
 def attention(
     weights: NDArray[np.float32], queries: Sequence[str], keys: Sequence[str], title: str
 ) -> str:

@@ -74,6 +74,28 @@ def test_the_corpus_is_the_models_and_an_interruption_loses_and_doubles_nothing(
     assert [group.name for group in corpus.groups] == ["back de-en"]
 
 
+def test_it_goes_on_with_what_was_added_but_not_with_another_text(
+    lines: Path, tmp_path: Path, requests: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "data"
+    assert main(command(lines, out)) == 1
+    assert main(command(lines, out)) == 0
+    count = len(lines.read_text().splitlines())
+    with lines.open("a") as file:
+        file.write("The dog sleeps.\n")
+    assert main(command(lines, out)) == 0
+    english = (out / "train.back.en").read_text()
+    assert english == lines.read_text()
+
+    lines.write_text(english.upper())
+    assert main(command(lines, out)) == 1
+    assert (
+        f"{lines}: its first {count + 1:,} lines are not those that train.back.en and train.back.de "
+        "were begun with; give a corpus of this text another --name" in capsys.readouterr().err
+    )
+    assert (out / "train.back.en").read_text() == english
+
+
 @pytest.mark.parametrize(
     ("translation", "finishes", "outcome"),
     [

@@ -1,3 +1,5 @@
+"""Dropout: at its rate, independent, scaled, and where torch has its gradient."""
+
 import math
 
 import pytest

@@ -1,3 +1,5 @@
+"""bf16 is taken where a measurement finds it faster, and what is asked for is done."""
+
 import pytest
 import torch
 
@@ -37,6 +39,6 @@ def test_the_speedup_is_that_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> No
             next(clock)
         return float(next(clock))
 
-    monkeypatch.setattr(precision.torch, "ones", ones)
-    monkeypatch.setattr(precision.time, "perf_counter", perf_counter)
+    monkeypatch.setattr("model.precision.torch.ones", ones)
+    monkeypatch.setattr("model.precision.time.perf_counter", perf_counter)
     assert bf16_speedup() == 3.0
