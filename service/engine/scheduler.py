@@ -1,12 +1,14 @@
 """Who waits and who joins which batch next; pure Python, with no tensor, no thread and no clock in it.
 
 Requests take turns by the tokens they have been given so far (start-time fair queueing: Goyal, Vin and
-Cheng, 1996), so that a short one does not wait for a long document. Within a request, the longest sentences
-go first: neighbours in a batch are then of similar length, and no long one is left for the end. Whoever's
-turn it is and does not fit yet is waited for, so that none starves.
+Cheng, 1996), so that a short one does not wait for a long document. Whoever's turn it is and does not fit
+yet is waited for, so that none starves.
+
+A batch is padded to its longest sentence, so those of similar length are put together: within a request the
+longest go first, and of several requests whose turn is near, each loop takes those in a range of its own.
 """
 
-import heapq
+import bisect
 import itertools
 import math
 from collections.abc import Iterable, Iterator
@@ -15,6 +17,9 @@ from dataclasses import dataclass
 
 from service.engine.config import EngineConfig
 from service.engine.types import Sequence, SequenceStatus
+
+WINDOW = 8
+"""Requests in line, times the loops, among which a loop looks for lengths of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Scheduler:
         self.num_waiting = 0
         self.waiting_tokens = 0
         self.running: list[set[Sequence]] = [set() for _ in range(config.num_loops)]
-        self._line: list[tuple[float, int, _Request]] = []  # a heap by turn, then by arrival
+        self._line: list[tuple[float, int, _Request]] = []  # sorted by turn, then by arrival
         self._next_deadline = math.inf
         self._arrivals = itertools.count()
         self._turn = 0.0
@@ -74,7 +79,7 @@ class Scheduler:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
         request = _Request(self._turn, ordered)
-        heapq.heappush(self._line, (request.turn, next(self._arrivals), request))
+        bisect.insort(self._line, (request.turn, next(self._arrivals), request))
         self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
         self.num_waiting += len(sequences)
         self.waiting_tokens += sum(sequence.cost for sequence in sequences)
@@ -86,24 +91,21 @@ class Scheduler:
         running = self.running[loop]
         longest = max((sequence.cost for sequence in running), default=0)
         share = self._fair_share()
-        while self._line:
-            _, arrival, request = self._line[0]
+        while window := self._window(left):
+            at = self._first_of_its_range(loop, window)
+            _, arrival, request = self._line[at]
             sequence = request.sequences[-1]
-            if sequence.status is not SequenceStatus.WAITING or sequence.future.cancelled():
-                self._pop(request)
-                if sequence.status is SequenceStatus.WAITING:
-                    self._leave(sequence, left)
-                continue
             self._turn = max(self._turn, request.turn)
             rows = len(running) + 1
             longest = max(longest, sequence.cost)
             fits = rows <= share and rows * longest <= self.config.max_num_batched_tokens
             if not fits and running:  # alone, even the longest sentence runs
                 break
-            self._pop(request)
+            self._pop(at)
             request.turn += sequence.cost
             if request.sequences:
-                heapq.heapreplace(self._line, (request.turn, arrival, request))
+                del self._line[at]
+                bisect.insort(self._line, (request.turn, arrival, request))
             self.num_waiting -= 1
             self.waiting_tokens -= sequence.cost
             sequence.status = SequenceStatus.RUNNING
@@ -131,11 +133,37 @@ class Scheduler:
             batch.clear()
         return everybody
 
-    def _pop(self, request: _Request) -> None:
-        """Take the first in line out of its request, and the request out of the line if it was the last."""
+    def _window(self, left: list[Sequence]) -> list[int]:
+        """What the next sentences of the first requests in line cost; who has left it is taken out."""
+        size = WINDOW * self.config.num_loops
+        costs: list[int] = []
+        while len(costs) < min(size, len(self._line)):
+            at = len(costs)
+            sequence = self._line[at][2].sequences[-1]
+            if sequence.status is SequenceStatus.WAITING and not sequence.future.cancelled():
+                costs.append(sequence.cost)
+                continue
+            self._pop(at)
+            if sequence.status is SequenceStatus.WAITING:
+                self._leave(sequence, left)
+        return costs
+
+    def _first_of_its_range(self, loop: int, costs: list[int]) -> int:
+        """The first place in line whose cost is in the range of `loop`; the longest are the first loop's.
+
+        The ranges hold equally many places, and each place is in one at least.
+        """
+        ranked, loops = sorted(costs), self.config.num_loops
+        low = ranked[(loops - 1 - loop) * len(ranked) // loops]
+        high = ranked[-(-(loops - loop) * len(ranked) // loops) - 1]
+        return next(at for at, cost in enumerate(costs) if low <= cost <= high)
+
+    def _pop(self, at: int) -> None:
+        """Take the next out of the request at a place in line, and with the last one the request."""
+        request = self._line[at][2]
         request.sequences.pop()
         if not request.sequences:
-            heapq.heappop(self._line)
+            del self._line[at]
 
     def _expire(self, now: float) -> list[Sequence]:
         """Who waits and is late; wherever such a one stands in its request, it is passed over from now on."""

@@ -1,7 +1,9 @@
 """The waiting line, with a clock of paper and no thread."""
 
+import random
+
 from service.engine.config import EngineConfig
-from service.engine.scheduler import Schedule, Scheduler
+from service.engine.scheduler import WINDOW, Schedule, Scheduler
 from service.engine.types import DecodingOptions, Sequence, SequenceStatus
 
 OPTIONS = DecodingOptions(max_decoding_length=50)
@@ -93,6 +95,55 @@ def test_loops_share_the_work_evenly() -> None:
     scheduler = Scheduler(EngineConfig(num_loops=2, max_num_seqs=16))
     scheduler.add([sequence() for _ in range(10)])
     assert [len(scheduler.schedule(loop, now=0.0).admitted) for loop in (0, 1)] == [5, 5]
+
+
+def admitted_lengths(scheduler: Scheduler, loop: int) -> list[int]:
+    return [len(one.source_ids) for one in scheduler.schedule(loop, now=0.0).admitted]
+
+
+def test_each_loop_takes_lengths_of_its_own_in_the_order_of_the_line() -> None:
+    scheduler = Scheduler(EngineConfig(num_loops=2, max_num_seqs=4))
+    lengths = [length for pair in zip(range(3, 13), range(43, 53), strict=True) for length in pair]
+    add_each(scheduler, [sequence(length) for length in lengths])
+    assert admitted_lengths(scheduler, 0) == [43, 44, 45, 46]
+    assert admitted_lengths(scheduler, 1) == [3, 4, 5, 6]
+
+
+def test_three_loops_have_three_ranges() -> None:
+    scheduler = Scheduler(EngineConfig(num_loops=3, max_num_seqs=1))
+    add_each(scheduler, [sequence(length) for length in (20, 1, 50, 21, 2, 51, 22, 3, 52)])
+    assert [admitted_lengths(scheduler, loop) for loop in (0, 1, 2)] == [[50], [20], [1]]
+
+
+def test_a_loop_takes_what_there_is_when_nothing_is_of_its_range() -> None:
+    scheduler = Scheduler(EngineConfig(num_loops=2, max_num_seqs=2))
+    add_each(scheduler, [sequence(length) for length in (5, 5, 6, 90)])
+    assert admitted_lengths(scheduler, 1) == [5, 5]
+    assert admitted_lengths(scheduler, 0) == [90, 6]
+
+
+def test_no_length_is_passed_over_for_long_while_others_keep_coming() -> None:
+    """Wherever a length lies among those around it, it is served at most a few windows late."""
+    rng = random.Random(3)
+    config = EngineConfig(num_loops=2, max_num_seqs=4)
+    scheduler = Scheduler(config)
+    ranks: dict[Sequence, int] = {}
+    served: list[int] = []
+    running: list[list[Sequence]] = [[], []]
+    for _ in range(40):
+        ranks[one := sequence(rng.choice((3, 8, 20, 21, 40, 90)))] = len(ranks)
+        scheduler.add([one])
+    for _ in range(2000):
+        loop = rng.choice((0, 0, 1))  # one is faster than the other
+        if running[loop]:
+            scheduler.release(loop, running[loop].pop(0))
+        for one in scheduler.schedule(loop, now=0.0).admitted:
+            running[loop].append(one)
+            served.append(ranks[one])
+            ranks[new := sequence(rng.choice((3, 8, 20, 21, 40, 90)))] = len(ranks)
+            scheduler.add([new])
+    assert len(served) > 1500
+    assert max(place - rank for place, rank in enumerate(served)) <= 3 * WINDOW * config.num_loops
 
 
 def test_clear_returns_everybody() -> None:
