@@ -1,0 +1,79 @@
+"""A running service is measured as sacreBLEU measures, and a bundle can be told."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+
+from export import evaluate
+from export.client import ServiceError
+from service import bundle
+
+GERMAN = ["Der Hund schläft im Garten.", "Wir gehen heute ins Kino.", "Sie liest ein gutes Buch."]
+ENGLISH = ["The dog sleeps in the garden.", "We go to the cinema today.", "She reads a good book."]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for code, lines in (("de", GERMAN), ("en", ENGLISH)):
+        (tmp_path / f"test.{code}").write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the service answers, a list for a test to change."""
+    answers = list(ENGLISH)
+
+    def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
+        if url == "http://service/languages":
+            return [{"code": "de", "targets": ["en"]}, {"code": "en", "targets": []}]
+        assert url == "http://service/translate"
+        assert body is not None
+        assert (body["source"], body["target"]) == ("de", "en")
+        return {"translatedText": [answers[GERMAN.index(line)] for line in body["q"]]}
+
+    monkeypatch.setattr(evaluate, "fetch", fetch)
+    monkeypatch.setattr(evaluate, "LINES_A_REQUEST", 2)
+    return answers
+
+
+def test_the_figures_are_sacrebleus_with_their_signatures(data: Path, found: list[str]) -> None:
+    found[1] = "today we are going to the cinema"
+    figures = evaluate.evaluate("http://service", data, "test")
+    bleu, chrf = sacrebleu.corpus_bleu(found, [ENGLISH]), sacrebleu.corpus_chrf(found, [ENGLISH])
+    assert figures.keys() == {"de-en"}
+    assert figures["de-en"].startswith(f"test, 3 lines: BLEU {bleu.score:.2f} (nrefs:1|case:mixed")
+    assert f"chrF2 {chrf.score:.2f} (nrefs:1" in figures["de-en"]
+
+
+def test_case_counts_unless_it_is_not_to(data: Path, found: list[str]) -> None:
+    found[:] = [line.upper() for line in ENGLISH]
+    assert "BLEU 100.00" not in evaluate.evaluate("http://service", data, "test")["de-en"]
+    lower = evaluate.evaluate("http://service", data, "test", lowercase=True)["de-en"]
+    assert "BLEU 100.00 (nrefs:1|case:lc" in lower
+
+
+def test_the_figures_go_into_the_bundles_manifest(
+    data: Path, found: list[str], tiny_bundle: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, copy)
+    command = ["http://service/", "--data", str(data), "--record", str(copy)]
+    assert evaluate.main(command) == 0
+    before, after = bundle.load(tiny_bundle).manifest, bundle.load(copy).manifest
+    assert after.provenance.bleu["de-en"].startswith("test, 3 lines: BLEU 100.00")
+    assert after.model_copy(update={"provenance": before.provenance}) == before
+
+
+def test_a_service_that_is_not_there_is_an_error(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(url: str, body: object = None) -> Any:
+        raise ServiceError(f"{url}: Connection refused")
+
+    monkeypatch.setattr(evaluate, "fetch", refuse)
+    assert evaluate.main(["http://nowhere", "--data", str(data)]) == 1
+    assert "error: http://nowhere/languages: Connection refused" in capsys.readouterr().err

@@ -1,0 +1,106 @@
+"""The builder's products against numpy's, within what rounding to eight bits may cost."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+
+from export.graph import ActivationRange, GraphBuilder, Precision, tensor, to_model
+
+Array = NDArray[np.float32]
+WIDTH, RANGE = 24, ActivationRange(-3.0, 2.0)
+
+
+@pytest.fixture
+def weights() -> dict[str, Array]:
+    rng = np.random.default_rng(0)
+    made: dict[str, Array] = {}
+    for layer in ("first", "second"):
+        made[f"{layer}.weight"] = rng.standard_normal((10, WIDTH)).astype(np.float32)
+        made[f"{layer}.bias"] = rng.standard_normal(10).astype(np.float32)
+    return made
+
+
+@pytest.fixture
+def x() -> Array:
+    rng = np.random.default_rng(1)
+    return rng.uniform(RANGE.low, RANGE.high, (2, 3, WIDTH)).astype(np.float32)
+
+
+def builder(precision: Precision, weights: dict[str, Array]) -> GraphBuilder:
+    return GraphBuilder(precision, weights, {"first": RANGE, "second": RANGE})
+
+
+def run(b: GraphBuilder, result: str, x: Array, width: int = 10) -> Array:
+    """What the graph makes of x."""
+    inputs = [tensor("x", b.float_kind, ["B", "T", WIDTH])]
+    outputs = {result: tensor("y", b.float_kind, ["B", "T", width])}
+    model = to_model(b.finish("test", inputs, outputs))
+    assert "Identity" not in {node.op_type for node in model.graph.node}
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    found: Array = session.run(["y"], {"x": x.astype(b.float_dtype)})[0]
+    return found
+
+
+def rounding(x: Array, weight: Array) -> Array:
+    """The most that half a quantum in every input and every weight can do to x W^T: [..., out]."""
+    of_input = (RANGE.high - RANGE.low) / 255 / 2 + 1e-6
+    of_weight = np.abs(weight).max(axis=1) / 127 / 2
+    inputs = np.abs(x).sum(-1, keepdims=True) + of_input * WIDTH
+    bound: Array = of_input * np.abs(weight).sum(axis=1) + of_weight * inputs
+    return bound
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_int8_is_the_product_but_for_its_roundings(
+    weights: dict[str, Array], x: Array, relu: bool
+) -> None:
+    b = builder("int8", weights)
+    found = run(b, b.linear("x", "first", relu_input=relu), x)
+    seen, weight = np.maximum(x, 0) if relu else x, weights["first.weight"]
+    error = np.abs(found - (seen @ weight.T + weights["first.bias"]))
+    assert (error <= rounding(seen, weight)).all()
+    assert error.max() > 0, "it is rounded at all"
+
+
+def test_int8_of_a_sentence_does_not_depend_on_its_neighbours(
+    weights: dict[str, Array], x: Array
+) -> None:
+    def alone(part: Array) -> Array:
+        b = builder("int8", weights)
+        return run(b, b.linear("x", "first"), part)
+
+    outlier = x.copy()
+    outlier[1] *= 1000
+    assert np.array_equal(alone(outlier)[0], alone(x[:1])[0])
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("fp16", 2e-2)])
+def test_floating_point_products_are_numpys(
+    weights: dict[str, Array], x: Array, precision: Precision, tolerance: float
+) -> None:
+    b = builder(precision, weights)
+    found = run(b, b.linear("x", "first", relu_input=True), x)
+    expected = np.maximum(x, 0) @ weights["first.weight"].T + weights["first.bias"]
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_several_modules_as_one_product_give_what_each_gives(
+    weights: dict[str, Array], x: Array, precision: Precision
+) -> None:
+    b = builder(precision, weights)
+    together = run(b, b.linears("x", "first", "second"), x, width=20)
+    parts = []
+    for layer in ("first", "second"):
+        b = builder(precision, weights)
+        parts.append(run(b, b.linear("x", layer), x))
+    np.testing.assert_allclose(together, np.concatenate(parts, axis=-1), atol=1e-5)
+
+
+def test_heads_split_and_merged_are_as_before(x: Array) -> None:
+    b = builder("fp32", {})
+    [heads] = b.split_heads("x", d_head=6)
+    np.testing.assert_array_equal(run(b, b.merge_heads(heads), x, width=WIDTH), x)
