@@ -1,10 +1,13 @@
-"""How good a network is: loss on held-out text, and BLEU of its translations."""
+"""How good a network is: loss on held-out text, BLEU of its translations, and what its heads look at."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import sacrebleu
 import torch
+from torch import Tensor
 
 from model.config import Config
 from model.data.batches import batches_of
@@ -85,3 +88,23 @@ def greedy_bleu(
         )
         scores[direction] = sacrebleu.corpus_bleu(hypotheses, [text[target_code][:count]]).score
     return scores
+
+
+@torch.inference_mode()
+def attention_widths(network: Transformer, pairs: Sequence[Pair]) -> dict[str, list[float]]:
+    """How many positions each head of each layer looks at: e to the mean entropy of its weights.
+
+    Near 1, a head looks at a single place. Where that is its own one, in all heads of a layer, the layer has
+    lost its context; and a softmax as sharp as that has hardly a gradient to get it back.
+    """
+    device = network.embedding.weight.device
+    entropies: dict[str, Tensor] = {}
+    queries: Counter[str] = Counter()
+    for pair in pairs:
+        source = torch.from_numpy(pair.source.astype(np.int64))[None].to(device)
+        target = torch.tensor([[BOS_ID, *pair.target[:-1].tolist()]], device=device)
+        for place, weights in network.attention_maps(source, target).items():
+            entropy = torch.special.entr(weights[0]).sum(-1)  # [H, queries]
+            entropies[place] = entropies.get(place, torch.zeros(())) + entropy.sum(-1).cpu()
+            queries[place] += entropy.shape[1]
+    return {place: (total / queries[place]).exp().tolist() for place, total in entropies.items()}

@@ -7,7 +7,6 @@ the held-out text `valid.<code>`.
 import argparse
 import html
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,19 @@ from tqdm import tqdm
 
 from model import figures, log
 from model.checkpoint import Checkpoint, CheckpointError, load_run
+from model.data.corpus import encode_pairs
 from model.data.text import DataError, read_aligned
-from model.evaluate import greedy_translate, suppressed_ids
+from model.evaluate import attention_widths, greedy_translate, suppressed_ids
 from model.tokenizer import BOS_ID, EOS_ID
-from model.transformer import AttentionMaps, Transformer
+from model.transformer import Transformer
 
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 25), (26, None))
 """Classes of source lengths, in words."""
 PAGE = Path(__file__).with_suffix(".html")
 FEWEST = 10
 """Sentences that a class needs for a BLEU of its own."""
+MEASURED = 50
+"""Lines on which the widths of attention are taken."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sen
         )
     ]
     first = translated[0]
+    pairs = encode_pairs(_evenly(chosen, MEASURED), checkpoint.config.data, checkpoint.vocabularies)
     scores = {one.direction: one.bleu_by_length() for one in translated}
     counts = [len(rows) for rows in _by_length(first.sources)]
     labels = [f"{low}-{high}" if high else f"{low} and more" for low, high in LENGTHS]
@@ -112,7 +115,7 @@ def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sen
         bleu=figures.bleu_by_step(reports),
         lengths=figures.bleu_by_length(scores, counts, labels),
         positions=figures.positions(checkpoint.config.model.d_model),
-        widths=figures.attention_widths(attention_widths(network, checkpoint, first)),
+        widths=figures.attention_widths(attention_widths(network, pairs)),
         attention="".join(attention_maps(network, checkpoint, first)),
         samples="".join(samples(one) for one in translated),
         config=html.escape(_config(checkpoint)),
@@ -167,12 +170,16 @@ def attention_maps(
     network: Transformer, checkpoint: Checkpoint, translated: Translated, count: int = 2
 ) -> list[str]:
     """Where the last decoder layer looks in the source, and the encoder's first layer in itself."""
-    vocabularies = checkpoint.vocabularies
+    vocabularies, target_code = checkpoint.vocabularies, translated.direction.split("-")[1]
     readable = [row for row, one in enumerate(translated.sources) if 6 <= len(one.split()) <= 12]
     last = checkpoint.config.model.num_decoder_layers - 1
     pictures = []
     for row in readable[:: max(1, len(readable) // count)][:count]:
-        source, target, maps = _attention(network, checkpoint, translated, row)
+        source = vocabularies.source.encode([translated.sources[row]])[0]
+        target = vocabularies.target.encode([translated.translations[row]])[0]
+        source = [vocabularies.source.tag_id(target_code), *source, EOS_ID]
+        with torch.inference_mode():
+            maps = network.attention_maps(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
         keys = [vocabularies.source.processor.id_to_piece(token) for token in source]
         predicted = [vocabularies.target.processor.id_to_piece(t) for t in [*target, EOS_ID]]
         for name, queries, title in (
@@ -181,33 +188,6 @@ def attention_maps(
         ):  # fmt: skip
             pictures.append(figures.attention(maps[name][0].numpy(), queries, keys, title))
     return pictures
-
-
-def attention_widths(
-    network: Transformer, checkpoint: Checkpoint, translated: Translated, count: int = 50
-) -> dict[str, list[float]]:
-    """How many positions each head of each layer looks at: e to the mean entropy of its weights."""
-    sums: dict[str, torch.Tensor] = {}
-    queries: Counter[str] = Counter()
-    for row in range(0, len(translated.sources), -(-len(translated.sources) // count)):
-        for place, weights in _attention(network, checkpoint, translated, row)[2].items():
-            entropy = torch.special.entr(weights[0]).sum(-1)  # [H, T]
-            sums[place] = sums.get(place, torch.zeros(())) + entropy.sum(-1)
-            queries[place] += entropy.shape[1]
-    return {place: (total / queries[place]).exp().tolist() for place, total in sums.items()}
-
-
-def _attention(
-    network: Transformer, checkpoint: Checkpoint, translated: Translated, row: int
-) -> tuple[list[int], list[int], AttentionMaps]:
-    """Tokens of one sentence's source and translation, and all attention weights between them."""
-    vocabularies, target_code = checkpoint.vocabularies, translated.direction.split("-")[1]
-    source = vocabularies.source.encode([translated.sources[row]])[0]
-    target = vocabularies.target.encode([translated.translations[row]])[0]
-    source = [vocabularies.source.tag_id(target_code), *source, EOS_ID]
-    with torch.inference_mode():
-        maps = network.attention_maps(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
-    return source, target, maps
 
 
 def samples(translated: Translated, count: int = 8) -> str:

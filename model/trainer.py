@@ -20,7 +20,7 @@ from model.config import Config
 from model.data.batches import Batch, Batcher, Update, prefetch
 from model.data.corpus import Corpus, Pair
 from model.distributed import Processes
-from model.evaluate import greedy_bleu, validation_loss
+from model.evaluate import attention_widths, greedy_bleu, validation_loss
 from model.log import RunLog, Window
 from model.loss import LossSums, divergence, label_smoothed_loss
 from model.optim import build_optimizer, cooldown, learning_rate, set_learning_rate
@@ -29,6 +29,9 @@ from model.tokenizer import PAD_ID, Vocabularies
 from model.transformer import Transformer
 
 logger = logging.getLogger(__name__)
+
+MEASURED = 50
+"""Held-out pairs on which the widths of attention are taken."""
 
 
 class TrainingError(RuntimeError):
@@ -282,12 +285,19 @@ class Trainer:
         with self._autocast():
             loss = validation_loss(self.network, self.valid, self.config)
             bleu = greedy_bleu(self.network, self.vocabularies, self.valid_text, self.config)
+            widths = attention_widths(self.network, self.valid[:: -(-len(self.valid) // MEASURED)])
         shown = ", ".join(f"BLEU {direction} {score:.1f}" for direction, score in bleu.items())
         progress.write(
             f"step {self.step}: validation loss {loss.smoothed:.3f}, ppl {math.exp(loss.nll):.2f}, {shown}"
         )
         self.log.write(
-            "validation", self.step, epoch=self.epoch, loss=loss.smoothed, nll=loss.nll, bleu=bleu
+            "validation",
+            self.step,
+            epoch=self.epoch,
+            loss=loss.smoothed,
+            nll=loss.nll,
+            bleu=bleu,
+            attention_width={place: sum(heads) / len(heads) for place, heads in widths.items()},
         )
         mean = sum(bleu.values()) / len(bleu)
         if mean > self.best_bleu:

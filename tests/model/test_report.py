@@ -1,7 +1,6 @@
 """The report of a run: what it says is what sacreBLEU and the log say, and it is one whole page."""
 
 import json
-import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -14,7 +13,7 @@ from model import log
 from model.checkpoint import load_run
 from model.config import Config
 from model.data.text import read_aligned
-from model.report import Translated, attention_widths, main, translate
+from model.report import Translated, main, translate
 from model.train import train
 
 
@@ -106,26 +105,6 @@ def test_a_step_that_was_done_again_counts_once_and_half_a_line_is_passed_over(r
     after = log.read(run)
     assert [report["step"] for report in after] == [report["step"] for report in before]
     assert [report["loss"] for report in after].count(99.0) == 1
-
-
-def test_a_head_that_looks_everywhere_is_as_wide_as_its_sentences_and_a_saturated_one_is_1_wide(
-    run: Path, corpus_folder: Path
-) -> None:
-    checkpoint = load_run(run, 1)
-    network, text = checkpoint.network(), read_aligned(corpus_folder, "valid", ("de", "en"))
-    weights = network.state_dict()
-    weights["encoder.0.self_attention.w_q.weight"].zero_()
-    weights["encoder.0.self_attention.w_q.bias"].zero_()
-    weights["decoder.0.cross_attention.w_q.weight"].mul_(1e5)
-    found = translate(network, checkpoint, text, "de-en")
-    widths = attention_widths(network, checkpoint, found)
-    sizes = checkpoint.config.model
-    assert len(widths) == sizes.num_encoder_layers + 2 * sizes.num_decoder_layers
-    assert {len(heads) for heads in widths.values()} == {sizes.num_heads}
-    lengths = [len(ids) + 2 for ids in checkpoint.vocabularies.source.encode(text["de"])]
-    expected = math.exp(sum(n * math.log(n) for n in lengths) / sum(lengths))
-    assert widths["encoder.0.self"] == pytest.approx([expected] * sizes.num_heads, rel=1e-4)
-    assert widths["decoder.0.cross"] == pytest.approx([1.0] * sizes.num_heads, abs=0.02)
 
 
 def test_a_run_that_is_none_is_an_error(
