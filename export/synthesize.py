@@ -16,7 +16,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -81,8 +81,7 @@ class Files:
         done: dict[str, Any] = {"lines": 0, "digest": "", "sizes": [0, 0], "count": {}}
         if self._progress.exists():
             done = json.loads(self._progress.read_text(encoding="utf-8"))
-        for line, _ in islice(iterate_lines(text), done["lines"]):
-            self._digest.update(f"{line}\n".encode())
+        self._count_in(line for line, _ in islice(iterate_lines(text), done["lines"]))
         if done["lines"] and self._digest.hexdigest() != done.get("digest"):
             raise DataError(
                 f"{text}: its first {done['lines']:,} lines are not those that {self.source.name} and "
@@ -101,8 +100,7 @@ class Files:
         count: Mapping[str, int],
     ) -> None:
         """Add the pairs that the lines of `block` gave; `lines` and `count` are those so far."""
-        for line in block:
-            self._digest.update(f"{line}\n".encode())
+        self._count_in(block)
         for path, side in ((self.source, 0), (self.target, 1)):
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(f"{pair[side]}\n" for pair in pairs)
@@ -116,6 +114,11 @@ class Files:
         }
         partial.write_text(json.dumps(done))
         partial.rename(self._progress)
+
+    def _count_in(self, lines: Iterable[str]) -> None:
+        """What the digest of the lines that are done is made of."""
+        for line in lines:
+            self._digest.update(f"{line}\n".encode())
 
 
 def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -> Counter[str]:

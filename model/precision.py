@@ -1,12 +1,9 @@
 """Which number format training multiplies in."""
 
-import logging
 import statistics
 import time
 
 import torch
-
-logger = logging.getLogger(__name__)
 
 PROBES = 15
 WORTHWHILE = 1.3
@@ -22,7 +19,6 @@ def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
     faster = (
         torch.cuda.is_bf16_supported() if device.type == "cuda" else bf16_speedup() > WORTHWHILE
     )
-    logger.info("training in %s", "bf16" if faster else "fp32")
     return torch.bfloat16 if faster else torch.float32
 
 

@@ -29,8 +29,6 @@ LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 25), (26, None))
 PAGE = Path(__file__).with_suffix(".html")
 FEWEST = 10
 """Sentences that a class needs for a BLEU of its own."""
-MEASURED = 50
-"""Lines on which the widths of attention are taken."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sen
         )
     ]
     first = translated[0]
-    pairs = encode_pairs(_evenly(chosen, MEASURED), checkpoint.config.data, checkpoint.vocabularies)
+    pairs = encode_pairs(chosen, checkpoint.config.data, checkpoint.vocabularies)
     scores = {one.direction: one.bleu_by_length() for one in translated}
     counts = [len(rows) for rows in _by_length(first.sources)]
     labels = [f"{low}-{high}" if high else f"{low} and more" for low, high in LENGTHS]

@@ -30,9 +30,6 @@ from model.transformer import Transformer
 
 logger = logging.getLogger(__name__)
 
-MEASURED = 50
-"""Held-out pairs on which the widths of attention are taken."""
-
 
 class TrainingError(RuntimeError):
     """Training cannot go on; what was saved before is intact."""
@@ -99,6 +96,9 @@ class Trainer:
             self.epoch, self.next_batch = state["epoch"], state["next_batch"]
             self.best_bleu, self.best_step = state["best_bleu"], state["best_step"]
             self.validations_since = state["validations_since"]
+            if self.config.training.precision == "auto" and self.device.type == "cpu":
+                # measured, and another day's measurement may be another: the losses are to be the same
+                self.precision = choose_precision(state["precision"], self.device)
         except KeyError as error:
             raise TrainingError(
                 f"{folder}: training.pt has no {error}: another version wrote it, and this one cannot go on"
@@ -117,6 +117,7 @@ class Trainer:
             "best_bleu": self.best_bleu,
             "best_step": self.best_step,
             "validations_since": self.validations_since,
+            "precision": "bf16" if self.precision == torch.bfloat16 else "fp32",
         }
         checkpoints.save(
             self.run,
@@ -285,7 +286,7 @@ class Trainer:
         with self._autocast():
             loss = validation_loss(self.network, self.valid, self.config)
             bleu = greedy_bleu(self.network, self.vocabularies, self.valid_text, self.config)
-            widths = attention_widths(self.network, self.valid[:: -(-len(self.valid) // MEASURED)])
+            widths = attention_widths(self.network, self.valid)
         shown = ", ".join(f"BLEU {direction} {score:.1f}" for direction, score in bleu.items())
         progress.write(
             f"step {self.step}: validation loss {loss.smoothed:.3f}, ppl {math.exp(loss.nll):.2f}, {shown}"

@@ -34,6 +34,7 @@ def config() -> Config:
         bleu_sentences=3,
         checkpoint_every=4,
         keep_checkpoints=3,
+        precision="fp32",  # what is measured may differ between two runs that are compared
     )
     return replace(CONFIG, model=replace(CONFIG.model, dropout=0.2), training=training)
 

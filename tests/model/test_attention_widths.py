@@ -23,7 +23,7 @@ def test_a_head_that_looks_everywhere_is_as_wide_as_its_sentences_and_a_saturate
     weights["encoder.0.self_attention.w_q.weight"].zero_()
     weights["encoder.0.self_attention.w_q.bias"].zero_()
     weights["decoder.0.cross_attention.w_q.weight"].mul_(1e5)
-    widths = attention_widths(network, pairs)
+    widths = attention_widths(network, pairs, most=len(pairs))
     sizes = checkpoint.config.model
     assert len(widths) == sizes.num_encoder_layers + 2 * sizes.num_decoder_layers
     assert {len(heads) for heads in widths.values()} == {sizes.num_heads}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from model import checkpoint
+from model import checkpoint, precision
 from model.config import Config
 from model.data.batches import Batcher
 from model.data.corpus import Corpus
@@ -69,6 +69,22 @@ def test_accumulated_batches_are_one_large_batch(
     train(replace(plain, training=accumulated), corpus_folder, tmp_path / "many")
     one, many = (losses(tmp_path / name)["train", 1][0] for name in ("one", "many"))
     assert many == pytest.approx(one, rel=1e-5)
+
+
+def test_a_run_goes_on_in_the_precision_it_began_with(
+    config: Config,
+    corpus_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    for steps, speedup in ((2, 2.0), (4, 0.5)):
+        monkeypatch.setattr(precision, "bf16_speedup", lambda speedup=speedup: speedup)
+        training = replace(config.training, precision="auto", max_steps=steps, checkpoint_every=2)
+        train(replace(config, training=training), corpus_folder, tmp_path / "run")
+        told = [message for message in caplog.messages if "parameters" in message]
+        assert told[-1].endswith("1 x cpu, torch.bfloat16")
 
 
 def test_a_bundle_gives_its_weights_back(
