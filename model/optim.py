@@ -1,4 +1,7 @@
-"""Adam and its schedule (section 5.3)."""
+"""Adam and its schedule (section 5.3), and Muon for the matrices of the layers."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
@@ -19,14 +22,56 @@ def cooldown(step: int, max_steps: int, cooldown_steps: int) -> float:
     return min(1.0, remaining / cooldown_steps) if cooldown_steps else 1.0
 
 
-def build_optimizer(network: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """Adam with the paper's betas and epsilon; the learning rate is set before every step."""
-    return torch.optim.Adam(
-        network.parameters(), lr=0.0, betas=config.adam_betas, eps=config.adam_epsilon, fused=True
+class Optimizer:
+    """One or several of torch's optimizers over disjoint parameters, as one."""
+
+    def __init__(self, **parts: torch.optim.Optimizer) -> None:
+        """Keep the optimizers under the names that their states are saved by."""
+        self.parts = parts
+
+    def step(self, learning_rate: float) -> None:
+        """One update; a group with a `rate_factor` has its learning rate multiplied by it."""
+        for part in self.parts.values():
+            for group in part.param_groups:
+                group["lr"] = learning_rate * group.get("rate_factor", 1.0)
+            part.step()
+
+    def zero_grad(self) -> None:
+        """Let go of all gradients."""
+        for part in self.parts.values():
+            part.zero_grad(set_to_none=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` takes."""
+        return {name: part.state_dict() for name, part in self.parts.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state.
+
+        Raises:
+            KeyError: it was saved by other optimizers than these.
+        """
+        for name, part in self.parts.items():
+            part.load_state_dict(state[name])
+
+
+def build_optimizer(network: nn.Module, config: TrainingConfig) -> Optimizer:
+    """Adam with the paper's betas and epsilon, for everything or for what Muon does not take.
+
+    Muon (Jordan et al., 2024) moves a matrix by its momentum made orthogonal, as far in every direction. It
+    takes the matrices of the layers; tables, biases and norms stay with Adam. Its rate is Adam's times
+    `muon_rate_factor`, with the scaling of Liu et al. (2025), equation 4.
+    """
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for name, parameter in network.named_parameters():
+        of_a_layer = name.split(".")[0] in ("encoder", "decoder") and parameter.ndim == 2
+        (matrices if of_a_layer and config.optimizer == "muon" else others).append(parameter)
+    adam = torch.optim.Adam(
+        others, lr=0.0, betas=config.adam_betas, eps=config.adam_epsilon, fused=True
     )
-
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, value: float) -> None:
-    """Give every parameter group the learning rate `value`."""
-    for group in optimizer.param_groups:
-        group["lr"] = value
+    if not matrices:
+        return Optimizer(adam=adam)
+    group = {"params": matrices, "rate_factor": config.muon_rate_factor}
+    muon = torch.optim.Muon([group], lr=0.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    return Optimizer(adam=adam, muon=muon)

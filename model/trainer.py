@@ -23,7 +23,7 @@ from model.distributed import Processes
 from model.evaluate import attention_widths, greedy_bleu, validation_loss
 from model.log import RunLog, Window
 from model.loss import LossSums, divergence, label_smoothed_loss
-from model.optim import build_optimizer, cooldown, learning_rate, set_learning_rate
+from model.optim import build_optimizer, cooldown, learning_rate
 from model.precision import choose_precision
 from model.tokenizer import PAD_ID, Vocabularies
 from model.transformer import Transformer
@@ -91,6 +91,11 @@ class Trainer:
         if saved.config.model.with_regularization_of(self.config.model) != self.config.model:
             raise TrainingError(f"{folder} is of another network: {saved.config.model}")
         self.network.load_state_dict(dict(saved.weights))
+        began, now = saved.config.training.optimizer, self.config.training.optimizer
+        if began != now:
+            raise TrainingError(
+                f"{folder} was trained with training.optimizer = {began!r}, and cannot go on with {now!r}"
+            )
         try:
             self.optimizer.load_state_dict(state["optimizer"])
             self.epoch, self.next_batch = state["epoch"], state["next_batch"]
@@ -196,9 +201,8 @@ class Trainer:
         window.tokens += mine
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.training.clip_norm)
         self.step, self.epoch, self.next_batch = self.step + 1, update.epoch, update.next_batch
-        set_learning_rate(self.optimizer, self._learning_rate())
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.step(self._learning_rate())
+        self.optimizer.zero_grad()
         return True
 
     def _losses(self, batch: Batch) -> LossSums:
@@ -224,7 +228,7 @@ class Trainer:
 
     def _out_of_memory(self, update: Update, error: Exception) -> TrainingError:
         """The weights are those of the last whole step: they are kept before it ends."""
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         self.save()
         shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.batches)
         training = self.config.training

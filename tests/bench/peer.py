@@ -31,8 +31,9 @@ def convert(network: Transformer, folder: Path, quantization: str | None = None)
     """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, as "int8"."""
     sizes = network.config
     layers = (sizes.num_encoder_layers, sizes.num_decoder_layers)
+    pre_norm = sizes.norm == "pre"
     spec = TransformerSpec.from_config(
-        layers, sizes.num_heads, pre_norm=False, activation=Activation.RELU
+        layers, sizes.num_heads, pre_norm=pre_norm, activation=Activation.RELU
     )
     names = pieces(sizes.vocab_size)
     spec.register_source_vocabulary(names)
@@ -63,6 +64,9 @@ def _fill(spec: TransformerSpec, network: Transformer) -> None:
     spec.encoder.embeddings[0].weight = table
     spec.decoder.embeddings.weight = table
     spec.decoder.projection.weight = table
+    if network.config.norm == "pre":
+        _norm(spec.encoder.layer_norm, network.encoder_norm)
+        _norm(spec.decoder.layer_norm, network.decoder_norm)
     for target, source in zip(spec.encoder.layer, network.encoder, strict=True):
         assert isinstance(source, EncoderLayer)
         _self_attention(target.self_attention, source.self_attention)
@@ -97,5 +101,6 @@ def _linear(spec: LinearSpec, *layers: nn.Linear) -> None:
     spec.bias = np.concatenate([layer.bias.detach().numpy() for layer in layers])
 
 
-def _norm(spec: LayerNormSpec, norm: nn.LayerNorm) -> None:
+def _norm(spec: LayerNormSpec, norm: nn.Module) -> None:
+    assert isinstance(norm, nn.LayerNorm)
     spec.gamma, spec.beta = norm.weight.detach().numpy(), norm.bias.detach().numpy()

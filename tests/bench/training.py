@@ -35,7 +35,7 @@ from model.data.batches import Batch, Batcher, collate
 from model.data.corpus import Corpus
 from model.data.text import read_aligned
 from model.loss import label_smoothed_loss
-from model.optim import build_optimizer, set_learning_rate
+from model.optim import build_optimizer
 from model.tokenizer import PAD_ID, Vocabularies
 from model.train import train
 from model.transformer import MultiHeadAttention, Transformer, sinusoids
@@ -122,14 +122,13 @@ def torchs(network: TorchTransformer, smoothing: float) -> Loss:
 def loop(network: nn.Module, loss: Loss, config: Config, batches: Iterable[Batch]) -> float:
     """Tokens/s of plain updates."""
     optimizer = build_optimizer(network, config.training)
-    set_learning_rate(optimizer, 1e-4)
     network.train()
     tokens, started = 0, time.perf_counter()
     for batch in batches:
         loss(batch).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), config.training.clip_norm)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.step(learning_rate=1e-4)
+        optimizer.zero_grad()
         tokens += batch.num_tokens
     return tokens / (time.perf_counter() - started)
 

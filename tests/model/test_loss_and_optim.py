@@ -1,11 +1,15 @@
-"""Loss and schedule against torch's own and the paper's formula."""
+"""Loss, schedule and optimizers against torch's own, the paper's formula and singular values."""
+
+import copy
 
 import pytest
 import torch
 import torch.nn.functional as F
 
+from model.config import TrainingConfig
 from model.loss import divergence, label_smoothed_loss
-from model.optim import cooldown, learning_rate
+from model.optim import build_optimizer, cooldown, learning_rate
+from model.transformer import Transformer
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
@@ -66,3 +70,43 @@ def test_the_schedule_is_equation_3() -> None:
 def test_the_cooldown_falls_from_one_to_nothing() -> None:
     assert [cooldown(step, 10, 4) for step in (1, 7, 8, 9, 10)] == [1, 1, 0.75, 0.5, 0.25]
     assert cooldown(10, 10, 0) == 1
+
+
+def test_muon_moves_the_matrices_of_the_layers_equally_in_every_direction(
+    network: Transformer,
+) -> None:
+    """Its first step is along U V^T of the gradient U S V^T, as long as `muon_rate_factor` says."""
+    before = copy.deepcopy(network.state_dict())
+    torch.manual_seed(0)
+    for parameter in network.parameters():
+        parameter.grad = torch.randn_like(parameter)
+    config = TrainingConfig(optimizer="muon", muon_rate_factor=5.0)
+    build_optimizer(network, config).step(learning_rate=0.01)
+    matrices = 0
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None
+        moved = before[name] - parameter.detach()
+        if (
+            "embedding" in name or parameter.ndim == 1
+        ):  # Adam's first step is the sign of the gradient
+            torch.testing.assert_close(moved, 0.01 * parameter.grad.sign(), rtol=1e-3, atol=1e-6)
+            continue
+        u, _, v = torch.linalg.svd(parameter.grad, full_matrices=False)
+        assert F.cosine_similarity(moved.flatten(), (u @ v).flatten(), dim=0) > 0.95, name
+        lengths = torch.linalg.svdvals(moved) / (0.2 * max(moved.shape) ** 0.5)
+        assert lengths.mean().item() == pytest.approx(0.05, rel=0.2), name
+        matrices += 1
+    assert matrices == 2 * 6 + 2 * 10, (
+        "q, k, v, o, w_1, w_2 of each layer, and 4 more of a decoder's"
+    )
+
+
+def test_without_muon_all_is_adams(network: Transformer) -> None:
+    other = copy.deepcopy(network)
+    for ours, theirs in zip(network.parameters(), other.parameters(), strict=True):
+        ours.grad = torch.randn_like(ours)
+        theirs.grad = ours.grad.clone()
+    build_optimizer(network, TrainingConfig()).step(learning_rate=0.003)
+    torch.optim.Adam(other.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9).step()
+    for ours, theirs in zip(network.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs)

@@ -220,6 +220,7 @@ def config_file(config: Config, folder: Path) -> str:
     ("section", "changes"),
     [
         ("training", {"r_drop": 5.0}),
+        ("training", {"optimizer": "muon"}),
         ("data", {"subword_alpha": 0.3}),
         ("model", {"attention_dropout": 0.1, "activation_dropout": 0.1}),
         ("model", {"norm": "pre", "activation": "gelu", "embeddings": "separate"}),
