@@ -51,8 +51,15 @@ def main(arguments: list[str] | None = None) -> int:
         help="folder with train.<code> (or several train.<name>.<code>) and valid.<code>",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the run, made if absent")
-    parser.add_argument(
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument(
         "--init", type=Path, help="bundle whose weights and vocabulary to start from"
+    )
+    start.add_argument(
+        "--init-embeddings",
+        type=Path,
+        metavar="INIT",
+        help="bundle whose embeddings and vocabulary to start from, with new layers",
     )
     parser.add_argument(
         "--set",
@@ -71,7 +78,15 @@ def main(arguments: list[str] | None = None) -> int:
         with logging_redirect_tqdm(), joined() as processes:
             if not processes.is_first:
                 logging.getLogger().setLevel(logging.WARNING)
-            train(config, options.data, options.out, options.init, options.tensorboard, processes)
+            train(
+                config,
+                options.data,
+                options.out,
+                options.init or options.init_embeddings,
+                options.tensorboard,
+                processes,
+                new_layers=options.init_embeddings is not None,
+            )
     except ModuleNotFoundError as error:
         if error.name != "tensorboard":
             raise
@@ -97,14 +112,17 @@ def train(
     init_bundle: Path | None = None,
     tensorboard: bool = False,
     processes: Processes | None = None,
+    *,
+    new_layers: bool = False,
 ) -> None:
-    """Everything from the text to the last checkpoint."""
+    """Everything from the text to the last checkpoint; with `new_layers`, only tables are `init_bundle`'s."""
     processes = processes or Processes()
     valid_text = read_aligned(data, "valid", config.data.languages)
     run.mkdir(parents=True, exist_ok=True)
     init = bundle.load(init_bundle) if init_bundle else None
     if init is not None:
-        config = _like(init, config)
+        init = _fitted(init, config, new_layers)
+        config = init.config
     if not processes.is_first:
         processes.wait()  # the first learns the vocabulary and tokenizes, the others find both
     vocabularies = init.vocabularies if init is not None else _vocabularies(config, data, run)
@@ -141,12 +159,31 @@ def _describe(corpus: Corpus, config: Config) -> None:
         )
 
 
-def _like(init: Checkpoint, config: Config) -> Config:
-    """The wanted recipe with the sizes that the bundle's weights have; its languages must be known."""
+def _fitted(init: Checkpoint, config: Config, new_layers: bool) -> Checkpoint:
+    """What to start from, with the wanted recipe and the sizes that its weights have.
+
+    Raises:
+        ConfigError: the tables are of another width than the new layers.
+        VocabularyError: a language is unknown.
+    """
     for code in config.data.targets:
         init.vocabularies.source.tag_id(code)
     data = replace(config.data, vocabulary=init.config.data.vocabulary)
-    return replace(config, model=init.config.model.with_regularization_of(config.model), data=data)
+    sizes, weights = init.config.model, init.weights
+    if new_layers:
+        if sizes.d_model != config.model.d_model:
+            raise ConfigError(
+                f"--init-embeddings: they are {sizes.d_model} wide, "
+                f"and model.d_model = {config.model.d_model}"
+            )
+        sizes = replace(config.model, vocab_size=sizes.vocab_size, embeddings=sizes.embeddings)
+        weights = {
+            name: tensor
+            for name, tensor in weights.items()
+            if not name.startswith(("encoder", "decoder"))
+        }
+    model = sizes.with_regularization_of(config.model)
+    return replace(init, config=replace(config, model=model, data=data), weights=weights)
 
 
 def _vocabularies(config: Config, data: Path, run: Path) -> Vocabularies:

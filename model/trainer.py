@@ -52,6 +52,7 @@ class Trainer:
     ) -> None:
         """Build all; weights come from the run's last checkpoint, else `init`, else chance.
 
+        Where `init` has some of the weights only, the others come from chance.
         `valid` and `valid_text` are the same held-out text, as pairs of all directions and as lines.
         """
         self.config, self.vocabularies, self.run, self.log = config, vocabularies, run, log
@@ -62,7 +63,7 @@ class Trainer:
         torch.manual_seed(config.training.seed)
         self.network = Transformer(config.model, PAD_ID)
         if init is not None:
-            self.network.load_state_dict(dict(init.weights))
+            self.network.load_state_dict({**self.network.state_dict(), **init.weights})
         self.network.to(self.device)
         self.optimizer = build_optimizer(self.network, config.training)
         training = config.training

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from model import checkpoint, precision
-from model.config import Config
+from model import bundle, checkpoint, precision
+from model.config import Config, ConfigError
 from model.data.batches import Batcher
 from model.data.corpus import Corpus
 from model.distributed import Processes
@@ -94,6 +94,24 @@ def test_a_bundle_gives_its_weights_back(
     train(plain, corpus_folder, tmp_path / "run", init_bundle=tiny_bundle)
     assert losses(tmp_path / "run")["train", 1][0] < 1.0, "it starts from what the bundle knows"
     assert checkpoint.load_run(tmp_path / "run", 1).config.model.d_model == 32
+
+
+def test_a_bundles_embeddings_serve_other_layers(
+    tiny_bundle: Path, config: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    """At a rate of nearly nothing, tables stay what they were, and layers what chance made of them."""
+    sizes = replace(config.model, d_model=32, norm="pre", num_encoder_layers=3)
+    steps = replace(config.training, max_steps=1, learning_rate_factor=1e-9)
+    other = replace(config, model=sizes, training=steps)
+    train(other, corpus_folder, tmp_path / "run", init_bundle=tiny_bundle, new_layers=True)
+    found, given = checkpoint.load_run(tmp_path / "run", 1), bundle.load(tiny_bundle)
+    assert (found.config.model.norm, found.config.model.num_encoder_layers) == ("pre", 3)
+    table, query = "embedding.weight", "encoder.0.self_attention.w_q.weight"
+    torch.testing.assert_close(found.weights[table], given.weights[table])
+    assert not torch.allclose(found.weights[query], given.weights[query], atol=1e-3)
+    wider = replace(other, model=replace(sizes, d_model=64))
+    with pytest.raises(ConfigError, match=r"they are 32 wide, and model\.d_model = 64"):
+        train(wider, corpus_folder, tmp_path / "wide", init_bundle=tiny_bundle, new_layers=True)
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(corpus_folder: Path, tmp_path: Path) -> None:
