@@ -40,8 +40,8 @@ from model.trainer import Trainer, TrainingError, stopping_on
 logger = logging.getLogger("model.train")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Train; returns the exit status."""
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The command line's options."""
     parser = argparse.ArgumentParser(prog="python -m model.train", description=__doc__)
     parser.add_argument("config", help="a preset (tiny, small, base, big, multi30k) or a TOML file")
     parser.add_argument(
@@ -71,7 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--tensorboard", action="store_true", help="write RUN/tensorboard too (needs tensorboard)"
     )
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train; returns the exit status."""
+    options = _parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         config = load_config(options.config, options.set)
