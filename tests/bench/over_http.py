@@ -134,7 +134,11 @@ def measure(
     streamed = [texts[index % len(texts)] for index in range(len(times))]
     limits = {
         "ATTENDANT_PORT": str(port),
+        # nothing is refused, as the peers' shell refuses nothing
+        "ATTENDANT_MAX_REQUESTS": "100000",
         "ATTENDANT_MAX_WAITING": "100000",
+        "ATTENDANT_MAX_WAITING_TOKENS": "10000000",
+        "ATTENDANT_REQUEST_TIMEOUT_SECONDS": "600",
         "ATTENDANT_DEVICE": "cpu",
     }
     with Remote(Ours, model, "int8", effort.cores) as engine:
