@@ -17,8 +17,8 @@ from model.transformer import Transformer
 def calibrate(network: Transformer, batches: Iterable[Batch]) -> dict[str, ActivationRange]:
     """Range of every linear layer's input, by module name; `projection` is the pre-softmax one.
 
-    Post-norm keeps the inputs within a few standard deviations, so that the plain minimum and maximum
-    serve well: nothing is clipped that calibration saw.
+    The plain minimum and maximum serve well, in pre-norm and post-norm networks: nothing is clipped that
+    calibration saw.
     """
     ranges: dict[str, ActivationRange] = {}
 
