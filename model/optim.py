@@ -46,13 +46,16 @@ class Optimizer:
         return {name: part.state_dict() for name, part in self.parts.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state.
+        """Go on from saved moments; rates, betas and epsilon stay as they are here.
 
         Raises:
             KeyError: it was saved by other optimizers than these.
         """
         for name, part in self.parts.items():
+            options = [{k: v for k, v in g.items() if k != "params"} for g in part.param_groups]
             part.load_state_dict(state[name])
+            for group, configured in zip(part.param_groups, options, strict=True):
+                group.update(configured)
 
 
 def build_optimizer(network: nn.Module, config: TrainingConfig) -> Optimizer:

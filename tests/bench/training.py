@@ -1,6 +1,7 @@
 """`python -m tests.bench.training CONFIG --data DIR`: tokens/s of the trainer beside other loops.
 
-All take the same batches of the same text and make the same updates (Adam, clipping, label smoothing):
+All take the same batches of the same text and make the same updates (Adam, clipping, label smoothing), in the
+precision that the trainer chooses for the machine:
 
 - trainer: `model.trainer` as `python -m model.train` runs it, batches made by a thread, log and all;
 - bare: the same network and loss, forward, backward and update on batches that lie ready, nothing else;
@@ -36,6 +37,7 @@ from model.data.corpus import Corpus
 from model.data.text import read_aligned
 from model.loss import label_smoothed_loss
 from model.optim import build_optimizer
+from model.precision import choose_precision
 from model.tokenizer import PAD_ID, Vocabularies
 from model.train import train
 from model.transformer import MultiHeadAttention, Transformer, sinusoids
@@ -123,9 +125,12 @@ def loop(network: nn.Module, loss: Loss, config: Config, batches: Iterable[Batch
     """Tokens/s of plain updates."""
     optimizer = build_optimizer(network, config.training)
     network.train()
+    in_bf16 = config.training.precision == "bf16"
     tokens, started = 0, time.perf_counter()
     for batch in batches:
-        loss(batch).backward()  # type: ignore[no-untyped-call]
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=in_bf16):
+            sums = loss(batch)
+        sums.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), config.training.clip_norm)
         optimizer.step(learning_rate=1e-4)
         optimizer.zero_grad()
@@ -198,6 +203,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args(arguments)
     config = load_config(options.config, options.set)
+    chosen = choose_precision(config.training.precision, torch.device("cpu"))
+    training = replace(
+        config.training,
+        optimizer="adam",
+        precision="bf16" if chosen == torch.bfloat16 else "fp32",
+    )
+    config = replace(config, training=training)
+    print(f"precision: {training.precision}")
     read_aligned(options.data, "valid", config.data.languages)
     found = measure(config, options.data, options.steps, options.rounds)
     medians = {name: statistics.median(values) for name, values in found.items()}

@@ -1,6 +1,7 @@
 """Loss, schedule and optimizers against torch's own, the paper's formula and singular values."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -99,6 +100,32 @@ def test_muon_moves_the_matrices_of_the_layers_equally_in_every_direction(
     assert matrices == 2 * 6 + 2 * 10, (
         "q, k, v, o, w_1, w_2 of each layer, and 4 more of a decoder's"
     )
+
+
+def test_saved_moments_are_gone_on_from_at_the_rates_of_today(network: Transformer) -> None:
+    before = TrainingConfig(optimizer="muon", muon_rate_factor=5.0)
+    today = replace(before, muon_rate_factor=10.0, adam_betas=(0.8, 0.9))
+    for parameter in network.parameters():
+        parameter.grad = torch.randn_like(parameter)
+    optimizer = build_optimizer(network, before)
+    optimizer.step(learning_rate=0.01)
+    saved = optimizer.state_dict()
+
+    name = "encoder.0.self_attention.w_q.weight"
+    start = network.get_parameter(name).detach().clone()
+    moved = []
+    for config in (before, today):
+        one = copy.deepcopy(network)
+        for ours, theirs in zip(one.parameters(), network.parameters(), strict=True):
+            ours.grad = theirs.grad
+        resumed = build_optimizer(one, config)
+        resumed.load_state_dict(copy.deepcopy(saved))
+        resumed.step(learning_rate=0.01)
+        moved.append(one.get_parameter(name).detach() - start)
+        adam = resumed.parts["adam"]
+        assert adam.param_groups[0]["betas"] == config.adam_betas
+        assert all(state["step"] == 2 for state in adam.state_dict()["state"].values())
+    torch.testing.assert_close(moved[1], 2 * moved[0], rtol=1e-3, atol=1e-6)
 
 
 def test_without_muon_all_is_adams(network: Transformer) -> None:
