@@ -172,6 +172,7 @@ class TrainingConfig:
     cooldown_steps: int = 0
     optimizer: Literal["adam", "muon"] = "adam"
     muon_rate_factor: float = 6.0
+    table_rate_factor: float = 1.0
     adam_betas: tuple[float, float] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     label_smoothing: float = 0.1
@@ -203,7 +204,7 @@ class TrainingConfig:
         for name in ("cooldown_steps", "patience", "bleu_sentences"):
             _require(getattr(self, name) >= 0, f"training.{name} must be at least 0")
         _require(self.r_drop >= 0, f"training.r_drop = {self.r_drop} must be at least 0")
-        for name in ("learning_rate_factor", "muon_rate_factor"):
+        for name in ("learning_rate_factor", "muon_rate_factor", "table_rate_factor"):
             value = getattr(self, name)
             _require(value > 0, f"training.{name} = {value} must be above 0")
         _one_of(self, "training", precision=("auto", "bf16", "fp32"), optimizer=("adam", "muon"))

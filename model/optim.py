@@ -63,15 +63,29 @@ def build_optimizer(network: nn.Module, config: TrainingConfig) -> Optimizer:
 
     Muon (Jordan et al., 2024) moves a matrix by its momentum made orthogonal, as far in every direction. It
     takes the matrices of the layers; tables, biases and norms stay with Adam. Its rate is Adam's times
-    `muon_rate_factor`, with the scaling of Liu et al. (2025), equation 4.
+    `muon_rate_factor`, with the scaling of Liu et al. (2025), equation 4. The tables' rate, of embeddings and
+    projection, is Adam's times `table_rate_factor`: a token that comes once in many batches moves but then.
     """
     matrices: list[nn.Parameter] = []
+    tables: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
-        of_a_layer = name.split(".")[0] in ("encoder", "decoder") and parameter.ndim == 2
-        (matrices if of_a_layer and config.optimizer == "muon" else others).append(parameter)
+        of_a_layer = name.split(".")[0] in ("encoder", "decoder")
+        if parameter.ndim == 2 and not of_a_layer:
+            tables.append(parameter)
+        else:
+            of_muon = config.optimizer == "muon" and parameter.ndim == 2
+            (matrices if of_muon else others).append(parameter)
+    groups: list[dict[str, Any]] = [
+        {"params": others},
+        {"params": tables, "rate_factor": config.table_rate_factor},
+    ]
     adam = torch.optim.Adam(
-        others, lr=0.0, betas=config.adam_betas, eps=config.adam_epsilon, fused=True
+        groups,
+        lr=0.0,
+        betas=config.adam_betas,
+        eps=config.adam_epsilon,
+        fused=True,
     )
     if not matrices:
         return Optimizer(adam=adam)
