@@ -49,9 +49,11 @@ class Optimizer:
         """Go on from saved moments; rates, betas and epsilon stay as they are here.
 
         Raises:
-            KeyError: it was saved by other optimizers than these.
+            KeyError: it was saved by other optimizers than these, or by these with other groups.
         """
         for name, part in self.parts.items():
+            if len(state[name]["param_groups"]) != len(part.param_groups):
+                raise KeyError(f"{name} in {len(part.param_groups)} groups")
             options = [{k: v for k, v in g.items() if k != "params"} for g in part.param_groups]
             part.load_state_dict(state[name])
             for group, configured in zip(part.param_groups, options, strict=True):

@@ -105,12 +105,9 @@ class Trainer:
             if self.config.training.precision == "auto" and self.device.type == "cpu":
                 # measured, and another day's measurement may be another: the losses are to be the same
                 self.precision = choose_precision(state["precision"], self.device)
-        except (
-            KeyError,
-            ValueError,
-        ) as error:  # ValueError: torch's, of parameters grouped otherwise
+        except KeyError as error:
             raise TrainingError(
-                f"{folder}: training.pt ({error!r}): another version wrote it, and this one cannot go on"
+                f"{folder}: training.pt has no {error}: another version wrote it, and this one cannot go on"
             ) from None
         self.step = saved.step
         logger.info("resuming %s at step %d", self.run, self.step)

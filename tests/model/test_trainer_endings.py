@@ -127,6 +127,12 @@ def test_a_checkpoint_of_another_version_is_refused_with_its_name(
     with pytest.raises(TrainingError, match=r"step_0000004: training\.pt has no 'next_batch'"):
         train(config, corpus_folder, run)
 
+    state["next_batch"] = 0
+    state["optimizer"]["adam"]["param_groups"].pop()
+    torch.save(state, path)
+    with pytest.raises(TrainingError, match=r"training\.pt has no 'adam in 2 groups'"):
+        train(config, corpus_folder, run)
+
 
 def test_a_run_cannot_change_its_optimizer(
     config: Config, corpus_folder: Path, tmp_path: Path
