@@ -124,12 +124,12 @@ def _by_line(name: str, corpus: Corpus, sums: Losses) -> tuple[Losses, Losses]:
     ends = [0, *corpus.ends.tolist()]
     nats = tokens = np.zeros(0)
     for group, (start, end) in zip(corpus.groups, pairwise(ends), strict=True):
-        if group.name.rpartition(" ")[0] != name:
+        if group.corpus != name:
             continue
         if not nats.size:
             nats, tokens = np.zeros(len(group.target)), np.zeros(len(group.target))
-        np.add.at(nats, group.lines, sums[start:end])
-        np.add.at(tokens, group.lines, corpus.target_lengths[start:end])
+        nats[group.lines] += sums[start:end]
+        tokens[group.lines] += corpus.target_lengths[start:end]
     means = np.divide(nats, tokens, out=np.full(len(nats), np.inf), where=tokens > 0)
     return means, tokens
 

@@ -110,7 +110,9 @@ def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
 class Group:
     """One direction of one corpus: what sampling weighs."""
 
-    name: str
+    corpus: str
+    """The name in `train.<name>.<code>`; empty for `train.<code>`."""
+    direction: str
     source: TokenFile
     target: TokenFile
     tag: int
@@ -119,6 +121,11 @@ class Group:
     """Those that are short enough."""
     share: float
     """How often an epoch has each pair: 1 once, 0.5 every other, 3 three times."""
+
+    @property
+    def name(self) -> str:
+        """For people: `web de-en`, or `de-en` of `train.<code>`."""
+        return f"{self.corpus} {self.direction}".strip()
 
 
 class Corpus:
@@ -265,7 +272,7 @@ def _group(
     longest = np.maximum(source.lengths + 2, target.lengths + 1)
     lines = np.flatnonzero(longest <= config.max_tokens)
     tag = vocabularies.source.tag_id(target_code)
-    group = Group(f"{name} {direction}".strip(), source, target, tag, lines, share=1.0)
+    group = Group(name, direction, source, target, tag, lines, share=1.0)
     return group, len(source) - len(lines)
 
 
