@@ -89,7 +89,9 @@ class Translator:
         teller = _Teller(documents, on_sentence)
 
         def on_found(at: int, result: Found) -> None:
-            teller.tell(at, self._decoded(sentences[at], result))
+            decoded = self._decoded(sentences[at], result)
+            if decoded.finish != "copied":  # else it may yet be mended
+                teller.tell(at, decoded)
 
         with self._counted(direction, len(sentences)):
             found = await self.searcher.search(work, deadline, on_found if on_sentence else None)
@@ -283,8 +285,8 @@ class _Teller:
         self.told: set[int] = set()
 
     def tell(self, at: int, one: TranslatedSentence) -> None:
-        """Tell a sentence, unless it will be done again."""
-        if self.on_sentence is None or at in self.told or one.finish == "copied":
+        """Tell a sentence, unless it has been told."""
+        if self.on_sentence is None or at in self.told:
             return
         self.told.add(at)
         restored = one.sentence.restored
@@ -293,7 +295,7 @@ class _Teller:
     def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
         """Tell those that have not been told."""
         for at, one in enumerate(translated):
-            self.tell(at, replace(one, finish="end"))
+            self.tell(at, one)
 
 
 def _assemble(
