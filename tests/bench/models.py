@@ -35,6 +35,12 @@ MAX_LENGTH = 64
 """Most tokens of a translation, for all models and both sides."""
 
 
+PERIOD, LOUDNESS = 40, 30
+"""Of the clock that ends the random weights' translations; how much EOS makes of it."""
+MEAN_LENGTH, SPREAD_LENGTH = 17, 5
+"""Tokens of these translations."""
+
+
 @dataclass(frozen=True)
 class BenchModel:
     """One model on disk, ready for both sides."""
@@ -70,7 +76,7 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
         sizes = replace(load_config(name).model, norm="post")
         tag, sources = 0, _random_sources(sentences, sizes.vocab_size)
         suppressed = [PAD_ID, BOS_ID]
-        network = _ending(sizes, sources[:64])
+        network = _ending(sizes, sources[:24])
     model = BenchModel(name, folder / name, network.config, sources, suppressed, tag)
     stamp, version = model.folder / "version", _version()
     if not stamp.exists() or stamp.read_text() != version:
@@ -126,12 +132,11 @@ def _ending(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
     Feed-forward layers are linear maps (units in pairs of opposite sign) and the last one is large: a token
     leads to another one and not to itself. One coordinate of the decoder's states is a clock: no embedding
     and no layer writes to it but the sinusoid, sin(t / period), and one cross-attention, which sets it fast
-    or slow for the sentence. EOS looks at it alone: its logit passes the best other one after some 17 tokens.
+    or slow for the sentence. EOS looks at it alone.
     """
     torch.manual_seed(0)
     network = Transformer(sizes, PAD_ID).eval()
-    period = 48 if sizes.num_decoder_layers < 6 else 34  # that gives 17 tokens or so
-    clock = 2 * round(sizes.d_model / 2 * math.log(period) / math.log(10000))
+    clock = 2 * round(sizes.d_model / 2 * math.log(PERIOD) / math.log(10000))
     network.embedding.weight.mul_(4)  # sharp choices
     _silence(network.embedding.weight.T, clock)
     layers = [layer for layer in network.decoder if isinstance(layer, DecoderLayer)]
@@ -148,26 +153,46 @@ def _ending(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
     layers[-1].feed_forward.w_1.weight[:, clock] = 0
     for norm in (layers[0].norm_1, layers[-1].norm_2):
         norm.weight[clock] = 20  # loud enough to be heard beside the rest
-    tempo, still = layers[0].cross_attention.w_o, _first_clocks(network, sources, clock)
-    direction = 0.01 * torch.randn(sizes.d_model)  # small: norms bend what is large
-    tempo.weight[clock] = direction
-    moved = _first_clocks(network, sources, clock) - still
-    scale = 0.5 * still.mean().abs() / moved.std()
-    tempo.weight[clock], tempo.bias[clock] = scale * direction, -scale * moved.mean()
-    network.embedding.weight[EOS_ID] = 0
-    network.embedding.weight[EOS_ID, clock] = (
-        60 / still.mean().abs()
-    )  # logits from -60 to far above 15
+    _set_clock(network, layers, sources, clock)
     return network
 
 
-def _first_clocks(network: Transformer, sources: list[list[int]], clock: int) -> torch.Tensor:
-    """What the clock shows before the first token of each source's translation: [N]."""
-    rows = [torch.tensor([source]) for source in sources]
-    start = torch.tensor([[BOS_ID]])
-    return torch.stack(
-        [network.decode(start, network.encode(row), row)[0, 0, clock] for row in rows]
-    )
+def _set_clock(
+    network: Transformer, layers: list[DecoderLayer], sources: list[list[int]], clock: int
+) -> None:
+    """Have EOS win after MEAN_LENGTH tokens on average, SPREAD_LENGTH fewer or more."""
+    network.embedding.weight[EOS_ID] = 0
+    network.embedding.weight[EOS_ID, clock] = LOUDNESS  # now: sources end with it too
+    times, _ = _clocks(network, sources, clock)
+    a_token = (times[:, MEAN_LENGTH] - times[:, 0]).mean() / MEAN_LENGTH
+    tempo, still = layers[0].cross_attention.w_o, times[:, 0]
+    direction = 0.01 * torch.randn(len(tempo.weight))  # small: norms bend what is large
+    tempo.weight[clock] = direction
+    moved = _clocks(network, sources, clock, steps=1)[0][:, 0] - still
+    scale = SPREAD_LENGTH * a_token / moved.std()
+    tempo.weight[clock], tempo.bias[clock] = scale * direction, -scale * moved.mean()
+    times, best = _clocks(network, sources, clock)
+    layers[-1].norm_3.bias[clock] = best / LOUDNESS - times[:, MEAN_LENGTH].mean()
+
+
+def _clocks(
+    network: Transformer, sources: list[list[int]], clock: int, steps: int = MEAN_LENGTH + 1
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the clock shows at each step of a greedy translation of each source, [N, steps].
+
+    And the mean of the winners' logits, EOS not among them.
+    """
+    times, logits = [], []
+    for source in sources:
+        row, ids = torch.tensor([source]), torch.tensor([[BOS_ID]])
+        memory = network.encode(row)
+        for _ in range(steps):
+            states = network.decode(ids, memory, row)
+            best = (states[0, -1] @ network.embedding.weight[EOS_ID + 1 :].T).max(0)
+            logits.append(best.values)
+            ids = torch.cat((ids, best.indices.reshape(1, 1) + EOS_ID + 1), 1)
+        times.append(states[0, :, clock])
+    return torch.stack(times), torch.stack(logits).mean()
 
 
 def _silence(weight: torch.Tensor, clock: int) -> None:
