@@ -131,7 +131,7 @@ class ModelSet:
         timeout: float,
         on_sentence: OnSentence | None,
     ) -> list[Translation]:
-        characters = sum(map(len, texts))
+        characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
         if characters > self.max_characters:
             raise TextTooLongError(
                 f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"

@@ -30,8 +30,11 @@ Align = Callable[[Items[int], Items[int]], Floats]
 
 Kind = TypeVar("Kind")
 
-CHARACTERS_ON_LOOP = 5_000
-"""Longer requests are cut and tokenized on another thread, so that the event loop stays free."""
+CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 5_000, 50
+"""Longer requests are cut and tokenized on another thread, so that the event loop stays free.
+
+A text takes as long as so many characters, even an empty one.
+"""
 
 
 class Translator:
@@ -79,7 +82,7 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         decoding = self._decoding(options)
-        if sum(map(len, texts)) > CHARACTERS_ON_LOOP:
+        if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
             documents, work = await asyncio.to_thread(
                 self._prepare, texts, direction, decoding, options
             )

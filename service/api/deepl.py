@@ -19,7 +19,7 @@ from service.api.dependencies import (
 )
 from service.api.errors import documented
 from service.api.inputs import fields_of, openapi_body, openapi_query, parse
-from service.api.schemas import Text
+from service.api.schemas import Text, TextList
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.model_set import AUTO
 from service.text import languages
@@ -44,7 +44,7 @@ def _as_names(value: object) -> object:
 class TranslateRequest(BaseModel):
     """`POST /v2/translate`."""
 
-    text: Annotated[list[Text], BeforeValidator(_as_list), Field(min_length=1)]
+    text: Annotated[TextList, BeforeValidator(_as_list), Field(min_length=1)]
     target_lang: Text
     source_lang: Text | None = None
     context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
@@ -53,7 +53,7 @@ class TranslateRequest(BaseModel):
         BeforeValidator(lambda value: value if value is None else str(value).lower()),
     ] = None
     tag_handling: Literal["html", "xml"] | None = None
-    ignore_tags: Annotated[list[Text], BeforeValidator(_as_names)] = []
+    ignore_tags: Annotated[TextList, BeforeValidator(_as_names)] = []
     formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
     glossary_id: Text | None = None
     auth_key: Text | None = None

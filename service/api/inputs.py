@@ -97,13 +97,13 @@ def _json_object(text: str) -> dict[str, Any]:
 def _pairs(encoded: str) -> dict[str, Any]:
     """Fields of a form or a query; an empty one but for the text counts as absent."""
     fields: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
     for name, value in parse_qsl(encoded, keep_blank_values=True):
-        if name in _LISTS and name in fields:
-            present = fields[name]
-            fields[name] = [*present, value] if isinstance(present, list) else [present, value]
-        elif value or name in _LISTS:
+        if name in _LISTS:
+            texts.setdefault(name, []).append(value)
+        elif value:
             fields[name] = value
-    return fields
+    return fields | {name: found if len(found) > 1 else found[0] for name, found in texts.items()}
 
 
 def openapi_body(model: type[BaseModel]) -> dict[str, Any]:

@@ -22,7 +22,9 @@ def _whole_characters(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_whole_characters)]
-Texts = Text | list[Text]
+# one thing that is wrong is told: to gather all of a large list's would take seconds
+TextList = Annotated[list[Text], Field(fail_fast=True)]
+Texts = Text | TextList
 
 
 class TranslateRequest(BaseModel):

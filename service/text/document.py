@@ -1,10 +1,14 @@
 """A text taken apart into sentences to translate and what lies between them, and put together again."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import itemgetter
 from typing import Literal
 
+from service.errors import LimitExceededError
 from service.text import markup, placeholders
 from service.text.markup import Run, Tag
 from service.text.placeholders import StandIn
@@ -17,6 +21,8 @@ _Protected = tuple[int, int, str]
 """A stretch of a text, and what stands there in the input."""
 MARKED = "\ufffc"
 """In front of an original that is markup already."""
+MOST_NESTED = 100
+"""Inline elements within one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,11 @@ class Document:
 def take_apart(
     text: str, form: Format, splitting: Splitting = "all", ignored: Sequence[str] = ()
 ) -> Document:
-    """Take a text apart; `ignored` are names of elements whose text comes through untouched."""
+    """Take a text apart; `ignored` are names of elements whose text comes through untouched.
+
+    Raises:
+        LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
+    """
     parts: list[str | Sentence] = []
     if form == "text":
         parts += _run(Run(text), form, splitting)
@@ -86,6 +96,7 @@ def take_apart(
 def _run(run: Run, form: Format, splitting: Splitting) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
     tags = _without_empty_elements(run.tags)
+    _check_nesting(tags)
     at = taken = 0
     for segment in split(run.text, splitting):
         begin, at = at, at + len(segment.text)
@@ -99,6 +110,16 @@ def _run(run: Run, form: Format, splitting: Splitting) -> Iterator[str | Sentenc
             yield from _sentence(segment.text, begin, inner, protected, form)
         else:
             yield _literal(segment.text, begin, outer, protected, form)
+
+
+def _check_nesting(tags: Sequence[Tag]) -> None:
+    changes = ({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags)
+    depths = list(accumulate(changes, initial=0))  # below 0 where tags close that never opened
+    deepest = max(depths) - min(depths)
+    if deepest > MOST_NESTED:
+        raise LimitExceededError(
+            f"Invalid request: inline elements are nested {deepest} deep, the limit is {MOST_NESTED}"
+        )
 
 
 def _belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
@@ -150,7 +171,10 @@ def _sentence(
 
 def _touches_a_word(text: str, first: int, last: int) -> bool:
     """Whether a name in this place would run into a word."""
-    return bool(re.search(r"\w\Z", text[:first]) or re.match(r"\w", text[last:]))
+    return any(
+        re.match(r"\w", beside)
+        for beside in (text[max(0, first - 1) : first], text[last : last + 1])
+    )
 
 
 def _literal(
@@ -172,15 +196,15 @@ def _literal(
 def _protected(run: Run, begin: int, end: int) -> list[_Protected]:
     """What comes through untouched between `begin` and `end`, counted from `begin`."""
     text = run.text[begin:end]
+    inside = slice(*(bisect_left(run.protected, at, key=itemgetter(0)) for at in (begin, end)))
     marked = [
-        (first - begin, last - begin, MARKED + raw)
-        for first, last, raw in run.protected
-        if begin <= first < end
+        (first - begin, last - begin, MARKED + raw) for first, last, raw in run.protected[inside]
     ]
+    starts = [first for first, _, _ in marked]  # of one character each
     found = [
         (first, last, text[first:last])
         for first, last in placeholders.spans(text)
-        if not any(first < other_last and other < last for other, other_last, _ in marked)
+        if bisect_left(starts, first) == bisect_left(starts, last)
     ]
     return sorted(marked + found)
 

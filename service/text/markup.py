@@ -13,12 +13,14 @@ Kind = Literal["html", "xml"]
 
 _TOKEN = re.compile(
     r"""
-      (?P<verbatim><!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![A-Za-z][^<>]*>)
+      (?P<verbatim><!--|<!\[CDATA\[|<\?)                # up to what ends it, wherever that is
+    | (?P<declaration><![A-Za-z][^<>]*>)
     | </\s*(?P<close>[A-Za-z][\w:.-]*)[^<>]*>
     | <(?P<open>[A-Za-z][\w:.-]*)(?P<attributes>(?:[^<>"']|"[^"<]*"|'[^'<]*')*)>
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE,
 )
+_ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 INLINE = frozenset(
     """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
@@ -68,21 +70,30 @@ class Run:
 
 def tokens(text: str, kind: Kind) -> Iterator[Token]:
     """Tags, text and what is neither; a `<` that begins no tag is text."""
-    at = 0
-    for match in _TOKEN.finditer(text):
-        if match.start() > at:
-            yield Token(text[at : match.start()], "text")
-        at = match.end()
-        if match["verbatim"]:
-            yield Token(match[0], "verbatim")
-        elif match["close"]:
-            yield Token(match[0], "close", _name(match["close"], kind))
-        else:
-            name = _name(match["open"], kind)
-            void = match["attributes"].endswith("/") or (kind == "html" and name in VOID)
-            yield Token(match[0], "void" if void else "open", name, match["attributes"])
+    at = start = 0  # behind the last token; where to look for the next
+    last = {opening: text.rfind(ending) for opening, ending in _ENDS.items()}
+    while match := _TOKEN.search(text, start):
+        first, start = match.span()
+        if opening := match["verbatim"]:
+            if start > last[opening]:
+                continue  # it never ends: text
+            start = text.index(_ENDS[opening], start) + len(_ENDS[opening])
+        if first > at:
+            yield Token(text[at:first], "text")
+        at = start
+        yield _token(match, text[first:start], kind)
     if at < len(text):
         yield Token(text[at:], "text")
+
+
+def _token(match: re.Match[str], raw: str, kind: Kind) -> Token:
+    if match["verbatim"] or match["declaration"]:
+        return Token(raw, "verbatim")
+    if match["close"]:
+        return Token(raw, "close", _name(match["close"], kind))
+    name = _name(match["open"], kind)
+    void = match["attributes"].endswith("/") or (kind == "html" and name in VOID)
+    return Token(raw, "void" if void else "open", name, match["attributes"])
 
 
 def _name(name: str, kind: Kind) -> str:
@@ -98,10 +109,10 @@ def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]
         ignored: names of elements whose text comes through untouched, beside those that say so themselves.
     """
     stream = list(tokens(text, kind))
-    parser = _Parser(kind, frozenset(ignored), _inline_names(stream, kind))
+    parser = _Parser(kind, frozenset(ignored), stream)
     at = 0
     while at < len(stream):
-        at = parser.take(stream, at)
+        at = parser.take(at)
     return parser.finish()
 
 
@@ -121,19 +132,21 @@ def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
 class _Parser:
     """Gathers runs."""
 
-    def __init__(self, kind: Kind, ignored: frozenset[str], inline: frozenset[str]) -> None:
-        self.kind, self.ignored, self.inline = kind, ignored, inline
+    def __init__(self, kind: Kind, ignored: frozenset[str], stream: list[Token]) -> None:
+        self.kind, self.ignored, self.stream = kind, ignored, stream
+        self.inline = _inline_names(stream, kind)
+        self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
         self.run = Run()
 
-    def take(self, stream: list[Token], at: int) -> int:
+    def take(self, at: int) -> int:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
-        token = stream[at]
+        token = self.stream[at]
         if token.kind == "text":
             self.run.text += html.unescape(token.raw)
         elif token.kind == "open" and self._is_kept(token):
-            end = _end_of_element(stream, at)
-            raw = "".join(one.raw for one in stream[at:end])
+            end = self.ends.get(at, at + 1)
+            raw = "".join(one.raw for one in self.stream[at:end])
             if token.name in self.inline:
                 self._protect(raw)
             else:
@@ -188,12 +201,13 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False).replace("\u00a0", "&#160;")
 
 
-def _end_of_element(stream: list[Token], at: int) -> int:
-    """Behind the close tag of the element that opens at `at`; at the end where there is none."""
-    depth, name = 0, stream[at].name
-    for index in range(at, len(stream)):
-        if stream[index].name == name:
-            depth += {"open": 1, "close": -1}.get(stream[index].kind, 0)
-            if depth == 0:
-                return index + 1
-    return at + 1
+def _ends_of_elements(stream: list[Token]) -> dict[int, int]:
+    """For each open tag that has a close tag, the place behind that."""
+    ends: dict[int, int] = {}
+    opened: dict[str, list[int]] = {}
+    for at, token in enumerate(stream):
+        if token.kind == "open":
+            opened.setdefault(token.name, []).append(at)
+        elif token.kind == "close" and opened.get(token.name):
+            ends[opened[token.name].pop()] = at + 1
+    return ends

@@ -8,14 +8,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 PLACEHOLDER = re.compile(
     r"""
       https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]     # a URL, without the mark behind it
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+               # an e-mail address
-    | (?<!\w)@\w+(?:@[\w.-]*\w)?                 # @somebody, @somebody@example.org
-    | %(?:\d+\$|\([^()\s]*\))?[-+0\#]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)
+    | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++    # an e-mail address
+    | (?<!\w)@\w++(?:@[\w.-]*\w)?               # @somebody, @somebody@example.org
+    | %(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)
     | \$?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}          # {name}, ${name}, {{ name }}
-    | %%[^%\s]+%% | %\w+%                        # %%name%%, %name%
+    | %%[^%\s]++%% | %\w++%                      # %%name%%, %name%
     """,
     re.VERBOSE,
 )

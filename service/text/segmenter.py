@@ -5,19 +5,21 @@ indentation, list markers, spaces between sentences, lines without a letter) is 
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 # What ends a sentence, with the quotes and brackets that close behind it, if what follows may begin one.
+# Possessive quantifiers, and one look at a row of marks: a text may hold nothing else.
 _BOUNDARY = re.compile(
-    r"""(?P<mark>[.!?…]+)
-        [)\]}"'”’»“]*           # closing marks
-        (?P<space>[ \t\u00a0]+)
-        (?=[("'„“‚‘«¿¡\[\s]*[^\W_a-zß-öø-ÿ])   # a capital letter or a digit, perhaps in quotes
+    r"""(?<![.!?…])(?P<mark>[.!?…]++)
+        [)\]}"'”’»“]*+          # closing marks
+        (?P<space>[ \t\u00a0]++)
+        (?=[("'„“‚‘«¿¡\[\s]*+[^\W_a-zß-öø-ÿ])   # a capital letter or a digit, perhaps in quotes
+      | (?P<full_width>[。！？]++[」』”）]*+)
     """,
     re.VERBOSE,
 )
-_FULL_WIDTH = re.compile(r"[。！？]+[」』”）]*")
 # "- ", "* ", "1. ", "(2) ", "a) " in front of a line
 _MARKER = re.compile(
     r"[ \t\u00a0]*(?:[-*+•‣–—>#]+[ \t]+|\d{1,3}[.)][ \t]+|\(?(?:\d{1,3}|[a-z])\)[ \t]+)*"
@@ -86,8 +88,7 @@ def _split_line(line: str) -> list[Segment]:
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:
         segments.append(Segment(line[:start], False))
-    while start < len(line):
-        end, next_start = _next_boundary(line, start)
+    for end, next_start in _boundaries(line, start):
         segments.extend(_trimmed(line[start:end]))
         if next_start > end:
             segments.append(Segment(line[end:next_start], False))
@@ -114,21 +115,19 @@ def has_letter(text: str) -> bool:
     return _LETTER.search(text) is not None
 
 
-def _next_boundary(line: str, start: int) -> tuple[int, int]:
-    """Where the sentence that begins at `start` ends, and where the next one begins."""
-    candidates = [(match.start("space"), match.end()) for match in _sentence_ends(line, start)]
-    full_width = _FULL_WIDTH.search(line, start)
-    if full_width:
-        candidates.append((full_width.end(), full_width.end()))
-    return min(candidates, default=(len(line), len(line)))
+def _boundaries(line: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where each sentence from `start` on ends, and where what follows it begins.
 
-
-def _sentence_ends(line: str, start: int) -> list[re.Match[str]]:
-    """The first real end behind `start`: not the dot of an abbreviation, an initial or an ordinal number."""
+    The dot of an abbreviation, an initial or an ordinal number ends none.
+    """
     for match in _BOUNDARY.finditer(line, start):
-        if match["mark"] != "." or not _is_inner_dot(line[start : match.start("mark")]):
-            return [match]
-    return []
+        if match["mark"] == "." and _is_inner_dot(line[start : match.start()]):
+            continue
+        end = match.end() if match["full_width"] else match.start("space")
+        yield end, match.end()
+        start = match.end()
+    if start < len(line):
+        yield len(line), len(line)
 
 
 def _is_inner_dot(before: str) -> bool:

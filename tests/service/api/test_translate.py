@@ -93,6 +93,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({"q": "a", **SUPPORTED, "beam_size": 9}, "limit_exceeded", "beam_size .* <= 8, and is 9"),
     ({"q": "a", **SUPPORTED, "beam_size": 2, "alternatives": 2}, "limit_exceeded", "must be <= 1"),
     ({"q": "ab" * 1001, **SUPPORTED}, "text_too_long", r"\(2002\) exceeds text limit \(2000\)"),
+    ({"q": [""] * 2001, **SUPPORTED}, "text_too_long", r"\(2001\) exceeds text limit \(2000\)"),
     ({"q": "Hund " * 60, **SUPPORTED}, "text_too_long", "tokens exceeds the model's limit of 62"),
 ]
 

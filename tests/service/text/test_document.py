@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from service.errors import LimitExceededError
 from service.text import markup, words
 from service.text.document import Document, Format, take_apart
 from service.text.projection import project, tree
@@ -109,6 +110,60 @@ def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1
     assert take_apart("50 % der Hunde", "text").sentences[0].stand_ins == ()
+
+
+LARGEST = 50_000
+"""Characters: as many as a request may have."""
+
+
+# What a pattern may begin to match, and give up on, in every place: if it looks at all the rest each time,
+# the largest text takes minutes, in which nobody else is served.
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "!",
+        "! ",
+        "Ja! ",
+        "。",
+        "ä",
+        "a.",
+        "a-",
+        "@a",
+        "a@",
+        "%(",
+        "{a} Ja ",
+        "http://",
+        '("',
+        "z.B. ",
+    ],
+)
+def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
+    for text in (
+        unit * (LARGEST // len(unit)),
+        f"Ja{unit[0]}" + unit[-1] * LARGEST,
+        "%" + "0" * LARGEST,
+    ):
+        document = take_apart(text, "text")
+        same = [sentence.text for sentence in document.sentences]
+        assert document.assemble(same, [None] * len(same)) == text
+
+
+@pytest.mark.parametrize(
+    "unit", ["<!--", "<![CDATA[", "<?", "<code>", "<a b='", "</a ", "<i></i>x"]
+)
+def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
+    text = unit * (LARGEST // len(unit))
+    for kind in KINDS:
+        assert "".join(token.raw for token in markup.tokens(text, kind)) == text
+        take_apart(text, kind, "sentences")
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>" * 101 + "Ja" + "</b>" * 101, "Ja <b>" * 101, "Ja</b> " * 101]
+)
+def test_elements_that_are_nested_too_deep_are_refused(text: str) -> None:
+    with pytest.raises(LimitExceededError, match="nested 101 deep, the limit is 100"):
+        take_apart(text, "html", "sentences")
 
 
 KINDS: tuple[markup.Kind, ...] = ("html", "xml")
