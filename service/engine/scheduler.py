@@ -38,11 +38,8 @@ class _Request:
     turn: float
     """Where the line stood when its next sentence became due, in tokens."""
     sequences: list[Sequence]
-
-    @property
-    def cost(self) -> int:
-        """Tokens that it may still hold."""
-        return sum(sequence.cost for sequence in self.sequences)
+    cost: int
+    """Tokens that they may hold."""
 
 
 class Scheduler:
@@ -78,11 +75,12 @@ class Scheduler:
         if not sequences:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
-        request = _Request(self._turn, ordered)
+        cost = sum(sequence.cost for sequence in sequences)
+        request = _Request(self._turn, ordered, cost)
         bisect.insort(self._line, (request.turn, next(self._arrivals), request))
         self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
         self.num_waiting += len(sequences)
-        self.waiting_tokens += sum(sequence.cost for sequence in sequences)
+        self.waiting_tokens += cost
 
     def schedule(self, loop: int, now: float) -> Schedule:
         """Take from the line what joins the batch of `loop` now, and what has left the line."""
@@ -161,7 +159,7 @@ class Scheduler:
     def _pop(self, at: int) -> None:
         """Take the next out of the request at a place in line, and with the last one the request."""
         request = self._line[at][2]
-        request.sequences.pop()
+        request.cost -= request.sequences.pop().cost
         if not request.sequences:
             del self._line[at]
 

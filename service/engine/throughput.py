@@ -11,7 +11,7 @@ class Throughput:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self._done: deque[tuple[float, int]] = deque(maxlen=KEPT)
+        self._done: deque[tuple[float, int]] = deque(maxlen=KEPT)  # times, and tokens by then
 
     def restart(self, now: float) -> None:
         """Begin a busy stretch: the idle time before it says nothing about speed."""
@@ -23,7 +23,8 @@ class Throughput:
 
     def add(self, tokens: int, now: float) -> None:
         """A sentence of so many tokens has left."""
-        self._done.append((now, tokens))
+        before = self._done[-1][1] if self._done else 0
+        self._done.append((now, before + tokens))
 
     def seconds_for(self, tokens: int, now: float) -> float | None:
         """How long so many tokens should take; None while that cannot be told."""
@@ -33,6 +34,6 @@ class Throughput:
     def _rate(self, now: float) -> float | None:
         if len(self._done) < 2:
             return None
-        seconds = now - self._done[0][0]
-        tokens = sum(tokens for _, tokens in self._done) - self._done[0][1]
+        (since, before), (_, by_now) = self._done[0], self._done[-1]
+        seconds, tokens = now - since, by_now - before
         return tokens / seconds if seconds > 0 and tokens else None
