@@ -43,6 +43,11 @@ class Searcher:
         """Put the two together."""
         self.engine, self.cache = engine, cache
 
+    @property
+    def most_sentences(self) -> int:
+        """Sentences that a search may have at once, even while nothing else waits."""
+        return self.engine.config.max_waiting
+
     async def search(
         self, work: Items[Work], deadline: float, on_found: OnFound | None = None
     ) -> list[Found]:

@@ -114,5 +114,5 @@ def _warm_up(engine: Engine, tags: list[int], eos: int) -> None:
     """Make every loop allocate its memory before the first request comes."""
     options = DecodingOptions(max_decoding_length=8)
     items = [([tag, eos], options) for tag in tags for _ in range(engine.config.num_loops)]
-    for sequence in engine.submit(items):
+    for sequence in engine.submit(items[: engine.config.max_waiting]):
         sequence.future.result(timeout=60)

@@ -84,7 +84,11 @@ class Settings(BaseSettings):
         ),
     ] = 512
     max_waiting: Annotated[
-        int, Field(ge=1, description="Sentences that may wait, beyond which new requests get 429.")
+        int,
+        Field(
+            ge=1,
+            description="Sentences that may wait, beyond which new requests get 429; one of more gets 400.",
+        ),
     ] = 2000
     max_waiting_tokens: Annotated[
         int,

@@ -88,6 +88,10 @@ class Translator:
             )
         else:
             documents, work = self._prepare(texts, direction, decoding, options)
+        if len(work) > self.searcher.most_sentences:
+            raise LimitExceededError(
+                f"Invalid request: it has {len(work)} sentences, the limit is {self.searcher.most_sentences}"
+            )
         sentences = [sentence for document in documents for sentence in document.sentences]
         teller = _Teller(documents, on_sentence)
 

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import Counter
 
 from service.bundle import load
-from service.errors import DeadlineExceededError
+from service.errors import DeadlineExceededError, LimitExceededError
 from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.serving import start_model
@@ -65,6 +65,18 @@ def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics:
     with pytest.raises(DeadlineExceededError):
         translate(models, ["Der alte Hund schläft. Die alte Frau wartet."], timeout=1e-9)
     assert outcomes(metrics) == {"expired": 2}
+
+
+def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
+    metrics: Metrics,
+) -> None:
+    models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
+    try:
+        with pytest.raises(LimitExceededError, match="it has 4 sentences, the limit is 3"):
+            translate(models, ["Die alte Frau wartet. " * 4])
+        assert len(translate(models, ["Die alte Frau wartet."] * 3)) == 3
+    finally:
+        models.close()
 
 
 def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: Metrics) -> None:
