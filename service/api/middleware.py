@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
-from http import HTTPStatus
+from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,6 +18,7 @@ from service.metrics import Metrics
 logger = logging.getLogger("service.access")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
+_METHODS = frozenset(HTTPMethod)  # a label of the metrics: clients can make up any number of others
 _ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 BODY_SECONDS = 30.0
 """In which a request's body must arrive."""
@@ -58,11 +59,12 @@ class RequestContext:
             seconds = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "unmatched")
             self.metrics.in_flight.dec()
-            self.metrics.requests.labels(route, scope["method"], str(status)).inc()
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self.metrics.requests.labels(route, method, str(status)).inc()
             self.metrics.request_seconds.labels(route).observe(seconds)
             milliseconds = round(seconds * 1e3, 1)
             fields = {
-                "method": scope["method"],
+                "method": method,
                 "route": route,
                 "status": status,
                 "ms": milliseconds,

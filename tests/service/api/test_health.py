@@ -68,3 +68,14 @@ def test_metrics_count_what_happened(client: TestClient) -> None:
     assert _value(text, info) == 1
     assert "Hund" not in text
     assert "secret" not in text
+
+
+def test_methods_that_clients_make_up_are_counted_as_one(client: TestClient) -> None:
+    for number in range(3):
+        client.request(f"MADEUP{number}", "/translate")
+    text = client.get("/metrics").text
+    assert "MADEUP" not in text
+    assert (
+        _value(text, 'attendant_requests_total{method="other",route="/translate",status="405"}')
+        == 3
+    )
