@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from collections.abc import Sequence as Items
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,21 +117,6 @@ class ModelSet:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        self._active += 1
-        try:
-            return await self._translate(texts, source, target, options, timeout, on_sentence)
-        finally:
-            self._active -= 1
-
-    async def _translate(
-        self,
-        texts: Items[str],
-        source: str | None,
-        target: str | None,
-        options: TranslationOptions,
-        timeout: float,
-        on_sentence: OnSentence | None,
-    ) -> list[Translation]:
         characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
         if characters > self.max_characters:
             raise TextTooLongError(
@@ -149,9 +135,20 @@ class ModelSet:
             self._group(codes, texts, places, options, timeout, on_sentence)
             for codes, places in groups.items()
         ]
-        for places, translations in zip(groups.values(), await _together(work), strict=True):
+        with self._active_request():
+            found = await _together(work)
+        for places, translations in zip(groups.values(), found, strict=True):
             results.update(zip(places, translations, strict=True))
         return [replace(results[at], detected=route.detected) for at, route in enumerate(routes)]
+
+    @contextmanager
+    def _active_request(self) -> Iterator[None]:
+        """Count a request that `drain` waits for."""
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
 
     async def _group(
         self,
