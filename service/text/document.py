@@ -2,27 +2,42 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import itemgetter
+from itertools import accumulate, pairwise
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 from service.errors import LimitExceededError
 from service.text import markup, placeholders
 from service.text.markup import Run, Tag
-from service.text.placeholders import StandIn
 from service.text.projection import project, tree
 from service.text.segmenter import Splitting, has_letter, split
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
-_Protected = tuple[int, int, str]
-"""A stretch of a text, and what stands there in the input."""
-MARKED = "\ufffc"
-"""In front of an original that is markup already."""
 MOST_NESTED = 100
 """Inline elements within one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A name, or a number for a number, in a sentence, and what it stands for."""
+
+    name: str
+    original: str
+    written: str
+    """The original as the text's format writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Protected:
+    """A stretch of a text that comes through untouched."""
+
+    first: int
+    last: int
+    original: str
+    written: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +51,16 @@ class Sentence:
 
     def came_through(self, translation: str) -> bool:
         """Whether all its placeholders can be put into a translation."""
-        return placeholders.came_through(translation, self.stand_ins)
+        return placeholders.came_through(translation, [one.name for one in self.stand_ins])
 
     def restored(self, text: str) -> str:
         """A text of this sentence with its placeholders again."""
-        return placeholders.restore(text, self.stand_ins).replace(MARKED, "")
+        return placeholders.restore(text, {one.name: one.original for one in self.stand_ins})
 
     @property
     def pieces(self) -> list[str]:
         """Stretches between its stand-ins, and these, in order: to be translated apart where that fails."""
-        return placeholders.pieces(self.text, self.stand_ins)
+        return placeholders.pieces(self.text, [one.name for one in self.stand_ins])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +112,11 @@ def _run(run: Run, form: Format, splitting: Splitting) -> Iterator[str | Sentenc
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
     tags = _without_empty_elements(run.tags)
     _check_nesting(tags)
+    edges = {tag.at for tag in tags}
     at = taken = 0
     for segment in split(run.text, splitting):
         begin, at = at, at + len(segment.text)
-        protected = _protected(run, begin, at)
+        protected = _protected(run, begin, at, edges, form)
         inner: list[Tag] = []
         outer: list[Tag] = []
         while taken < len(tags) and _belongs(tags[taken], begin, at, at == len(run.text)):
@@ -131,30 +147,29 @@ def _sentence(
     text: str, begin: int, tags: list[Tag], protected: list[_Protected], form: Format
 ) -> Iterator[str | Sentence]:
     """A sentence with names for its placeholders; where there are not enough, cut up at them."""
-    rest = _cut(text, [(first, last, "") for first, last, _ in protected])
+    rest = _cut(text, [(one.first, one.last, "") for one in protected])
     if not has_letter(rest):
         yield _literal(text, begin, tags, protected, form)
         return
     names = None
-    if not any(_touches_a_word(text, first, last) for first, last, _ in protected):
-        names = placeholders.stand_ins(rest, [original for _, _, original in protected])
+    if not _any_touches(text, protected):
+        names = placeholders.stand_ins(rest, [one.original for one in protected])
     if names is not None:
-        places = [
-            (first, last, name.name)
-            for (first, last, _), name in zip(protected, names, strict=True)
-        ]
+        named = list(zip(protected, names, strict=True))
+        places = [(one.first, one.last, name) for one, name in named]
+        stand_ins = tuple(StandIn(name, one.original, one.written) for one, name in named)
         moved = tuple(Tag(_shifted(tag.at - begin, places), tag.raw, tag.kind) for tag in tags)
-        yield Sentence(_cut(text, places), moved, tuple(names))
+        yield Sentence(_cut(text, places), moved, stand_ins)
         return
     at, taken = 0, 0
-    for first, last, original in [*protected, (len(text), len(text), "")]:
-        for stretch, end in ((text[at:first], first), (None, last)):
+    for one in [*protected, _Protected(len(text), len(text), "", "")]:
+        for stretch, end in ((text[at : one.first], one.first), (None, one.last)):
             inner = []
             while taken < len(tags) and tags[taken].at - begin <= end:
                 inner.append(Tag(tags[taken].at - begin - at, tags[taken].raw, tags[taken].kind))
                 taken += 1
             if stretch is None:
-                yield "".join([_written(original, form), *(tag.raw for tag in inner)])
+                yield "".join([one.written, *(tag.raw for tag in inner)])
             elif has_letter(stretch):
                 core = stretch.strip()
                 lead = stretch.index(core)
@@ -166,14 +181,15 @@ def _sentence(
                 yield _written(stretch[lead + len(core) :], form)
             else:
                 yield _literal(stretch, 0, inner, [], form)
-        at = last
+        at = one.last
 
 
-def _touches_a_word(text: str, first: int, last: int) -> bool:
-    """Whether a name in this place would run into a word."""
-    return any(
-        re.match(r"\w", beside)
-        for beside in (text[max(0, first - 1) : first], text[last : last + 1])
+def _any_touches(text: str, protected: Sequence[_Protected]) -> bool:
+    """Whether names in these places would run into a word, or into one another."""
+    beside = {text[max(0, one.first - 1) : one.first] for one in protected}
+    beside |= {text[one.last : one.last + 1] for one in protected}
+    return any(re.match(r"\w", one) for one in beside) or any(
+        one.last == following.first for one, following in pairwise(protected)
     )
 
 
@@ -183,7 +199,7 @@ def _literal(
     """A stretch that is not translated, with its tags in their places."""
     places = sorted(
         [(tag.at - begin, tag.at - begin, tag.raw) for tag in tags]
-        + [(first, last, _written(original, form)) for first, last, original in protected],
+        + [(one.first, one.last, one.written) for one in protected],
         key=lambda place: place[0],
     )
     parts, at = [], 0
@@ -193,34 +209,42 @@ def _literal(
     return "".join([*parts, _written(text[at:], form)])
 
 
-def _protected(run: Run, begin: int, end: int) -> list[_Protected]:
-    """What comes through untouched between `begin` and `end`, counted from `begin`."""
+def _protected(run: Run, begin: int, end: int, edges: Set[int], form: Format) -> list[_Protected]:
+    """What comes through untouched between `begin` and `end`, counted from `begin`.
+
+    What stands side by side, with no tag between (`edges` are their places), is one.
+    """
     text = run.text[begin:end]
     inside = slice(*(bisect_left(run.protected, at, key=itemgetter(0)) for at in (begin, end)))
     marked = [
-        (first - begin, last - begin, MARKED + raw) for first, last, raw in run.protected[inside]
+        _Protected(first - begin, last - begin, raw, raw)
+        for first, last, raw in run.protected[inside]
     ]
-    starts = [first for first, _, _ in marked]  # of one character each
+    starts = [one.first for one in marked]  # of one character each
     found = [
-        (first, last, text[first:last])
+        _Protected(first, last, text[first:last], _written(text[first:last], form))
         for first, last in placeholders.spans(text)
         if bisect_left(starts, first) == bisect_left(starts, last)
     ]
-    return sorted(marked + found)
+    joined: list[_Protected] = []
+    for one in sorted(marked + found, key=attrgetter("first")):
+        if joined and joined[-1].last == one.first and one.first + begin not in edges:
+            before = joined.pop()
+            one = _Protected(
+                before.first, one.last, before.original + one.original, before.written + one.written
+            )
+        joined.append(one)
+    return joined
 
 
 def _written(text: str, form: Format) -> str:
-    """Plain text, or an original that is markup already, as the format writes it."""
-    if text.startswith(MARKED):
-        return text.removeprefix(MARKED)
+    """Plain text as the format writes it."""
     return text if form == "text" else markup.escape(text)
 
 
-def _writer(form: Format, names: Sequence[StandIn]) -> Callable[[str], str]:
-    originals = [StandIn(name.name, _written(name.original, form)) for name in names]
-    return lambda text: placeholders.restore(
-        text if form == "text" else markup.escape(text), originals
-    )
+def _writer(form: Format, stand_ins: Sequence[StandIn]) -> Callable[[str], str]:
+    originals = {one.name: one.written for one in stand_ins}
+    return lambda text: placeholders.restore(_written(text, form), originals)
 
 
 def _cut(text: str, places: Sequence[tuple[int, int, str]]) -> str:
@@ -233,8 +257,14 @@ def _cut(text: str, places: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _shifted(at: int, places: Sequence[tuple[int, int, str]]) -> int:
-    """Where a position is after `_cut`."""
-    return at + sum(len(new) - (last - first) for first, last, new in places if last <= at)
+    """Where a position is after `_cut`; one within a place is behind what is new there."""
+    shift = 0
+    for first, last, new in places:
+        if first < at < last:
+            return first + shift + len(new)
+        if last <= at:
+            shift += len(new) - (last - first)
+    return at + shift
 
 
 def _without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:

@@ -5,8 +5,7 @@ does not come out exactly once, the caller translates what is between the placeh
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 PLACEHOLDER = re.compile(
@@ -25,46 +24,34 @@ NUMBERS = ("20", "50", "12", "15", "30")
 _NUMBER = re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]")
 
 
-@dataclass(frozen=True, slots=True)
-class StandIn:
-    """A name, or a number for a number, in a sentence, and what it stands for."""
-
-    name: str
-    original: str
-
-
 def spans(text: str) -> list[tuple[int, int]]:
     """Where the placeholders of a text are."""
     return [match.span() for match in PLACEHOLDER.finditer(text)]
 
 
-def stand_ins(text: str, originals: Sequence[str]) -> list[StandIn] | None:
+def stand_ins(text: str, originals: Sequence[str]) -> list[str] | None:
     """A name or number for each original, none of which is in `text`; None where there are not enough."""
     names = iter([name for name in NAMES if name not in text])
     numbers = iter([number for number in NUMBERS if number not in text])
-    chosen = [
-        StandIn(next(numbers if _NUMBER.fullmatch(original) else names, ""), original)
-        for original in originals
-    ]
-    return chosen if all(one.name for one in chosen) else None
+    chosen = [next(numbers if _NUMBER.fullmatch(original) else names, "") for original in originals]
+    return chosen if all(chosen) else None
 
 
-def came_through(translation: str, names: Sequence[StandIn]) -> bool:
+def came_through(translation: str, names: Iterable[str]) -> bool:
     """Whether every stand-in is there exactly once, as a word of its own."""
-    return all(len(re.findall(rf"\b{one.name}\b", translation)) == 1 for one in names)
+    return all(len(re.findall(rf"\b{name}\b", translation)) == 1 for name in names)
 
 
-def pieces(text: str, names: Sequence[StandIn]) -> list[str]:
+def pieces(text: str, names: Sequence[str]) -> list[str]:
     """What is between the stand-ins, and the stand-ins, in order."""
     if not names:
         return [text]
-    return re.split("(" + "|".join(rf"\b{one.name}\b" for one in names) + ")", text)
+    return re.split("(" + "|".join(rf"\b{name}\b" for name in names) + ")", text)
 
 
-def restore(translation: str, names: Sequence[StandIn]) -> str:
-    """The originals in their stand-ins' places."""
-    if not names:
+def restore(translation: str, originals: Mapping[str, str]) -> str:
+    """What the stand-ins stand for, by name, in their places."""
+    if not originals:
         return translation
-    originals = {one.name: one.original for one in names}
     pattern = "|".join(rf"\b{name}\b" for name in originals)
     return re.sub(pattern, lambda match: originals[match[0]], translation)

@@ -48,6 +48,8 @@ def unchanged(document: Document) -> str:
         ('<doc><p>Der <x id="1">Hund</x> ja</p><p translate="no">Nein</p></doc>', "xml"),
         ("", "html"),
         ("  <br/>  ", "html"),
+        ("\ufffc 1\nEin\ufffc Satz. \ufffc 5.", "text"),
+        ("<p>Ja {a}<b>{b}</b>%s, der <code>x</code>{c} Hund\ufffc.</p>", "html"),
     ],
 )
 def test_what_is_not_changed_comes_out_as_it_was(text: str, form: Format) -> None:
@@ -86,6 +88,9 @@ def test_what_a_translation_brings_is_escaped_in_markup_only() -> None:
         "a.b+c@example.org",
         "@user",
         "@user@example.org",
+        "{first}{last}",
+        "%d%s",
+        "{a}@user",
     ],
 )
 def test_placeholders_are_no_words_and_come_back(placeholder: str) -> None:
