@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from service.aligner import Aligner
 from service.bundle import Bundle, Precision
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
@@ -85,7 +86,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         bundle,
         tokenizers,
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
-        runner.align,
+        Aligner(tokenizers, tokens, runner.align, config.num_loops, engine.clock),
         settings.max_beam_size,
         metrics.on_outcome,
         metrics.tokenize_seconds.observe,

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from service.aligner import Aligner
 from service.bundle import Bundle, Direction
-from service.engine.types import DecodingOptions, Floats, StopRule
+from service.engine.types import DecodingOptions, StopRule
 from service.errors import (
     AbandonedError,
     DeadlineExceededError,
@@ -21,13 +22,10 @@ from service.searcher import Found, Searcher, Work
 from service.text.document import Document, Sentence, take_apart
 from service.text.segmenter import has_letter
 from service.text.tokenizer import Tokenizers
-from service.text.words import align_words, words_of
+from service.text.words import words_of
 from service.translation import OnSentence, TranslatedSentence, Translation, TranslationOptions
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
-Align = Callable[[Items[int], Items[int]], Floats]
-"""Source ids (tag ... EOS) and target ids (BOS ...) to attention [T, S]."""
-
 Kind = TypeVar("Kind")
 
 CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 5_000, 50
@@ -45,7 +43,7 @@ class Translator:
         bundle: Bundle,
         tokenizers: Tokenizers,
         searcher: Searcher,
-        align: Align,
+        aligner: Aligner,
         max_beam_size: int,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
         on_prepared: Callable[[float], None] = lambda _: None,
@@ -56,7 +54,7 @@ class Translator:
         `on_prepared` how many seconds it took to make these sentences of its texts.
         """
         self.manifest = bundle.manifest
-        self.tokenizers, self.searcher, self.align = tokenizers, searcher, align
+        self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.max_beam_size = max_beam_size
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
 
@@ -82,16 +80,7 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         decoding = self._decoding(options)
-        if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
-            documents, work = await asyncio.to_thread(
-                self._prepare, texts, direction, decoding, options
-            )
-        else:
-            documents, work = self._prepare(texts, direction, decoding, options)
-        if len(work) > self.searcher.most_sentences:
-            raise LimitExceededError(
-                f"Invalid request: it has {len(work)} sentences, the limit is {self.searcher.most_sentences}"
-            )
+        documents, work = await self._prepare(texts, direction, decoding, options)
         sentences = [sentence for document in documents for sentence in document.sentences]
         teller = _Teller(documents, on_sentence)
 
@@ -107,8 +96,10 @@ class Translator:
             ]
             await self._mend_lost(translated, direction, decoding, deadline)
             teller.tell_the_rest(translated)
-        if options.align or any(one.tags for one in sentences):
-            await asyncio.to_thread(self._align, translated, direction, options.align)
+            if options.align or any(one.tags for one in sentences):
+                translated = await self.aligner.align(
+                    translated, direction.tag, options.align, deadline
+                )
         return _assemble(documents, translated, options.alternatives + 1)
 
     @contextmanager
@@ -161,7 +152,7 @@ class Translator:
             stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
         )
 
-    def _prepare(
+    async def _prepare(
         self,
         texts: Items[str],
         direction: Direction,
@@ -169,6 +160,24 @@ class Translator:
         options: TranslationOptions,
     ) -> tuple[list[Document], list[Work]]:
         """The texts taken apart, and what is asked for each of their sentences."""
+        asked = (texts, direction, decoding, options)
+        if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
+            documents, work = await asyncio.to_thread(self._take_apart, *asked)
+        else:
+            documents, work = self._take_apart(*asked)
+        if len(work) > self.searcher.most_sentences:
+            raise LimitExceededError(
+                f"Invalid request: it has {len(work)} sentences, the limit is {self.searcher.most_sentences}"
+            )
+        return documents, work
+
+    def _take_apart(
+        self,
+        texts: Items[str],
+        direction: Direction,
+        decoding: DecodingOptions,
+        options: TranslationOptions,
+    ) -> tuple[list[Document], list[Work]]:
         started = time.perf_counter()
         prefix: tuple[int, ...] = ()
         if options.target_prefix:
@@ -257,26 +266,6 @@ class Translator:
                 else:
                     parts.append(piece)
             translated[at] = replace(before, targets=("".join(parts),), finish="pieces")
-
-    def _align(
-        self, translated: list[TranslatedSentence], direction: Direction, wanted: bool
-    ) -> None:
-        """Align the sentences that have tags, or all; changes `translated`."""
-        special = self.manifest.special_tokens
-        for at, one in enumerate(translated):
-            if not wanted and not one.sentence.tags:
-                continue
-            source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
-            alignments = []
-            for text in one.targets:
-                target, target_pieces = self.tokenizers.target.encode_with_spans(text)
-                weights = self.align([direction.tag, *source, special.eos], [special.bos, *target])
-                alignments.append(
-                    align_words(
-                        one.sentence.text, text, source_pieces, target_pieces, weights[:, 1:-1]
-                    )
-                )
-            translated[at] = replace(one, alignments=tuple(alignments))
 
 
 class _Teller:

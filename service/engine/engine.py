@@ -246,22 +246,23 @@ class _Loop:
         decoded = self.batch.decode(*self._pace(rows), engine.lone_runner if is_alone else None)
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
-        for sequence, hypotheses in decoded.finished:
-            _resolve(sequence, hypotheses)
-        engine.on_step(
-            StepStats(
-                loop=self.index,
-                rows=rows,
-                admitted=len(schedule.admitted),
-                steps=decoded.steps,
-                source_tokens=sum(len(sequence.source_ids) for sequence in schedule.admitted),
-                target_tokens=sum(len(found[0].ids) for _, found in decoded.finished),
-                queue_waits=tuple(now - sequence.arrived for sequence in schedule.admitted),
-                encode_seconds=encode_seconds,
-                decode_seconds=decoded.run_seconds,
-                host_seconds=time.perf_counter() - started - encode_seconds - decoded.run_seconds,
-            )
+        stats = StepStats(
+            loop=self.index,
+            rows=rows,
+            admitted=len(schedule.admitted),
+            steps=decoded.steps,
+            source_tokens=sum(len(sequence.source_ids) for sequence in schedule.admitted),
+            target_tokens=sum(len(found[0].ids) for _, found in decoded.finished),
+            queue_waits=tuple(now - sequence.arrived for sequence in schedule.admitted),
+            encode_seconds=encode_seconds,
+            decode_seconds=decoded.run_seconds,
+            host_seconds=time.perf_counter() - started - encode_seconds - decoded.run_seconds,
         )
+        try:
+            engine.on_step(stats)  # first, so that who has an answer finds it counted
+        finally:
+            for sequence, hypotheses in decoded.finished:
+                _resolve(sequence, hypotheses)
 
     def _pace(self, rows: int) -> tuple[int, int]:
         """Steps until the next look, and how many finished sentences end them early.

@@ -1,12 +1,16 @@
 """One request's way, without HTTP."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from collections.abc import Sequence as Items
 
 import pytest
 from prometheus_client import Counter
 
+from service.aligner import Aligner
 from service.bundle import load
+from service.engine.types import Floats
 from service.errors import DeadlineExceededError, LimitExceededError
 from service.metrics import Metrics
 from service.model_set import ModelSet
@@ -93,6 +97,56 @@ def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: M
     assert outcomes(metrics) == {"cancelled": len(toy.sentences())}
     assert models.drain(10)
     assert models.num_waiting + models.num_running == 0
+
+
+ALIGNED = TranslationOptions(align=True)
+
+
+class HeldAttention:
+    """Says when it is asked, and answers once it may."""
+
+    def __init__(self, aligner: Aligner) -> None:
+        self.real, self.asked, self.goes_on = aligner.attention, 0, threading.Event()
+        aligner.attention = self
+
+    def __call__(self, source: Items[int], target: Items[int]) -> Floats:
+        self.asked += 1
+        assert self.goes_on.wait(10)
+        return self.real(source, target)
+
+
+def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics) -> None:
+    attention = HeldAttention(models.models[0].translator.aligner)
+
+    async def wait_too_long() -> None:
+        with pytest.raises(DeadlineExceededError, match="not aligned"):
+            await models.translate(TEXTS, "de", "en", ALIGNED, timeout=1)
+        attention.goes_on.set()
+
+    asyncio.run(wait_too_long())
+    assert outcomes(metrics) == {"expired": 2}
+    assert len(asyncio.run(models.translate(TEXTS, "de", "en", ALIGNED, 60))) == 2
+    assert attention.asked == 1 + 2
+
+
+def test_nothing_more_is_aligned_for_a_cancelled_request(
+    models: ModelSet, metrics: Metrics
+) -> None:
+    attention = HeldAttention(models.models[0].translator.aligner)
+
+    async def begin_and_cancel() -> None:
+        task = asyncio.create_task(models.translate(TEXTS, "de", "en", ALIGNED, 60))
+        while not attention.asked:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        attention.goes_on.set()
+        await models.translate(TEXTS, "de", "en", ALIGNED, 60)
+
+    asyncio.run(begin_and_cancel())
+    assert attention.asked == 1 + 2
+    assert outcomes(metrics) == {"cancelled": 2, "ok": 2}
 
 
 def total(counter: Counter) -> float:

@@ -1,0 +1,80 @@
+"""Which words of a sentence each word of its translation looked at, by a graph that the bundle has for it."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from collections.abc import Sequence as Items
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from service.bundle import SpecialTokens
+from service.engine.types import Floats
+from service.errors import DeadlineExceededError
+from service.text.tokenizer import Tokenizers
+from service.text.words import align_words
+from service.translation import TranslatedSentence
+
+Attention = Callable[[Items[int], Items[int]], Floats]
+"""Source ids (tag ... EOS) and target ids (BOS ...) to how much each target looked at each source, [T, S]."""
+
+
+class Aligner:
+    """Aligns with one bundle, each request's sentences one after another on a thread beside the engine's."""
+
+    def __init__(
+        self,
+        tokenizers: Tokenizers,
+        special: SpecialTokens,
+        attention: Attention,
+        threads: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds."""
+        self.tokenizers, self.special = tokenizers, special
+        self.attention, self.clock = attention, clock
+        self._threads = ThreadPoolExecutor(threads, "aligner")
+
+    async def align(
+        self, translated: Items[TranslatedSentence], tag: int, wanted: bool, deadline: float
+    ) -> list[TranslatedSentence]:
+        """The same sentences, those that have tags, or all that are `wanted`, with their alignments.
+
+        Args:
+            translated: sentences and their translations.
+            tag: the token in front of their sources.
+            wanted: whether to align those without tags, too.
+            deadline: when it is given up, as it is when the caller is cancelled.
+
+        Raises:
+            DeadlineExceededError: it passed before the last sentence.
+        """
+        given_up = threading.Event()
+
+        def work() -> list[TranslatedSentence]:
+            return [
+                self._aligned(one, tag) if wanted or one.sentence.tags else one
+                for one in translated
+                if not given_up.is_set()
+            ]
+
+        left = max(0.0, deadline - self.clock())
+        try:
+            async with asyncio.timeout(left):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except TimeoutError:
+            raise DeadlineExceededError(
+                f"not aligned {left:.3f} s after the translation, when the deadline passed"
+            ) from None
+        finally:
+            given_up.set()
+
+    def _aligned(self, one: TranslatedSentence, tag: int) -> TranslatedSentence:
+        source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
+        alignments = []
+        for text in one.targets:
+            target, target_pieces = self.tokenizers.target.encode_with_spans(text)
+            weights = self.attention([tag, *source, self.special.eos], [self.special.bos, *target])
+            pieces = source_pieces, target_pieces, weights[:, 1:-1]
+            alignments.append(align_words(one.sentence.text, text, *pieces))
+        return replace(one, alignments=tuple(alignments))
