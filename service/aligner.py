@@ -38,7 +38,7 @@ class Aligner:
     async def align(
         self, translated: Items[TranslatedSentence], tag: int, wanted: bool, deadline: float
     ) -> list[TranslatedSentence]:
-        """The same sentences, those that have tags, or all that are `wanted`, with their alignments.
+        """The same sentences with their alignments: those that have tags, or all.
 
         Args:
             translated: sentences and their translations.
