@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
@@ -27,8 +26,8 @@ class Aligner:
         tokenizers: Tokenizers,
         special: SpecialTokens,
         attention: Attention,
-        threads: int = 1,
-        clock: Callable[[], float] = time.monotonic,
+        threads: int,
+        clock: Callable[[], float],
     ) -> None:
         """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds."""
         self.tokenizers, self.special = tokenizers, special

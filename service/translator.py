@@ -80,7 +80,11 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         decoding = self._decoding(options)
-        documents, work = await self._prepare(texts, direction, decoding, options)
+        asked = (texts, direction, decoding, options)
+        if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
+            documents, work = await asyncio.to_thread(self._prepare, *asked)
+        else:
+            documents, work = self._prepare(*asked)
         sentences = [sentence for document in documents for sentence in document.sentences]
         teller = _Teller(documents, on_sentence)
 
@@ -152,7 +156,7 @@ class Translator:
             stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
         )
 
-    async def _prepare(
+    def _prepare(
         self,
         texts: Items[str],
         direction: Direction,
@@ -160,24 +164,6 @@ class Translator:
         options: TranslationOptions,
     ) -> tuple[list[Document], list[Work]]:
         """The texts taken apart, and what is asked for each of their sentences."""
-        asked = (texts, direction, decoding, options)
-        if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
-            documents, work = await asyncio.to_thread(self._take_apart, *asked)
-        else:
-            documents, work = self._take_apart(*asked)
-        if len(work) > self.searcher.most_sentences:
-            raise LimitExceededError(
-                f"Invalid request: it has {len(work)} sentences, the limit is {self.searcher.most_sentences}"
-            )
-        return documents, work
-
-    def _take_apart(
-        self,
-        texts: Items[str],
-        direction: Direction,
-        decoding: DecodingOptions,
-        options: TranslationOptions,
-    ) -> tuple[list[Document], list[Work]]:
         started = time.perf_counter()
         prefix: tuple[int, ...] = ()
         if options.target_prefix:
@@ -196,6 +182,10 @@ class Translator:
                 forced = prefix if index == 0 else ()
                 work.append(self._work(sentence.text, direction, decoding, forced))
         self.on_prepared(time.perf_counter() - started)
+        if len(work) > self.searcher.most_sentences:
+            raise LimitExceededError(
+                f"Invalid request: it has {len(work)} sentences, the limit is {self.searcher.most_sentences}"
+            )
         return documents, work
 
     def _work(

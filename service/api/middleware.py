@@ -64,7 +64,7 @@ class RequestContext:
             self.metrics.request_seconds.labels(route).observe(seconds)
             milliseconds = round(seconds * 1e3, 1)
             fields = {
-                "method": method,
+                "method": scope["method"],
                 "route": route,
                 "status": status,
                 "ms": milliseconds,

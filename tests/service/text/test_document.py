@@ -117,6 +117,7 @@ def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     assert take_apart("50 % der Hunde", "text").sentences[0].stand_ins == ()
 
 
+KINDS: tuple[markup.Kind, ...] = ("html", "xml")
 LARGEST = 50_000
 """Characters: as many as a request may have."""
 
@@ -169,9 +170,6 @@ def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
 def test_elements_that_are_nested_too_deep_are_refused(text: str) -> None:
     with pytest.raises(LimitExceededError, match="nested 101 deep, the limit is 100"):
         take_apart(text, "html", "sentences")
-
-
-KINDS: tuple[markup.Kind, ...] = ("html", "xml")
 
 
 class Nesting(HTMLParser):
