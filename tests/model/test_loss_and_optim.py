@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -41,19 +42,28 @@ def test_padding_alone_has_no_loss() -> None:
     assert (float(sums.smoothed), int(sums.tokens)) == (0.0, 0)
 
 
-def test_the_divergence_is_the_mean_of_torchs_two_without_padding() -> None:
-    torch.manual_seed(0)
-    first, second = torch.randn(6, 11, requires_grad=True), torch.randn(6, 11)
-    targets = torch.tensor([3, 1, 0, 9, 0, 4])
-    apart = divergence(first, second, targets, pad_id=0)
-    real = targets != 0
-    p, q = first[real].log_softmax(-1), second[real].log_softmax(-1)
-    both = [F.kl_div(a, b, reduction="sum", log_target=True) for a, b in ((p, q), (q, p))]
-    torch.testing.assert_close(apart, sum(both) / 2)
-    apart.backward()  # type: ignore[no-untyped-call]
-    assert first.grad is not None
-    assert not first.grad[~real].any()
-    assert float(divergence(second, second, targets, pad_id=0)) == 0.0
+@pytest.mark.parametrize("rows", [1, 128, 300])
+def test_the_divergence_and_its_gradients_are_the_mean_of_torchs_two(rows: int) -> None:
+    torch.manual_seed(rows)
+    first, second = torch.randn(2, rows, 37).mul(3).unbind()
+    targets = torch.randint(1, 37, (rows,))
+    targets[1::3] = 0  # padding
+    ours = [side.clone().requires_grad_() for side in (first, second)]
+    apart = divergence(ours[0], ours[1], targets, pad_id=0)
+    (apart / 7).backward()  # type: ignore[no-untyped-call]
+    torchs = [side.clone().requires_grad_() for side in (first, second)]
+    p, q = (side[targets != 0].log_softmax(-1) for side in torchs)
+    kl_div = partial(F.kl_div, reduction="sum", log_target=True)
+    expected_apart = (kl_div(p, q) + kl_div(q, p)) / 2
+    (expected_apart / 7).backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(apart, expected_apart)
+    for mine, expected in zip(ours, torchs, strict=True):
+        torch.testing.assert_close(mine.grad, expected.grad)
+
+
+def test_a_prediction_is_not_apart_from_itself() -> None:
+    logits = torch.randn(6, 11)
+    assert float(divergence(logits, logits, torch.ones(6, dtype=torch.long), pad_id=0)) == 0.0
 
 
 def test_the_schedule_is_equation_3() -> None:
