@@ -13,7 +13,7 @@ from service.bundle import load
 from service.engine.types import Floats
 from service.errors import DeadlineExceededError, LimitExceededError
 from service.metrics import Metrics
-from service.model_set import ModelSet
+from service.model_set import DETECTED_AT_ONCE, ModelSet
 from service.serving import start_model
 from service.settings import Settings
 from service.translation import TranslationOptions
@@ -81,6 +81,21 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
         assert len(translate(models, ["Die alte Frau wartet."] * 3)) == 3
     finally:
         models.close()
+
+
+def test_others_get_their_turn_while_languages_are_detected(models: ModelSet) -> None:
+    texts = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
+
+    async def turns_of_others() -> int:
+        work = asyncio.create_task(models.translate(texts, "auto", "en", OPTIONS, 60))
+        turns = 0
+        while not work.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert [translation.text for translation in work.result()] == texts
+        return turns
+
+    assert asyncio.run(turns_of_others()) >= 20
 
 
 def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: Metrics) -> None:
