@@ -28,6 +28,7 @@ from model.data.text import (
 )
 from model.distributed import Processes, joined
 from model.log import RunLog
+from model.memory import keep_freed_memory
 from model.tokenizer import (
     FILE_NAME,
     TARGET_FILE_NAME,
@@ -78,6 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Train; returns the exit status."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    keep_freed_memory()
     try:
         config = load_config(options.config, options.set)
         with logging_redirect_tqdm(), joined() as processes:

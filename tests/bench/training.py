@@ -36,6 +36,7 @@ from model.data.batches import Batch, Batcher, collate
 from model.data.corpus import Corpus
 from model.data.text import read_aligned
 from model.loss import label_smoothed_loss
+from model.memory import keep_freed_memory
 from model.optim import build_optimizer
 from model.precision import choose_precision
 from model.tokenizer import PAD_ID, Vocabularies
@@ -202,6 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args(arguments)
+    keep_freed_memory()  # as `model.train` has it, for all of them
     config = load_config(options.config, options.set)
     chosen = choose_precision(config.training.precision, torch.device("cpu"))
     training = replace(
