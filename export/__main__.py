@@ -1,6 +1,7 @@
 """`python -m export RUN --data DIR --out BUNDLE`: a trained run becomes a bundle that the service runs.
 
-A bundle in the place of the run is exported anew, in the format of this version.
+A bundle in the place of the run is exported anew, in the format of this version. Of several, the weights are
+averaged, which pays for runs that began from the same ones.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from pathlib import Path
 from export.bundle_writer import ExportOptions, write_bundle
 from export.verify import VerificationError
 from model import bundle
-from model.checkpoint import Checkpoint, CheckpointError, load_run
+from model.checkpoint import Checkpoint, CheckpointError, average, load_run
 from model.config import ConfigError
 from model.data.text import DataError, read_aligned
 from service.bundle import MANIFEST
@@ -20,7 +21,13 @@ from service.bundle import MANIFEST
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """The command line's options, checked."""
     parser = argparse.ArgumentParser(prog="python -m export", description=__doc__)
-    parser.add_argument("run", type=Path, help="a run's folder, one checkpoint in it, or a bundle")
+    parser.add_argument(
+        "runs",
+        metavar="run",
+        type=Path,
+        nargs="+",
+        help="a run's folder, one checkpoint in it, or a bundle; one given twice counts twice in the average",
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -31,7 +38,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--average",
         type=int,
-        help="average so many last checkpoints of a run (default 5, as in the paper; 1 after a cool-down, "
+        help="average so many last checkpoints of each run (default 5, as in the paper; 1 after a cool-down, "
         "which does as much by itself)",
     )
     parser.add_argument("--name", help="the model's name; default: the name of the bundle's folder")
@@ -52,18 +59,18 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def load(source: Path, average: int | None) -> Checkpoint:
-    """The weights of a run or a bundle; `average` is the number of a run's last checkpoints to average.
+def load(source: Path, last: int | None) -> Checkpoint:
+    """The weights of a run or a bundle; `last` is the number of a run's last checkpoints to average.
 
     Raises:
         CheckpointError: there is nothing to load, or not so many checkpoints.
     """
     if (source / MANIFEST).exists():
-        if average is not None:
+        if last is not None:
             raise CheckpointError(f"--average: {source} is a bundle, with one set of weights")
         return bundle.load(source)
     checkpoint = load_run(source, last=1)
-    count = average or (1 if checkpoint.config.training.cooldown_steps else 5)
+    count = last or (1 if checkpoint.config.training.cooldown_steps else 5)
     return load_run(source, count) if count > 1 else checkpoint
 
 
@@ -72,7 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
-        checkpoint = load(options.run, options.average)
+        loaded = [load(run, options.average) for run in options.runs]
+        checkpoint = average(loaded) if len(loaded) > 1 else loaded[0]
         text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
         chosen = ExportOptions(
             name=options.name or options.out.name,

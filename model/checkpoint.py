@@ -9,7 +9,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,19 +119,29 @@ def load_training_state(folder: Path) -> dict[str, Any]:
     return state
 
 
-def average(folders: Sequence[Path]) -> Checkpoint:
-    """The mean of several checkpoints' weights, as section 6.1 of the paper; step and config of the last."""
-    if not folders:
-        raise CheckpointError("no checkpoint to average")
-    checkpoints = [load(folder) for folder in folders]
+def average(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
+    """The mean of several checkpoints' weights; step and config of the last.
+
+    Those of one run's end, as in section 6.1 of the paper, or of runs that began from the same weights
+    (Wortsman et al., 2022).
+
+    Raises:
+        CheckpointError: their networks or their vocabularies are not the same.
+    """
     last = checkpoints[-1]
+    for other in checkpoints:
+        sizes = other.config.model.with_regularization_of(last.config.model)
+        if sizes != last.config.model:
+            raise CheckpointError(f"no average of {sizes} and {last.config.model}")
+        if other.vocabularies != last.vocabularies:
+            raise CheckpointError("no average of networks that have different vocabularies")
     mean = {
         name: torch.stack([checkpoint.weights[name].double() for checkpoint in checkpoints])
         .mean(0)
         .to(tensor.dtype)
         for name, tensor in last.weights.items()
     }
-    return Checkpoint(last.config, last.vocabularies, mean, last.step)
+    return replace(last, weights=mean)
 
 
 def load_run(path: Path, last: int) -> Checkpoint:
@@ -141,4 +151,4 @@ def load_run(path: Path, last: int) -> Checkpoint:
     folders = list_checkpoints(path)
     if not folders:
         raise CheckpointError(f"{path}: neither a checkpoint nor a run with checkpoints")
-    return average(folders[-last:])
+    return average([load(folder) for folder in folders[-last:]])

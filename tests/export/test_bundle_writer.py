@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import torch
 
 from export.__main__ import main
 from export.bundle_writer import ExportOptions, write_bundle
@@ -98,3 +99,16 @@ def test_the_command_line_goes_from_run_to_bundle(
     assert manifest["provenance"]["licences"] == ["CC0"]
     assert main([str(tmp_path / "none"), *arguments[1:]]) == 1
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
+
+
+def test_the_command_line_averages_runs(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    near = {name: tensor * 1.02 for name, tensor in checkpoint.weights.items()}
+    save(tmp_path / "one", checkpoint, {}, keep=1)
+    save(tmp_path / "two", replace(checkpoint, weights=near), {}, keep=1)
+    toy.write_corpus(tmp_path / "data", train=1, valid=30)
+    runs = [str(tmp_path / name) for name in ("one", "two")]
+    options = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")]
+    assert main([*runs, *options, "--precisions", "fp32"]) == 0
+    mean = training_bundle.load(tmp_path / "out").weights
+    for name, tensor in checkpoint.weights.items():
+        torch.testing.assert_close(mean[name], tensor * 1.01)

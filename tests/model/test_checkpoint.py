@@ -9,8 +9,9 @@ import torch
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config
-from model.tokenizer import Tokenizer, Vocabularies
+from model.tokenizer import Tokenizer, Vocabularies, train_tokenizer
 from model.transformer import Transformer
+from tests import toy
 from tests.conftest import TINY_BUNDLE
 from tests.make_tiny_bundle import CONFIG
 
@@ -62,6 +63,25 @@ def test_the_average_is_the_mean_of_the_last(saved: tuple[Path, list[Checkpoint]
     for name, tensor in mean.weights.items():
         expected = (written[2].weights[name] + written[3].weights[name]) / 2
         torch.testing.assert_close(tensor, expected)
+
+
+def test_runs_with_the_same_beginning_have_an_average_and_others_none(
+    saved: tuple[Path, list[Checkpoint]],
+) -> None:
+    _, [first, second, *_] = saved
+    mean = checkpoints.average([first, second, second])
+    for name, tensor in mean.weights.items():
+        torch.testing.assert_close(tensor, first.weights[name] / 3 + second.weights[name] * 2 / 3)
+    with_dropout = replace(first.config, model=replace(first.config.model, dropout=0.3))
+    assert checkpoints.average([replace(first, config=with_dropout), second]).step == 20
+    deeper = replace(first.config, model=replace(first.config.model, num_decoder_layers=5))
+    with pytest.raises(CheckpointError, match="num_decoder_layers=5"):
+        checkpoints.average([replace(first, config=deeper), second])
+    text = [side.swapcase() for pair in toy.sentences() for side in pair]
+    swapped = Tokenizer(train_tokenizer(CONFIG, text, "toy"))
+    other = replace(first, vocabularies=Vocabularies(swapped, swapped))
+    with pytest.raises(CheckpointError, match="different vocabularies"):
+        checkpoints.average([other, second])
 
 
 def test_a_network_comes_back_in_evaluation_mode(saved: tuple[Path, list[Checkpoint]]) -> None:
