@@ -243,14 +243,17 @@ class Translator:
         ]
         single = replace(decoding, num_hypotheses=1)
         work = [self._work(words_of(piece)[1], direction, single) for _, piece in pieces]
-        found = iter(await self.searcher.search(work, deadline) if work else [])
+        found, at_once = [], self.searcher.most_sentences
+        for start in range(0, len(work), at_once):
+            found += await self.searcher.search(work[start : start + at_once], deadline)
+        rest = iter(found)
         wanted = {(at, piece) for at, piece in pieces}
         for at in lost:
             before = translated[at]
             parts = []
             for piece in before.sentence.pieces:
                 if (at, piece) in wanted:
-                    [text] = self.tokenizers.target.decode([next(found).hypotheses[0].ids])
+                    [text] = self.tokenizers.target.decode([next(rest).hypotheses[0].ids])
                     before_words, core, behind_words = words_of(piece)
                     parts += [before_words, text.rstrip(".") or core, behind_words]
                 else:

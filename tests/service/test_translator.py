@@ -83,6 +83,17 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
         models.close()
 
 
+def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Metrics) -> None:
+    models = start(Settings(precision="fp32", device="cpu", max_waiting=2), metrics)
+    text = "Der {a} alte Hund {b} schläft {c} heute."
+    try:
+        [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
+    finally:
+        models.close()
+    assert found.sentences[0].finish == "pieces"
+    assert all(found.text.count(name) == 1 for name in ("{a}", "{b}", "{c}"))
+
+
 def test_others_get_their_turn_while_languages_are_detected(models: ModelSet) -> None:
     texts = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
 
