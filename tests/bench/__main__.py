@@ -17,7 +17,7 @@ from tests.bench.measure import Effort, Results
 from tests.bench.models import ROOT, BenchModel, ModelName, build
 from tests.bench.systems import Remote
 
-SENTENCES: dict[ModelName, int] = {"default": 600, "small": 400, "base": 96}
+SENTENCES: dict[ModelName, int] = {"default": 400, "small": 300, "base": 96}
 CHURN_SECONDS = 300
 CHURN_SAMPLES = 10
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.bench.models import BenchModel, Precision
+from tests.bench.models import BenchModel, ModelName, Precision
 from tests.bench.systems import Ours, Peer, Remote
 
 LOADS = (0.3, 0.6, 0.8, 0.95, 1.2)
@@ -28,15 +28,18 @@ class Effort:
         """Times that both sides take their turn."""
         return 2 if self.quick else 3
 
-    @property
-    def online_seconds(self) -> float:
-        """Length of one stream of arrivals."""
-        return 4.0 if self.quick else 10.0
+    def online_seconds(self, capacity: float) -> float:
+        """Length of one stream of arrivals, for `capacity` sentences a second: the fewer, the longer."""
+        return 4.0 if self.quick else min(10.0, max(5.0, 1000 / capacity))
 
     @property
     def loads(self) -> tuple[float, ...]:
         """Shares of CTranslate2's capacity to offer."""
         return (0.8, SATURATING) if self.quick else (*LOADS, SATURATING)
+
+    def sentences(self, name: ModelName) -> int:
+        """Sentences that fixed batches are made of: fewer where each takes long."""
+        return 8 if self.quick or name == "base" else 24
 
     @property
     def batches(self) -> tuple[tuple[int, int], ...]:
@@ -59,9 +62,7 @@ class Results:
 
 
 def in_turn(rounds: int, *calls: Callable[[], float]) -> list[float]:
-    """Median seconds of every call, one after another in each round; a first round is not counted."""
-    for call in calls:
-        call()
+    """Median seconds of every call, one after another in each round; all have been called before."""
     taken = [[call() for call in calls] for _ in range(rounds)]
     return [statistics.median(column) for column in zip(*taken, strict=True)]
 
@@ -89,9 +90,10 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
         }
         if precision == "fp32":
             _check_equal(model, ours, next(iter(peers.values())), results)
-        threads, size = best_peer_setting(peers, model.sources[: len(model.sources) // 2])
+        threads, size = best_peer_setting(peers, model.sources[: len(model.sources) // 3])
         best = peers[threads]
         found = ours.call("translate", model.sources, 4)
+        ours.timed("translate_likely", model.sources[:32])
         mine, theirs, likely = in_turn(
             effort.rounds,
             lambda: ours.timed("translate", model.sources, 4)[0],
@@ -130,7 +132,7 @@ def _fixed_batches(
     results: Results,
 ) -> None:
     """One batch after another; CTranslate2 with the better of its thread settings."""
-    count = max(1, (8 if effort.quick else 24) // batch) * batch
+    count = max(1, effort.sentences(model.name) // batch) * batch
     batches = [model.sources[at : at + batch] for at in range(0, count, batch)]
 
     def run(remote: Remote) -> float:
@@ -139,6 +141,7 @@ def _fixed_batches(
         )
 
     threads = min(peers, key=lambda name: run(peers[name]))
+    ours.timed("translate", batches[0], beam)
     mine, theirs = in_turn(effort.rounds, lambda: run(ours), lambda: run(peers[threads]))
     results.batches.append(
         {
@@ -193,7 +196,7 @@ def online(model: BenchModel, capacity: float, effort: Effort, results: Results)
 
 def _stream(remote: Remote, model: BenchModel, load: float, capacity: float, effort: Effort) -> Row:
     rate = load * capacity
-    times = poisson(rate, effort.online_seconds / max(1.0, load))
+    times = poisson(rate, effort.online_seconds(capacity) / max(1.0, load))
     sources = [model.sources[index % len(model.sources)] for index in range(len(times))]
     latencies, seconds = remote.call("arrive", sources, times)
     return {

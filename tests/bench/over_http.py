@@ -130,7 +130,7 @@ def measure(
     (folder / "model.pickle").write_bytes(pickle.dumps(model))
     shell = ("tests.bench.shell", str(folder), str(port), str(effort.cores))
     texts = everyday_german(len(model.sources))
-    times = poisson(0.8 * capacity, effort.online_seconds)
+    times = poisson(0.8 * capacity, effort.online_seconds(capacity))
     streamed = [texts[index % len(texts)] for index in range(len(times))]
     limits = {
         "ATTENDANT_PORT": str(port),
