@@ -141,12 +141,6 @@ def measure(
         "ATTENDANT_REQUEST_TIMEOUT_SECONDS": "600",
         "ATTENDANT_DEVICE": "cpu",
     }
-    with Remote(Ours, model, "int8", effort.cores) as engine:
-        single = [engine.timed("translate", [source], 4)[0] for source in model.sources[:60]]
-        engine_rate = max(
-            len(model.sources) / engine.timed("translate", model.sources, 4)[0] for _ in range(2)
-        )
-    engine_p50 = 1e3 * statistics.median(single[10:])
     servers: list[tuple[str, tuple[str, ...], dict[str, str]]] = [
         ("service", ("service",), limits),
         ("CTranslate2, batcher", (*shell, "batcher"), {}),
@@ -156,6 +150,8 @@ def measure(
     for name, command, environment in servers:
         with serving(command, port, **environment):
             asyncio.run(alone(port, texts[:20]))
+            if name == "service":
+                _beside_engine(port, model, texts, effort, results)
             p50 = 1e3 * statistics.median(asyncio.run(alone(port, texts[10:60])))
             rate = asyncio.run(closed_loop(port, texts * 2, CONNECTIONS))
             stream = quantiles(asyncio.run(arrivals(port, streamed, times)))
@@ -168,10 +164,31 @@ def measure(
             }
         )
     ours, batcher = results.http[0], results.http[1]
-    results.notes["http.added_ms"] = round(ours["one request, p50 ms"] - engine_p50, 2)
     key = f"{CONNECTIONS} connections, requests/s"
-    results.notes["http.share_of_engine"] = round(ours[key] / engine_rate, 2)
     results.ratios["http.saturation.default"] = ours[key] / batcher[key]
+
+
+def _beside_engine(
+    port: int, model: BenchModel, texts: Sequence[str], effort: Effort, results: Results
+) -> None:
+    """What HTTP adds to one sentence, and its share of the engine's throughput: the two in turn."""
+    with Remote(Ours, model, "int8", effort.cores) as engine, asyncio.Runner() as runner:
+        connection = Connection(port)
+        singles = [
+            (engine.timed("translate_likely", [source])[0], runner.run(connection.post(text)))
+            for source, text in zip(model.sources[:60], texts, strict=False)
+        ]
+        rates = [
+            (
+                len(texts) / engine.timed("translate_likely", model.sources)[0],
+                runner.run(closed_loop(port, texts, CONNECTIONS)),
+            )
+            for _ in range(effort.rounds)
+        ]
+    alone_engine, alone_http = (statistics.median(side) for side in zip(*singles[10:], strict=True))
+    engine_rate, http_rate = (statistics.median(side) for side in zip(*rates, strict=True))
+    results.notes["http.added_ms"] = round(1e3 * (alone_http - alone_engine), 2)
+    results.notes["http.share_of_engine"] = round(http_rate / engine_rate, 2)
 
 
 def _free_port() -> int:
