@@ -79,8 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
-        loaded = [load(run, options.average) for run in options.runs]
-        checkpoint = average(loaded) if len(loaded) > 1 else loaded[0]
+        checkpoint = average([load(run, options.average) for run in options.runs])
         text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
         chosen = ExportOptions(
             name=options.name or options.out.name,

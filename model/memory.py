@@ -17,7 +17,8 @@ def keep_freed_memory() -> bool:
     """Have malloc keep what is freed for what comes next; whether it can be told so (mallopt(3), of glibc).
 
     By itself it gives every large tensor back to the system, which has to clear it for the next one. An
-    update of `small` with 3,072 tokens, on one core: 62,000 page faults become 1, 2.15 s of CPU time 1.98.
+    update of `small` with 3,072 tokens, on a core of a busy machine: 62,000 page faults become 1, and 2.15 s
+    of CPU time 1.98.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     return mallopt is not None and all(mallopt(*option) for option in OPTIONS)

@@ -176,7 +176,7 @@ def _beside_engine(
         connection = Connection(port)
         singles = [
             (engine.timed("translate_likely", [source])[0], runner.run(connection.post(text)))
-            for source, text in zip(model.sources[:60], texts, strict=False)
+            for source, text in zip(model.sources[:60], texts[:60], strict=True)
         ]
         rates = [
             (
