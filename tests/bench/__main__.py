@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from service.settings import available_cores
-from tests.bench import measure, over_http, report
+from tests.bench import measure, online, over_http, report
 from tests.bench.limit import Churner, Gauge
 from tests.bench.measure import Effort, Results
 from tests.bench.models import ROOT, BenchModel, ModelName, build
@@ -60,7 +60,7 @@ def main() -> int:
             measure.offline(model, "fp32", effort, results)
             if name != "small":
                 next_part(f"{name}: online")
-                measure.online(model, capacity, effort, results)
+                online.measure(model, capacity, effort, results)
             if name == "default":
                 next_part("default: over HTTP")
                 over_http.measure(model, options.cache, capacity, effort, results)

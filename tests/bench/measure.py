@@ -1,8 +1,7 @@
 """The two sides in turn, several times, medians; a ratio above 1 is where we are ahead."""
 
-import random
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +9,6 @@ from typing import Any
 from tests.bench.models import BenchModel, ModelName, Precision
 from tests.bench.systems import Ours, Peer, Remote
 
-LOADS = (0.3, 0.6, 0.8, 0.95, 1.2)
-SATURATING = 2.5
-"""Arrivals as shares of CTranslate2's offline capacity; the last tells what a side can serve."""
 Row = dict[str, Any]
 
 
@@ -30,12 +26,12 @@ class Effort:
 
     def online_seconds(self, capacity: float) -> float:
         """Length of one stream of arrivals, for `capacity` sentences a second: the fewer, the longer."""
-        return 4.0 if self.quick else min(10.0, max(5.0, 1000 / capacity))
+        return min(6.0, max(4.0, 1000 / capacity))
 
     @property
-    def loads(self) -> tuple[float, ...]:
-        """Shares of CTranslate2's capacity to offer."""
-        return (0.8, SATURATING) if self.quick else (*LOADS, SATURATING)
+    def online_rounds(self) -> int:
+        """Streams that both sides get in turn, where a ratio is made of them."""
+        return 1 if self.quick else 3
 
     def sentences(self, name: ModelName) -> int:
         """Sentences that fixed batches are made of: fewer where each takes long."""
@@ -167,61 +163,3 @@ def _check_equal(model: BenchModel, ours: Remote, other: Remote, results: Result
     results.notes[f"equal.{model.name}"] = f"{equal} of {len(sources)}"
     if equal < 0.99 * len(sources):
         raise SystemExit(f"{model.name}: only {equal} of {len(sources)} n-best lists are equal")
-
-
-def online(model: BenchModel, capacity: float, effort: Effort, results: Results) -> None:
-    """Poisson arrivals in int8 at shares of CTranslate2's offline capacity, one side after another."""
-    sides = {
-        "ours": (Ours, (effort.cores,), {}),
-        "one a call": (Peer, (effort.cores, 1), {}),
-        "batcher": (Peer, (effort.cores, 1), {"batching": True}),
-    }
-    rows: dict[tuple[str, float], Row] = {}
-    for name, (kind, arguments, options) in sides.items():
-        with Remote(kind, model, "int8", *arguments, **options) as remote:
-            remote.call("translate", model.sources[:32], 4)
-            for load in effort.loads:
-                if name == "one a call" and load > 0.6:
-                    continue  # it is saturated
-                row = _stream(remote, model, load, capacity, effort)
-                rows[name, load] = row
-                results.online.append({"model": model.name, "side": name, **row})
-    for quantile in ("p50", "p95"):
-        for load in {0.8, 0.95} & set(effort.loads):
-            theirs, mine = (rows[name, load][f"{quantile}, ms"] for name in ("batcher", "ours"))
-            results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = theirs / mine
-    served = {name: rows[name, SATURATING]["served/s"] for name in ("ours", "batcher")}
-    results.ratios[f"saturation.{model.name}"] = served["ours"] / served["batcher"]
-
-
-def _stream(remote: Remote, model: BenchModel, load: float, capacity: float, effort: Effort) -> Row:
-    rate = load * capacity
-    times = poisson(rate, effort.online_seconds(capacity) / max(1.0, load))
-    sources = [model.sources[index % len(model.sources)] for index in range(len(times))]
-    latencies, seconds = remote.call("arrive", sources, times)
-    return {
-        "load": load,
-        "offered/s": round(len(times) / times[-1], 1),
-        "served/s": round(len(times) / seconds, 1),
-        **quantiles(latencies),
-    }
-
-
-def poisson(rate: float, seconds: float, seed: int = 1) -> list[float]:
-    """Times of arrival, `rate` a second on average; the same for the same seed."""
-    rng, now = random.Random(seed), 0.0
-    times: list[float] = []
-    while (now := now + rng.expovariate(rate)) < seconds or not times:
-        times.append(now)
-    return times
-
-
-def quantiles(latencies: Iterable[float]) -> Row:
-    """Median, 95th and 99th percentile in milliseconds."""
-    ordered = sorted(latencies)
-    return {
-        f"p{percent}, ms": round(
-            1e3 * ordered[min(len(ordered) - 1, len(ordered) * percent // 100)], 1
-        )
-        for percent in (50, 95, 99)
-    }

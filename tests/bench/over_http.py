@@ -12,15 +12,25 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
-from tests.bench.measure import Effort, Results, poisson, quantiles
+from tests.bench.measure import Effort, Results
 from tests.bench.models import BenchModel
+from tests.bench.online import ONE_A_CALL, cycled, under_loads
 from tests.bench.systems import Ours, Remote
 from tests.bench.text import everyday_german
 
 CONNECTIONS = 64
+UNLIMITED = {
+    "ATTENDANT_MAX_REQUESTS": "100000",
+    "ATTENDANT_MAX_WAITING": "100000",
+    "ATTENDANT_MAX_WAITING_TOKENS": "10000000",
+    "ATTENDANT_REQUEST_TIMEOUT_SECONDS": "600",
+    "ATTENDANT_DEVICE": "cpu",
+}
+"""The service refuses nothing, as the peer's shells refuse nothing."""
 
 
 @contextmanager
@@ -28,7 +38,7 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[N
     """A server in a process of its own, once it answers."""
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
-        env={**os.environ, **environment},
+        env={**os.environ, "ATTENDANT_PORT": str(port), **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -107,8 +117,10 @@ async def closed_loop(port: int, texts: Sequence[str], connections: int) -> floa
     return len(texts) / (time.perf_counter() - started)
 
 
-async def arrivals(port: int, texts: Sequence[str], times: Sequence[float]) -> list[float]:
-    """Every text at its time, on a free connection or a new one."""
+async def arrivals(
+    port: int, texts: Sequence[str], times: Sequence[float]
+) -> tuple[list[float], float]:
+    """Every text at its time, on a free connection or a new one; latencies, and when the last was done."""
     free: list[Connection] = []
     started = time.perf_counter()
 
@@ -119,53 +131,60 @@ async def arrivals(port: int, texts: Sequence[str], times: Sequence[float]) -> l
         free.append(connection)
         return time.perf_counter() - started - due
 
-    return await asyncio.gather(*(one(text, due) for text, due in zip(texts, times, strict=True)))
+    latencies = await asyncio.gather(*(one(*pair) for pair in zip(texts, times, strict=True)))
+    return latencies, time.perf_counter() - started
 
 
 def measure(
     model: BenchModel, folder: Path, capacity: float, effort: Effort, results: Results
 ) -> None:
-    """The default bundle through HTTP, int8, beam 4."""
-    port = _free_port()
+    """The default bundle through HTTP, int8, beam 4: the service and the peer's shells in turn."""
     (folder / "model.pickle").write_bytes(pickle.dumps(model))
-    shell = ("tests.bench.shell", str(folder), str(port), str(effort.cores))
-    texts = everyday_german(len(model.sources))
-    times = poisson(0.8 * capacity, effort.online_seconds(capacity))
-    streamed = [texts[index % len(texts)] for index in range(len(times))]
-    limits = {
-        "ATTENDANT_PORT": str(port),
-        # nothing is refused, as the peers' shell refuses nothing
-        "ATTENDANT_MAX_REQUESTS": "100000",
-        "ATTENDANT_MAX_WAITING": "100000",
-        "ATTENDANT_MAX_WAITING_TOKENS": "10000000",
-        "ATTENDANT_REQUEST_TIMEOUT_SECONDS": "600",
-        "ATTENDANT_DEVICE": "cpu",
-    }
-    servers: list[tuple[str, tuple[str, ...], dict[str, str]]] = [
-        ("service", ("service",), limits),
-        ("CTranslate2, batcher", (*shell, "batcher"), {}),
-    ]
+    shell = ("tests.bench.shell", str(folder), str(effort.cores))
+    commands = {"service": ("service",), "batcher": (*shell, "batcher")}
     if not effort.quick:
-        servers.append(("CTranslate2, one a call", (*shell, "single"), {}))
-    for name, command, environment in servers:
-        with serving(command, port, **environment):
-            asyncio.run(alone(port, texts[:20]))
-            if name == "service":
-                _beside_engine(port, model, texts, effort, results)
-            p50 = 1e3 * statistics.median(asyncio.run(alone(port, texts[10:60])))
-            rate = asyncio.run(closed_loop(port, texts * 2, CONNECTIONS))
-            stream = quantiles(asyncio.run(arrivals(port, streamed, times)))
-        results.http.append(
-            {
-                "server": name,
-                "one request, p50 ms": round(p50, 2),
-                f"{CONNECTIONS} connections, requests/s": round(rate, 1),
-                **{f"at 80 %, {key}": value for key, value in stream.items()},
-            }
-        )
-    ours, batcher = results.http[0], results.http[1]
-    key = f"{CONNECTIONS} connections, requests/s"
-    results.ratios["http.saturation.default"] = ours[key] / batcher[key]
+        commands[ONE_A_CALL] = (*shell, "single")
+    texts = everyday_german(len(model.sources))
+    with ExitStack() as stack:
+        ports = {name: _free_port() for name in commands}
+        for name, command in commands.items():
+            stack.enter_context(serving(command, ports[name], **UNLIMITED))
+            asyncio.run(alone(ports[name], texts[:20]))
+        _beside_engine(ports["service"], model, texts, effort, results)
+        _one_and_many(ports, texts, effort, results)
+        sides = {f"{name}, HTTP": partial(_arrive, port, texts) for name, port in ports.items()}
+        loads = (0.8,) if effort.quick else (0.3, 0.6, 0.8)
+        rows = under_loads(sides, loads, capacity, effort)
+        results.online += [{"model": model.name, **row} for row in rows.values()]
+
+
+def _one_and_many(
+    ports: dict[str, int], texts: Sequence[str], effort: Effort, results: Results
+) -> None:
+    singles: dict[str, list[float]] = {name: [] for name in ports}
+    rates: dict[str, list[float]] = {name: [] for name in ports}
+    for _ in range(effort.rounds):
+        for name, port in ports.items():
+            singles[name] += asyncio.run(alone(port, texts[:20]))
+            rates[name].append(asyncio.run(closed_loop(port, texts, CONNECTIONS)))
+    results.http += [
+        {
+            "server": name,
+            "one request, p50 ms": round(1e3 * statistics.median(singles[name]), 2),
+            f"{CONNECTIONS} connections, requests/s": round(statistics.median(rates[name]), 1),
+        }
+        for name in ports
+    ]
+    results.ratios["http.single.default"] = statistics.median(
+        singles["batcher"]
+    ) / statistics.median(singles["service"])
+    results.ratios["http.saturation.default"] = statistics.median(
+        rates["service"]
+    ) / statistics.median(rates["batcher"])
+
+
+def _arrive(port: int, texts: Sequence[str], times: Sequence[float]) -> tuple[list[float], float]:
+    return asyncio.run(arrivals(port, cycled(texts, len(times)), times))
 
 
 def _beside_engine(

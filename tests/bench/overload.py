@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench.measure import poisson
+from tests.bench.online import poisson
 from tests.bench.over_http import closed_loop, serving
 from tests.bench.text import everyday_german
 

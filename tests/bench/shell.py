@@ -1,9 +1,10 @@
-"""`python -m tests.bench.shell FOLDER PORT CORES single|batcher`: CTranslate2 behind a web framework.
+"""`python -m tests.bench.shell FOLDER CORES single|batcher`: CTranslate2 behind a web framework.
 
 The same FastAPI and uvicorn as the service's, and no more around the model than a request needs.
 """
 
 import asyncio
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -48,7 +49,7 @@ def create(model: BenchModel, cores: int, batching: bool) -> FastAPI:
 
 
 if __name__ == "__main__":
-    folder, port, cores, kind = sys.argv[1:]
+    folder, cores, kind = sys.argv[1:]
     model = pickle.loads((Path(folder) / "model.pickle").read_bytes())
     application = create(model, int(cores), kind == "batcher")
-    uvicorn.run(application, port=int(port), log_level="error")
+    uvicorn.run(application, port=int(os.environ["ATTENDANT_PORT"]), log_level="error")

@@ -1,0 +1,112 @@
+"""Sentences that arrive one by one: every side under the same arrivals, in turn, medians."""
+
+import random
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from tests.bench.measure import Effort, Results, Row
+from tests.bench.models import BenchModel
+from tests.bench.systems import Ids, Ours, Peer, Remote
+
+LOADS = (0.3, 0.6, 0.8, 0.95, 1.2)
+SATURATING = 2.5
+"""Arrivals as shares of CTranslate2's offline capacity; the last tells what a side can serve."""
+JUDGED = (0.8, 0.95, SATURATING)
+"""Those of which a ratio is made, so that they are measured several times."""
+ONE_A_CALL = "one a call"
+SATURATES_ONE_A_CALL = 0.6
+"""What CTranslate2 called for each sentence alone cannot serve; higher loads are not offered to it."""
+
+Side = Callable[[Sequence[float]], tuple[list[float], float]]
+"""Sends a sentence at each of these times; returns latencies and the time until the last was done."""
+
+
+def measure(model: BenchModel, capacity: float, effort: Effort, results: Results) -> None:
+    """The engine and CTranslate2 in int8 under shares of CTranslate2's offline capacity."""
+    kinds = {
+        "ours": (Ours, (effort.cores,), {}),
+        ONE_A_CALL: (Peer, (effort.cores, 1), {}),
+        "batcher": (Peer, (effort.cores, 1), {"batching": True}),
+    }
+    with ExitStack() as stack:
+        sides: dict[str, Side] = {}
+        for name, (kind, arguments, options) in kinds.items():
+            remote = stack.enter_context(Remote(kind, model, "int8", *arguments, **options))
+            remote.call("translate", model.sources[:32], 4)
+            sides[name] = partial(_arrive, remote, model.sources)
+        loads = (0.8, SATURATING) if effort.quick else (*LOADS, SATURATING)
+        rows = under_loads(sides, loads, capacity, effort)
+    results.online += [{"model": model.name, **row} for row in rows.values()]
+    for load in {0.8, 0.95} & set(loads):
+        for quantile in ("p50", "p95"):
+            theirs, mine = (rows[side, load][f"{quantile}, ms"] for side in ("batcher", "ours"))
+            results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = theirs / mine
+    served = {side: rows[side, SATURATING]["served/s"] for side in ("ours", "batcher")}
+    results.ratios[f"saturation.{model.name}"] = served["ours"] / served["batcher"]
+
+
+def under_loads(
+    sides: Mapping[str, Side], loads: Iterable[float], capacity: float, effort: Effort
+) -> dict[tuple[str, float], Row]:
+    """A row for every side and load; under one load, the sides take turns."""
+    rows: dict[tuple[str, float], Row] = {}
+    for load in loads:
+        wanted = [
+            name
+            for name in sides
+            if load <= SATURATES_ONE_A_CALL or not name.startswith(ONE_A_CALL)
+        ]
+        rounds: dict[str, list[Row]] = {name: [] for name in wanted}
+        seconds = effort.online_seconds(capacity) / max(1.0, load)
+        for seed in range(effort.online_rounds if load in JUDGED else 1):
+            times = poisson(load * capacity, seconds, seed)
+            for name in wanted:
+                rounds[name].append(_row(load, times, *sides[name](times)))
+        for name, found in rounds.items():
+            medians = {
+                key: round(statistics.median(row[key] for row in found), 1) for key in found[0]
+            }
+            rows[name, load] = {"side": name, **medians, "load": load}
+    return rows
+
+
+def _row(load: float, times: Sequence[float], latencies: list[float], seconds: float) -> Row:
+    return {
+        "load": load,
+        "offered/s": len(times) / times[-1],
+        "served/s": len(times) / seconds,
+        **quantiles(latencies),
+    }
+
+
+def _arrive(
+    remote: Remote, sources: Sequence[Ids], times: Sequence[float]
+) -> tuple[list[float], float]:
+    found: tuple[list[float], float] = remote.call("arrive", cycled(sources, len(times)), times)
+    return found
+
+
+def cycled(items: Sequence[Any], count: int) -> list[Any]:
+    """So many of them, from the beginning again where they end."""
+    return [items[index % len(items)] for index in range(count)]
+
+
+def poisson(rate: float, seconds: float, seed: int = 1) -> list[float]:
+    """Times of arrival, `rate` a second on average; the same for the same seed."""
+    rng, now = random.Random(seed), 0.0
+    times: list[float] = []
+    while (now := now + rng.expovariate(rate)) < seconds or not times:
+        times.append(now)
+    return times
+
+
+def quantiles(latencies: Iterable[float]) -> Row:
+    """Median, 95th and 99th percentile in milliseconds."""
+    ordered = sorted(latencies)
+    return {
+        f"p{percent}, ms": 1e3 * ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+        for percent in (50, 95, 99)
+    }
