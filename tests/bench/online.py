@@ -14,8 +14,8 @@ from tests.bench.systems import Ids, Ours, Peer, Remote
 LOADS = (0.3, 0.6, 0.8, 0.95, 1.2)
 SATURATING = 2.5
 """Arrivals as shares of CTranslate2's offline capacity; the last tells what a side can serve."""
-JUDGED = (0.8, 0.95, SATURATING)
-"""Those of which a ratio is made, so that they are measured several times."""
+JUDGED = (0.8, 0.95)
+"""Those whose latencies are compared; they and the saturating one are measured several times."""
 ONE_A_CALL = "one a call"
 SATURATES_ONE_A_CALL = 0.6
 """What CTranslate2 called for each sentence alone cannot serve; higher loads are not offered to it."""
@@ -40,7 +40,7 @@ def measure(model: BenchModel, capacity: float, effort: Effort, results: Results
         loads = (0.8, SATURATING) if effort.quick else (*LOADS, SATURATING)
         rows = under_loads(sides, loads, capacity, effort)
     results.online += [{"model": model.name, **row} for row in rows.values()]
-    for load in {0.8, 0.95} & set(loads):
+    for load in (load for load in JUDGED if load in loads):
         for quantile in ("p50", "p95"):
             theirs, mine = (rows[side, load][f"{quantile}, ms"] for side in ("batcher", "ours"))
             results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = theirs / mine
@@ -61,21 +61,20 @@ def under_loads(
         ]
         rounds: dict[str, list[Row]] = {name: [] for name in wanted}
         seconds = effort.online_seconds(capacity) / max(1.0, load)
-        for seed in range(effort.online_rounds if load in JUDGED else 1):
+        for seed in range(effort.online_rounds if load in (*JUDGED, SATURATING) else 1):
             times = poisson(load * capacity, seconds, seed)
             for name in wanted:
-                rounds[name].append(_row(load, times, *sides[name](times)))
+                rounds[name].append(_row(times, *sides[name](times)))
         for name, found in rounds.items():
             medians = {
                 key: round(statistics.median(row[key] for row in found), 1) for key in found[0]
             }
-            rows[name, load] = {"side": name, **medians, "load": load}
+            rows[name, load] = {"side": name, "load": load, **medians}
     return rows
 
 
-def _row(load: float, times: Sequence[float], latencies: list[float], seconds: float) -> Row:
+def _row(times: Sequence[float], latencies: list[float], seconds: float) -> Row:
     return {
-        "load": load,
         "offered/s": len(times) / times[-1],
         "served/s": len(times) / seconds,
         **quantiles(latencies),

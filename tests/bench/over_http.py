@@ -167,20 +167,18 @@ def _one_and_many(
         for name, port in ports.items():
             singles[name] += asyncio.run(alone(port, texts[:20]))
             rates[name].append(asyncio.run(closed_loop(port, texts, CONNECTIONS)))
+    alone_ms = {name: 1e3 * statistics.median(found) for name, found in singles.items()}
+    rate = {name: statistics.median(found) for name, found in rates.items()}
     results.http += [
         {
             "server": name,
-            "one request, p50 ms": round(1e3 * statistics.median(singles[name]), 2),
-            f"{CONNECTIONS} connections, requests/s": round(statistics.median(rates[name]), 1),
+            "one request, p50 ms": round(alone_ms[name], 2),
+            f"{CONNECTIONS} connections, requests/s": round(rate[name], 1),
         }
         for name in ports
     ]
-    results.ratios["http.single.default"] = statistics.median(
-        singles["batcher"]
-    ) / statistics.median(singles["service"])
-    results.ratios["http.saturation.default"] = statistics.median(
-        rates["service"]
-    ) / statistics.median(rates["batcher"])
+    results.ratios["http.single.default"] = alone_ms["batcher"] / alone_ms["service"]
+    results.ratios["http.saturation.default"] = rate["service"] / rate["batcher"]
 
 
 def _arrive(port: int, texts: Sequence[str], times: Sequence[float]) -> tuple[list[float], float]:

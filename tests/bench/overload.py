@@ -127,7 +127,6 @@ def main() -> int:
     options = parser.parse_args()
     texts = everyday_german(400)
     settings = {
-        "ATTENDANT_PORT": str(PORT),
         "ATTENDANT_REQUEST_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
         "ATTENDANT_LOG_LEVEL": "warning",
     }

@@ -1,5 +1,6 @@
 """`python -m tests.bench.shell FOLDER CORES single|batcher`: CTranslate2 behind a web framework.
 
+It listens on ATTENDANT_PORT, as the service does.
 The same FastAPI and uvicorn as the service's, and no more around the model than a request needs.
 """
 
