@@ -30,6 +30,24 @@ def _one_of(section: object, name: str, **choices: tuple[str, ...]) -> None:
         )
 
 
+def _at_least(limit: int, section: object, name: str, *keys: str) -> None:
+    for key in keys:
+        value = getattr(section, key)
+        _require(value >= limit, f"{name}.{key} = {value} must be at least {limit}")
+
+
+def _above_0(section: object, name: str, *keys: str) -> None:
+    for key in keys:
+        value = getattr(section, key)
+        _require(value > 0, f"{name}.{key} = {value} must be above 0")
+
+
+def _share(section: object, name: str, *keys: str) -> None:
+    for key in keys:
+        value = getattr(section, key)
+        _require(0 <= value < 1, f"{name}.{key} = {value} must be in [0, 1)")
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Sizes of the network, in the names of section 3 of the paper."""
@@ -50,25 +68,16 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network can have."""
-        for name in (
-            "vocab_size",
-            "d_model",
-            "d_ff",
-            "num_heads",
-            "num_encoder_layers",
-            "num_decoder_layers",
-        ):
-            _require(getattr(self, name) >= 1, f"model.{name} must be at least 1")
+        layers = ("num_encoder_layers", "num_decoder_layers")
+        _at_least(1, self, "model", "vocab_size", "d_model", "d_ff", "num_heads", *layers)
+        _at_least(8, self, "model", "max_positions")
         _require(
             self.d_model % (2 * self.num_heads) == 0,
             f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
         )
-        for name in ("dropout", "attention_dropout", "activation_dropout"):
-            value = getattr(self, name)
-            _require(0 <= value < 1, f"model.{name} = {value} must be in [0, 1)")
+        _share(self, "model", "dropout", "attention_dropout", "activation_dropout")
         _one_of(self, "model", norm=("post", "pre"), activation=("relu", "gelu", "silu"))
         _one_of(self, "model", embeddings=("shared", "target", "separate"))
-        _require(self.max_positions >= 8, "model.max_positions must be at least 8")
 
     @property
     def d_head(self) -> int:
@@ -94,7 +103,7 @@ class CorpusConfig:
 
     def __post_init__(self) -> None:
         """Refuse a weight that no sampling can have."""
-        _require(self.weight >= 0, f"data.corpora: weight = {self.weight} must be at least 0")
+        _at_least(0, self, "data.corpora", "weight")
         _check_directions("data.corpora: directions", self.directions)
 
 
@@ -137,11 +146,14 @@ class DataConfig:
             0 <= self.subword_alpha <= 1,
             f"data.subword_alpha = {self.subword_alpha} must be in [0, 1]",
         )
-        _require(self.temperature >= 1, f"data.temperature = {self.temperature} must be at least 1")
-        _require(self.vocab_sentences >= 1, "data.vocab_sentences must be at least 1")
+        _require(
+            0 < self.character_coverage <= 1,
+            f"data.character_coverage = {self.character_coverage} must be in (0, 1]",
+        )
+        _at_least(1, self, "data", "temperature", "vocab_sentences")
+        _at_least(4, self, "data", "max_tokens")
         _one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
         _one_of(self, "data", normalization=("nmt_nfkc", "nfkc", "identity"))
-        _require(self.max_tokens >= 4, "data.max_tokens must be at least 4")
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -189,24 +201,17 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         """Refuse a recipe that cannot run."""
-        for name in (
-            "batch_tokens",
-            "accumulate_batches",
-            "max_steps",
-            "warmup_steps",
-            "log_every",
-            "validate_every",
-            "checkpoint_every",
-            "keep_checkpoints",
-        ):
-            _require(getattr(self, name) >= 1, f"training.{name} must be at least 1")
-        _require(0 <= self.label_smoothing < 1, "training.label_smoothing must be in [0, 1)")
-        for name in ("cooldown_steps", "patience", "bleu_sentences"):
-            _require(getattr(self, name) >= 0, f"training.{name} must be at least 0")
-        _require(self.r_drop >= 0, f"training.r_drop = {self.r_drop} must be at least 0")
-        for name in ("learning_rate_factor", "muon_rate_factor", "table_rate_factor"):
-            value = getattr(self, name)
-            _require(value > 0, f"training.{name} = {value} must be above 0")
+        every = ("log_every", "validate_every", "checkpoint_every")
+        _at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
+        _at_least(1, self, "training", "warmup_steps", "keep_checkpoints", "bleu_sentences")
+        _at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop")
+        rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
+        _above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
+        _share(self, "training", "label_smoothing")
+        _require(
+            all(0 <= beta < 1 for beta in self.adam_betas),
+            f"training.adam_betas = {list(self.adam_betas)} must be in [0, 1)",
+        )
         _one_of(self, "training", precision=("auto", "bf16", "fp32"), optimizer=("adam", "muon"))
 
 

@@ -28,6 +28,7 @@ from model.checkpoint import CheckpointError
 from model.data.batches import collate, cut
 from model.data.corpus import Corpus
 from model.data.text import DataError, find_corpora, iterate_lines
+from model.memory import keep_freed_memory
 from model.precision import choose_precision
 from model.tokenizer import PAD_ID
 from model.transformer import Transformer
@@ -52,6 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="nats a token from which on a pair is mid, and hard (default 0.8 1.4)",
     )
     options = parser.parse_args(arguments)
+    keep_freed_memory()
     try:
         grade(options.bundle, options.data, options.out, tuple(options.bounds))
     except (DataError, CheckpointError, OSError) as error:
