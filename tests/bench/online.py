@@ -41,9 +41,8 @@ def measure(model: BenchModel, capacity: float, effort: Effort, results: Results
         rows = under_loads(sides, loads, capacity, effort)
     results.online += [{"model": model.name, **row} for row in rows.values()]
     for load in (load for load in JUDGED if load in loads):
-        for quantile in ("p50", "p95"):
-            theirs, mine = (rows[side, load][f"{quantile}, ms"] for side in ("batcher", "ours"))
-            results.ratios[f"online{round(100 * load)}.{model.name}.{quantile}"] = theirs / mine
+        name = f"online{round(100 * load)}.{model.name}"
+        results.ratios |= latency_ratios(name, rows["batcher", load], rows["ours", load])
     served = {side: rows[side, SATURATING]["served/s"] for side in ("ours", "batcher")}
     results.ratios[f"saturation.{model.name}"] = served["ours"] / served["batcher"]
 
@@ -69,8 +68,16 @@ def under_loads(
             medians = {
                 key: round(statistics.median(row[key] for row in found), 1) for key in found[0]
             }
-            rows[name, load] = {"side": name, "load": load, **medians}
+            rows[name, load] = {"side": name, "load": load, "streams": len(found), **medians}
     return rows
+
+
+def latency_ratios(name: str, theirs: Row, mine: Row) -> dict[str, float]:
+    """`name.p50` and `name.p95`: above 1, ours waits for less."""
+    return {
+        f"{name}.{quantile}": theirs[f"{quantile}, ms"] / mine[f"{quantile}, ms"]
+        for quantile in ("p50", "p95")
+    }
 
 
 def _row(times: Sequence[float], latencies: list[float], seconds: float) -> Row:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.bench.measure import Effort, Results
 from tests.bench.models import BenchModel
-from tests.bench.online import ONE_A_CALL, cycled, under_loads
+from tests.bench.online import ONE_A_CALL, cycled, latency_ratios, under_loads
 from tests.bench.systems import Ours, Remote
 from tests.bench.text import everyday_german
 
@@ -156,6 +156,8 @@ def measure(
         loads = (0.8,) if effort.quick else (0.3, 0.6, 0.8)
         rows = under_loads(sides, loads, capacity, effort)
         results.online += [{"model": model.name, **row} for row in rows.values()]
+        theirs, mine = rows["batcher, HTTP", 0.8], rows["service, HTTP", 0.8]
+        results.ratios |= latency_ratios("http80.default", theirs, mine)
 
 
 def _one_and_many(

@@ -53,8 +53,8 @@ def markdown(results: Results, command: str) -> str:
         "threads and batch size that were fastest for it.\n",
         "All sentences at once:\n\n" + table(results.offline),
         "One batch after another:\n\n" + table(results.batches),
-        "Arriving one by one (Poisson; load as a share of CTranslate2's capacity above; int8):\n\n"
-        + table(results.online),
+        "Arriving one by one (Poisson; load as a share of CTranslate2's capacity above; medians over the\n"
+        "streams of arrivals; int8):\n\n" + table(results.online),
         "Over HTTP (default bundle, int8):\n\n" + table(results.http),
         "Decoding, base int8, by kernel:\n\n" + table(results.kernels),
         "Resident memory under sentences of 1 and 500 tokens, mixed:\n\n" + table(results.memory),
