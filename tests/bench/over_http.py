@@ -194,12 +194,12 @@ def _beside_engine(
     with Remote(Ours, model, "int8", effort.cores) as engine, asyncio.Runner() as runner:
         connection = Connection(port)
         singles = [
-            (engine.timed("translate_likely", [source])[0], runner.run(connection.post(text)))
+            (engine.timed("translate", [source], 4)[0], runner.run(connection.post(text)))
             for source, text in zip(model.sources[:60], texts[:60], strict=True)
         ]
         rates = [
             (
-                len(texts) / engine.timed("translate_likely", model.sources)[0],
+                len(texts) / engine.timed("translate", model.sources, 4)[0],
                 runner.run(closed_loop(port, texts, CONNECTIONS)),
             )
             for _ in range(effort.rounds)

@@ -67,7 +67,7 @@ class Ours:
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
     def translate_likely(self, sources: list[Ids]) -> list[list[int]]:
-        """As `translate`, by the stop rule that the service takes where nothing is said."""
+        """As `translate`, by the fastest of the stop rules."""
         options = replace(_options(4), stop_rule=StopRule.LIKELY)
         sequences = self.engine.submit([(source, options) for source in sources])
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
