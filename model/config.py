@@ -103,7 +103,7 @@ class CorpusConfig:
 
     def __post_init__(self) -> None:
         """Refuse a weight that no sampling can have."""
-        _at_least(0, self, "data.corpora", "weight")
+        _at_least(0, self, "data.corpora.NAME", "weight")
         _check_directions("data.corpora: directions", self.directions)
 
 
