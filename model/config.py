@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 PRESETS = Path(__file__).parent / "configs"
+SubwordSides = Literal["both", "source"]
 
 
 class ConfigError(ValueError):
@@ -129,6 +130,7 @@ class DataConfig:
     vocab_sentences: int = 2_000_000
     max_tokens: int = 128
     subword_alpha: float = 0.0
+    subword_sides: SubwordSides = "both"
     temperature: float = 1.0
     corpora: Mapping[str, CorpusConfig] = field(default_factory=dict)
 
@@ -154,6 +156,7 @@ class DataConfig:
         _at_least(4, self, "data", "max_tokens")
         _one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
         _one_of(self, "data", normalization=("nmt_nfkc", "nfkc", "identity"))
+        _one_of(self, "data", subword_sides=("both", "source"))
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -66,9 +66,9 @@ class Trainer:
             self.network.load_state_dict({**self.network.state_dict(), **init.weights})
         self.network.to(self.device)
         self.optimizer = build_optimizer(self.network, config.training)
-        training = config.training
+        training, data = config.training, config.data
         self.batcher = Batcher(
-            corpus, training.batch_tokens, training.seed, config.data.subword_alpha
+            corpus, training.batch_tokens, training.seed, data.subword_alpha, data.subword_sides
         )
         self.step, self.epoch, self.next_batch = 0, 0, 0
         self.best_bleu, self.best_step, self.validations_since = -math.inf, 0, 0

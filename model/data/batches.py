@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.config import SubwordSides
 from model.data.corpus import Corpus, Pair
 from model.tokenizer import BOS_ID, PAD_ID
 
@@ -56,11 +57,16 @@ class Batcher:
     """Cuts a corpus into batches of similar length, at most `batch_tokens` tokens a side with padding."""
 
     def __init__(
-        self, corpus: Corpus, batch_tokens: int, seed: int, subword_alpha: float = 0.0
+        self,
+        corpus: Corpus,
+        batch_tokens: int,
+        seed: int,
+        subword_alpha: float = 0.0,
+        subword_sides: SubwordSides = "both",
     ) -> None:
         """Nothing is copied. With a `subword_alpha`, every pair is cut anew each time it is seen."""
-        self.corpus, self.batch_tokens = corpus, batch_tokens
-        self.seed, self.subword_alpha = seed, subword_alpha
+        self.corpus, self.batch_tokens, self.seed = corpus, batch_tokens, seed
+        self.subword_alpha, self.subword_sides = subword_alpha, subword_sides
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:
         """The batches of one epoch as arrays of pairs' numbers, the same for the same seed and number."""
@@ -72,7 +78,8 @@ class Batcher:
     def batch(self, numbers: NDArray[np.int64], seed: int) -> Batch:
         """Some pairs as a batch; `seed` is of the way they are cut, if that is random."""
         if self.subword_alpha:
-            return collate(self.corpus.sampled(numbers, self.subword_alpha, seed))
+            alpha, sides = self.subword_alpha, self.subword_sides
+            return collate(self.corpus.sampled(numbers, alpha, seed, sides))
         return collate([self.corpus[number] for number in numbers.tolist()])
 
     def updates(

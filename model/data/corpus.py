@@ -7,7 +7,7 @@ run. A training pair is made of two such files when it is needed.
 import hashlib
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from model.config import CorpusConfig, DataConfig
+from model.config import CorpusConfig, DataConfig, SubwordSides
 from model.data.text import DataError, TextFile, check_aligned, find_corpora, iterate_lines
 from model.tokenizer import EOS_ID, Tokenizer, Vocabularies
 
@@ -77,6 +77,10 @@ class TokenFile:
     def __getitem__(self, line: int) -> NDArray[np.int32]:
         """The pieces of a line."""
         return self.ids[self.starts[line] : self.starts[line + 1]]
+
+    def sampled(self, lines: Sequence[int], alpha: float, seed: int) -> list[list[int]]:
+        """The pieces of some lines, cut at random; `Tokenizer.sample` says how."""
+        return self.tokenizer.sample([self.text[line] for line in lines], alpha, seed)
 
 
 def _tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> None:
@@ -186,17 +190,20 @@ class Corpus:
         group, line = self._place(number)
         return _pair(group.tag, group.source[line], group.target[line])
 
-    def sampled(self, numbers: NDArray[np.int64], alpha: float, seed: int) -> list[Pair]:
-        """Some pairs, both sides cut at random; `Tokenizer.sample` says how."""
+    def sampled(
+        self, numbers: NDArray[np.int64], alpha: float, seed: int, sides: SubwordSides = "both"
+    ) -> list[Pair]:
+        """Some pairs, both sides or the source alone cut at random."""
         places = [self._place(number) for number in numbers]
         pairs: dict[int, Pair] = {}
         for group in {id(group): group for group, _ in places}.values():
             here = [at for at, (one, _) in enumerate(places) if one is group]
-            sides = [
-                file.tokenizer.sample([file.text[places[at][1]] for at in here], alpha, seed)
-                for file in (group.source, group.target)
-            ]
-            for at, source, target in zip(here, *sides, strict=True):
+            lines = [places[at][1] for at in here]
+            sources = group.source.sampled(lines, alpha, seed)
+            targets: Iterable[object] = [group.target[line] for line in lines]
+            if sides == "both":
+                targets = group.target.sampled(lines, alpha, seed)
+            for at, source, target in zip(here, sources, targets, strict=True):
                 pairs[at] = _pair(group.tag, source, target)
         return [pairs[at] for at in range(len(places))]
 

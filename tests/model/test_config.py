@@ -76,6 +76,7 @@ def test_overrides_go_on_top() -> None:
         ("data.vocabulary=separate", 'needs model.embeddings = "target" or "separate"'),
         ("data.temperature=0.5", "data.temperature = 0.5 must be at least 1"),
         ("data.subword_alpha=2", r"data.subword_alpha = 2.0 must be in \[0, 1\]"),
+        ("data.subword_sides=target", "data.subword_sides = 'target' is none of both, source"),
         ("data.corpora.web.weight=-1", "data.corpora.NAME.weight = -1.0 must be at least 0"),
         ("data.corpora.web.wieght=1", "unknown key 'wieght'; known: weight, directions"),
         ('data.corpora.web.directions=["fr-en"]', "fr-en is not among data.directions"),

@@ -178,3 +178,6 @@ def test_sampled_subwords_spell_the_same_text_differently(
     assert [pair.source[0] for pair in one] == [
         corpus[number].source[0] for number in numbers.tolist()
     ]
+    source_alone = corpus.sampled(numbers, 0.3, 1, "source")
+    assert [pair.target.tolist() for pair in source_alone] == whole
+    assert [pair.source.tolist() for pair in source_alone] == [pair.source.tolist() for pair in one]

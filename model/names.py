@@ -1,0 +1,171 @@
+"""`python -m model.names DATA --languages de en --out OUT`: more pairs to learn from, with other names.
+
+Small text has few names. A model learns them by heart, and of one that it has not seen it makes one that
+it has. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets another, `train.names.<code>`
+(`train.<name>-names.<code>`): its pairs with a name on both sides, in whose place stands one from
+elsewhere in the text, or the beginning of one and the end of another. So a model learns to copy
+(exchanged on both sides: Fadaee et al., 2017; text that is only copied: Currey et al., 2017).
+
+Names are found by what they do: they begin with a capital, and are the same in both languages. Numbers of
+two digits or more are exchanged, too.
+"""
+
+import argparse
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from tqdm import tqdm
+
+from model.data.text import DataError, find_corpora, iterate_lines
+
+Pair = tuple[str, str]
+WORD = re.compile(r"\w+")
+NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![.,:]?\w)")
+"""Two digits or more, without the separators that languages write in different ways."""
+SHORTEST = 3
+"""Letters of a name."""
+COPIED = 0.8
+"""Share of the pairs with a name that have it on both sides, from which on it is taken for one."""
+COMPOSED = 0.5
+"""Share of the new names that are made of two."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the new corpora; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m model.names", description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw of new names (default 1)")
+    options = parser.parse_args(arguments)
+    try:
+        _exchange_all(options.data, tuple(options.languages), options.out, options.seed)
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def find_names(pairs: Iterable[Pair]) -> list[str]:
+    """The words that are written with a capital, and nearly always the same on both sides; sorted."""
+    on_both: Counter[str] = Counter()
+    on_one: Counter[str] = Counter()
+    in_lower_case: Counter[str] = Counter()
+    for pair in pairs:
+        first, second = (set(WORD.findall(side)) for side in pair)
+        for word in first | second:
+            if word[0].isupper() and word.isalpha() and len(word) >= SHORTEST:
+                (on_both if word in first and word in second else on_one)[word] += 1
+            elif word.islower():
+                in_lower_case[word] += 1
+    return sorted(
+        word
+        for word, count in on_both.items()
+        if count >= COPIED * (count + on_one[word]) and count >= 2 * in_lower_case[word.lower()]
+    )
+
+
+class Exchange:
+    """Exchanges the names and numbers that both sides of a pair have; the same draws for the same seed."""
+
+    def __init__(self, names: Sequence[str], seed: int) -> None:
+        """`names` are those that are exchanged, and what others are drawn from."""
+        self.names, self._known = names, frozenset(names)
+        self._random = random.Random(seed)
+
+    def __call__(self, pair: Pair) -> Pair | None:
+        """The pair with other names, with an `s` behind them where one was; None if its sides share none."""
+        words = [set(WORD.findall(side)) for side in pair]
+        new = {}
+        for name in sorted({word.removesuffix("s") for word in words[0] | words[1]} | words[0]):
+            if name in self._known and all({name, f"{name}s"} & side for side in words):
+                new[name] = self._name()
+                new[f"{name}s"] = f"{new[name]}s"
+        numbers = [set(NUMBER.findall(side)) for side in pair]
+        new |= {number: self._digits(number) for number in sorted(numbers[0] & numbers[1])}
+        if not new:
+            return None
+        first, second = (WORD.sub(lambda found: new.get(found[0], found[0]), side) for side in pair)
+        return first, second
+
+    def _name(self) -> str:
+        """One of the known names, or the beginning of one and the end of another."""
+        draw = self._random
+        name, other = draw.choices(self.names, k=2)
+        if draw.random() < COMPOSED and name.istitle() and other.istitle():
+            name = name[: draw.randint(2, len(name) - 1)] + other[draw.randint(1, len(other) - 2) :]
+        return name
+
+    def _digits(self, number: str) -> str:
+        """As many digits; no zero where there was none at the beginning."""
+        first = self._random.randrange(number[0] != "0", 10)
+        return str(first) + "".join(str(self._random.randrange(10)) for _ in number[1:])
+
+
+def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) -> None:
+    """Find the names in all corpora, write what each becomes, and print how many pairs that is.
+
+    Raises:
+        DataError: the text is not usable.
+    """
+    corpora = {
+        name: (files[languages[0]], files[languages[1]])
+        for name, files in find_corpora(data, languages).items()
+    }
+    names = find_names(chain.from_iterable(map(_pairs, corpora.values())))
+    if not names:
+        raise DataError(f"{data}: no name is on both sides of a pair")
+    print(f"{len(names):,} names")
+    exchange = Exchange(names, seed)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, paths in corpora.items():
+        new_name = f"{name}-names" if name else "names"
+        progress = tqdm(_pairs(paths), desc=new_name, unit="pair", unit_scale=True)
+        written = _write(
+            (new for pair in progress if (new := exchange(pair))),
+            [out / f"train.{new_name}.{code}" for code in languages],
+        )
+        print(f"{new_name}: {written:,} pairs, of {progress.n:,}")
+
+
+def _write(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
+    """Each side into its file, which is there when it is whole, if it is not empty; how many pairs."""
+    written = 0
+    partial = [target.with_name(f".{target.name}.partial") for target in targets]
+    with (
+        partial[0].open("w", encoding="utf-8") as one,
+        partial[1].open("w", encoding="utf-8") as two,
+    ):
+        for first, second in pairs:
+            written += 1
+            one.write(f"{first}\n")
+            two.write(f"{second}\n")
+    for file, target in zip(partial, targets, strict=True):
+        if written:
+            file.rename(target)
+        else:
+            file.unlink()
+            target.unlink(missing_ok=True)
+    return written
+
+
+def _pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
+    """The lines of two files.
+
+    Raises:
+        DataError: one has more than the other, or is not usable.
+    """
+    for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
+        if None in lines:
+            short = paths[lines.index(None)]
+            raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
+        yield lines[0][0], lines[1][0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

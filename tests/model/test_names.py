@@ -1,0 +1,102 @@
+"""Names: found by what they do, exchanged on both sides alike, all else left as it is."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from model.names import Exchange, find_names, main
+
+PAIRS = [
+    ("Tom kommt aus Boston.", "Tom comes from Boston."),
+    ("Toms Hund heißt Bello.", "Tom's dog is called Bello."),
+    ("Das Hotel in Boston war gut.", "The hotel in Boston was good."),
+    ("Es war 1889 und kostete 3,50 Mark.", "It was 1889, and cost 3.50 marks."),
+    ("In Bonn regnet es.", "In Bonn it rains."),
+    ("Der Will will nicht in die Stadt.", "Will does not want to go to the city; he will not."),
+    ("Ich schlafe gern.", "I like to sleep."),
+]
+NAMES = ["Bello", "Bonn", "Boston", "Tom"]
+
+
+def test_names_are_capitals_that_both_sides_share() -> None:
+    # neither nouns, which one side writes small, nor what mostly is; nor "Tom", were it mostly "Toms"
+    plain = [("Wir sind in Rom.", "We are in Rome."), ("Er ist in Wien.", "He is in Vienna.")]
+    assert find_names(PAIRS + plain) == ["Bello", "Bonn", "Boston"]
+    assert find_names(PAIRS + [("Tom aß.", "Tom ate.")] * 3) == NAMES
+
+
+def test_all_but_names_and_numbers_stays() -> None:
+    exchange = Exchange(NAMES, seed=3)
+    for pair in PAIRS[:3]:
+        new = exchange(pair)
+        assert new is not None
+        for before, after in zip(pair, new, strict=True):
+            pattern = re.sub(r"\b(Tom|Boston|Bello)", r"\\w+", re.escape(before))
+            assert re.fullmatch(pattern, after)
+
+
+def test_both_sides_get_the_same_name_each_time_it_is_there() -> None:
+    names = [f"Name{letter * 4}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    exchange = Exchange([*names, "Tom"], seed=1)
+    drawn: Counter[str] = Counter()
+    for _ in range(200):
+        new = exchange(("Tom sah Toms Hund.", "Tom saw Tom's dog."))
+        assert new is not None
+        name = new[0].split()[0]
+        assert new == (f"{name} sah {name}s Hund.", f"{name} saw {name}'s dog.")
+        drawn[name] += 1
+    assert drawn.keys() & set(names)
+    assert drawn.keys() - {*names, "Tom"}  # made of two
+    assert max(drawn.values()) < 30
+
+
+def test_numbers_keep_their_length_and_decimals_their_value() -> None:
+    new = Exchange(NAMES, seed=1)(PAIRS[3])
+    assert new is not None
+    found = re.fullmatch(r"Es war ([1-9]\d{3}) und kostete 3,50 Mark\.", new[0])
+    assert found
+    assert found[1] != "1889"
+    assert new[1] == f"It was {found[1]}, and cost 3.50 marks."
+
+
+def test_a_pair_without_anything_to_copy_becomes_none() -> None:
+    exchange = Exchange(NAMES, seed=1)
+    assert exchange(PAIRS[-1]) is None
+    assert exchange(("Tom schläft.", "He sleeps.")) is None
+
+
+def test_every_corpus_gets_one_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpora = {"": PAIRS, "chat.": [PAIRS[0]] * 3, "plain.": [PAIRS[-1]] * 2}
+    for name, pairs in corpora.items():
+        for code, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+            (tmp_path / f"train.{name}{code}").write_text("\n".join(side) + "\n", encoding="utf-8")
+    arguments = [str(tmp_path), "--languages", "de", "en", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    written = {path.name: path.read_text("utf-8") for path in (tmp_path / "out").iterdir()}
+    assert {name: text.count("\n") for name, text in written.items()} == {
+        "train.names.de": 5,
+        "train.names.en": 5,
+        "train.chat-names.de": 3,
+        "train.chat-names.en": 3,
+    }
+    assert "chat-names: 3 pairs, of 3" in capsys.readouterr().out
+    assert main(arguments) == 0
+    assert written == {path.name: path.read_text("utf-8") for path in (tmp_path / "out").iterdir()}
+
+
+def test_what_is_no_text_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(tmp_path), "--languages", "de", "en", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 1
+    assert "has no training text" in capsys.readouterr().err
+    (tmp_path / "train.de").write_text("Tom schläft.\nIch auch.\n", encoding="utf-8")
+    (tmp_path / "train.en").write_text("Tom sleeps.\n", encoding="utf-8")
+    assert main(arguments) == 1
+    assert "train.en: ends at line 1, but the other side goes on" in capsys.readouterr().err
+    (tmp_path / "train.de").write_text("Ich schlafe.\n", encoding="utf-8")
+    (tmp_path / "train.en").write_text("I sleep.\n", encoding="utf-8")
+    assert main(arguments) == 1
+    assert "no name is on both sides of a pair" in capsys.readouterr().err
