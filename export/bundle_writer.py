@@ -13,16 +13,17 @@ import numpy as np
 import onnx
 from tqdm import tqdm
 
-from export.aligner import build_aligner, choose_heads
+from export.alignment import choose_heads
 from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import ActivationRange, GraphBuilder
 from export.quantize import calibrate
+from export.scorer import build_scorer
 from export.verify import (
     engine_translations,
     reference_translations,
     verify,
-    verify_aligner,
+    verify_scorer,
 )
 from model.checkpoint import Checkpoint
 from model.data.batches import batches_of
@@ -48,7 +49,7 @@ from service.engine.types import SpecialIds
 
 logger = logging.getLogger(__name__)
 
-GOLDEN, ALIGNER = "golden.jsonl", "aligner.int8.onnx"
+GOLDEN, SCORER = "golden.jsonl", "scorer.int8.onnx"
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
 
 
@@ -64,7 +65,7 @@ class ExportOptions:
     golden_sentences: int = 40
     """Held-out sentences that the reference search translates for the proof."""
     aligned_pairs: int = 400
-    """Held-out pairs by which the aligner's heads are chosen."""
+    """Held-out pairs by which the heads that align are chosen."""
 
 
 def write_bundle(
@@ -130,11 +131,11 @@ def _write(
 
     aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
     heads, share = choose_heads(network, aligned, vocabularies)
-    logger.info("aligner: %d heads align %.0f %% of shared tokens", len(heads), 100 * share)
-    aligner = build_aligner(GraphBuilder("int8", weights, ranges), config.model, heads)
-    onnx.save(aligner, folder / ALIGNER)
-    runner = OnnxModelRunner(encoder, decoder, aligner=folder / ALIGNER)
-    logger.info(verify_aligner(network, heads, runner, pairs))
+    logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
+    scorer = build_scorer(GraphBuilder("int8", weights, ranges), config.model, heads)
+    onnx.save(scorer, folder / SCORER)
+    runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
+    logger.info(verify_scorer(network, heads, runner, pairs))
 
     manifest = _describe(checkpoint, graphs, folder, options)
     write_manifest(folder, manifest)
@@ -165,7 +166,7 @@ def _describe(
         ),
         decoding=DecodingDefaults(),
         graphs=graphs,
-        aligner=ALIGNER,
+        scorer=SCORER,
         files={path.name: sha256(path) for path in sorted(folder.iterdir())},
         provenance=Provenance(
             config=config.to_mapping(),

@@ -154,22 +154,30 @@ class GraphBuilder:
         high = max(seen.high, 0.0)
         scale = max((high - low) / 255, 1e-8)
         zero_point = round(-low / scale)
-        columns = np.maximum(np.abs(weight).max(axis=1) / 127, 1e-8).astype(np.float32)  # [out]
-        quantized = np.clip(np.rint(weight / columns[:, None]), -127, 127).astype(np.int8)
+        columns, scales = self.int8_columns(weight, name)
         x_scale = self.constant(scale, np.float32)
         x_zero = self.constant(zero_point, np.uint8)
         return str(
             self.op(
                 "MatMulIntegerToFloat",
                 self.op("QuantizeLinear", x, x_scale, x_zero),
-                self.initializer(f"{name}.T.int8", quantized.T),
+                columns,
                 x_scale,
-                self.initializer(f"{name}.T.scale", columns),
+                scales,
                 x_zero,
                 "",
                 bias,
                 domain="com.microsoft",
             )
+        )
+
+    def int8_columns(self, weight: np.ndarray, name: str) -> tuple[str, str]:
+        """A weight [out, in], transposed and in int8, and the scale of each of its columns."""
+        scales = np.maximum(np.abs(weight).max(axis=1) / 127, 1e-8).astype(np.float32)  # [out]
+        quantized = np.clip(np.rint(weight / scales[:, None]), -127, 127).astype(np.int8)
+        return (
+            self.initializer(f"{name}.T.int8", quantized.T),
+            self.initializer(f"{name}.T.scale", scales),
         )
 
     def embed(self, ids: str, table: np.ndarray, name: str) -> str:

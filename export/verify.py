@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from export.aligner import AlignmentHead
+from export.alignment import AlignmentHead
 from model.data.corpus import Pair
 from model.search import Found, SearchOptions, beam_search, max_target_length
 from model.tokenizer import BOS_ID
@@ -28,7 +28,9 @@ logger = logging.getLogger(__name__)
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6
 MOST_ELSEWHERE = 0.1
-"""Of the aligner's attention in int8, on average."""
+"""Of the scorer's attention in int8, on average."""
+MOST_NATS_APART = 0.1
+"""The scorer's log-probability of a token in int8 and the reference's, on average."""
 
 
 class VerificationError(RuntimeError):
@@ -130,23 +132,26 @@ def verify(
     return line
 
 
-def verify_aligner(
+def verify_scorer(
     network: Transformer,
     heads: Sequence[AlignmentHead],
     runner: OnnxModelRunner,
     pairs: Sequence[Pair],
 ) -> str:
-    """Compare alignments with the network's own attention; returns one line that says how well they agree.
+    """Compare scores and alignments with the network's own; returns one line that says how well they agree.
 
     Raises:
-        VerificationError: on average, more than a tenth of a token's attention is elsewhere.
+        VerificationError: on average, a token's log-probability is more than a tenth of a nat away, or more
+            than a tenth of its attention elsewhere.
     """
-    elsewhere = []
+    elsewhere, apart = [], []
     for pair in pairs:
-        source, target = pair.source.tolist(), [BOS_ID, *pair.target[:-1].tolist()]
+        source = torch.tensor([pair.source.tolist()])
+        target = torch.tensor([[BOS_ID, *pair.target.tolist()]])
+        read, rows = target[:, :-1], target.shape[1] - 2
         with torch.no_grad():
-            maps = network.attention_maps(torch.tensor([source]), torch.tensor([target]))
-        rows = len(target) - 1
+            maps = network.attention_maps(source, read)
+            log_probs = network(source, read).log_softmax(-1)[0]
         expected = np.mean(
             [
                 maps[f"decoder.{layer}.cross"][0, head, shift : shift + rows].numpy()
@@ -154,10 +159,16 @@ def verify_aligner(
             ],
             axis=0,
         )
-        found = runner.align(source, target)
+        found = runner.align(source[0].tolist(), target[0].tolist())
         elsewhere.append(float(np.abs(found - expected).sum(axis=1).mean() / 2))
-    mean = sum(elsewhere) / len(elsewhere)
-    line = f"aligner: {mean:.1%} of the attention is elsewhere than in the reference"
-    if not mean <= MOST_ELSEWHERE:
-        raise VerificationError(f"{line}; the limit is {MOST_ELSEWHERE:.0%}")
+        total = float(log_probs.gather(1, target[0, 1:, None]).sum())
+        bias = np.zeros(source.shape, np.float32)
+        [score] = runner.score(source.numpy(), bias, target.numpy()).tolist()
+        apart.append(abs(score - total) / (rows + 1))
+    nats, share = sum(apart) / len(apart), sum(elsewhere) / len(elsewhere)
+    line = f"scorer: {nats:.2g} nats a token away from the reference, {share:.1%} of the attention elsewhere"
+    if not (nats <= MOST_NATS_APART and share <= MOST_ELSEWHERE):
+        raise VerificationError(
+            f"{line}; the limits are {MOST_NATS_APART} and {MOST_ELSEWHERE:.0%}"
+        )
     return line

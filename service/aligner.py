@@ -15,7 +15,7 @@ from service.text.words import align_words
 from service.translation import TranslatedSentence
 
 Attention = Callable[[Items[int], Items[int]], Floats]
-"""Source ids (tag ... EOS) and target ids (BOS ...) to how much each target looked at each source, [T, S]."""
+"""Source ids (tag ... EOS) and target ids (BOS ... EOS) to how much each looked at each, [T, S]."""
 
 
 class Aligner:
@@ -73,7 +73,8 @@ class Aligner:
         alignments = []
         for text in one.targets:
             target, target_pieces = self.tokenizers.target.encode_with_spans(text)
-            weights = self.attention([tag, *source, self.special.eos], [self.special.bos, *target])
+            bos, eos = self.special.bos, self.special.eos
+            weights = self.attention([tag, *source, eos], [bos, *target, eos])
             pieces = source_pieces, target_pieces, weights[:, 1:-1]
             alignments.append(align_words(one.sentence.text, text, *pieces))
         return replace(one, alignments=tuple(alignments))

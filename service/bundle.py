@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from service.engine.types import StopRule
 from service.errors import BundleError
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 MANIFEST = "manifest.json"
 Precision = Literal["int8", "fp16", "fp32"]
 
@@ -57,6 +57,8 @@ class DecodingDefaults(_Strict):
     length_penalty: float = 0.6
     stop_rule: StopRule = StopRule.FIRST
     """`likely` is 1.1 times as fast, and costs the shipped model 0.4 BLEU: it ends too soon."""
+    reverse_weight: Annotated[float, Field(ge=0)] = 0.3
+    """What the opposite direction's judgement of a hypothesis counts beside its own; 0 is nothing."""
     extra_length: Annotated[int, Field(ge=1)] = 50
     """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
 
@@ -95,15 +97,15 @@ class Manifest(_Strict):
     limits: Limits
     decoding: DecodingDefaults
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
-    aligner: str
-    """The graph that aligns a translation with its source; runs on a CPU, beside any precision."""
+    scorer: str
+    """The graph that reads a translation beside its source; runs on a CPU, beside any precision."""
     files: dict[str, str]
     """sha256 of every file but the manifest."""
     provenance: Provenance
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.aligner}
+        named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.scorer}
         for graphs in self.graphs.values():
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):
@@ -136,9 +138,9 @@ class Bundle:
         return self.folder / (self.manifest.target_vocabulary or self.manifest.vocabulary)
 
     @property
-    def aligner(self) -> Path:
-        """The aligner's file."""
-        return self.folder / self.manifest.aligner
+    def scorer(self) -> Path:
+        """The scorer's file."""
+        return self.folder / self.manifest.scorer
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Encoder's and decoder's file.

@@ -81,6 +81,10 @@ class Metrics:
         self.decode_step_seconds = self._histogram(
             "attendant_decode_step_duration_seconds", "One decoder step of a whole batch."
         )
+        self.rerank_seconds = self._histogram(
+            "attendant_rerank_duration_seconds",
+            "Judging what was found for the sentences that a batch finishes together.",
+        )
         self.step_rows = Histogram(
             "attendant_step_rows",
             "Sentences in a batch that is decoded.",
@@ -123,6 +127,8 @@ class Metrics:
         if stats.steps:
             self.decode_step_seconds.observe(stats.decode_seconds / stats.steps)
             self.step_rows.observe(stats.rows)
+        if stats.rerank_seconds:
+            self.rerank_seconds.observe(stats.rerank_seconds)
         self.target_tokens.inc(stats.target_tokens)
 
     def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:

@@ -74,7 +74,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     special = SpecialIds(pad=tokens.pad, bos=tokens.bos, eos=tokens.eos)
     config, graphs = _engine_config(settings, device), bundle.graphs(precision)
     try:
-        runner = OnnxModelRunner(*graphs, device, aligner=bundle.aligner)
+        runner = OnnxModelRunner(*graphs, device, scorer=bundle.scorer)
         threads = config.num_loops if device == "cpu" else 1
         lone_runner = runner_for_one(*graphs, runner, special, threads)
     except Exception as error:
@@ -88,6 +88,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
         Aligner(tokenizers, tokens, runner.align, config.num_loops, engine.clock),
         settings.max_beam_size,
+        settings.rerank == "on" or (settings.rerank == "auto" and device == "cpu"),
         metrics.on_outcome,
         metrics.tokenize_seconds.observe,
     )

@@ -113,6 +113,13 @@ class Settings(BaseSettings):
             "for in the same way; 0 keeps none.",
         ),
     ] = 0
+    rerank: Annotated[
+        Literal["auto", "on", "off"],
+        Field(
+            description="Whether the opposite direction helps to choose among what a search found: fewer "
+            "omissions, for a third more work; auto does it on a CPU."
+        ),
+    ] = "auto"
     max_beam_size: Annotated[
         int,
         Field(ge=1, description="Largest beam a request may ask for, beyond which it gets 400."),

@@ -45,17 +45,18 @@ class Translator:
         searcher: Searcher,
         aligner: Aligner,
         max_beam_size: int,
+        rerank: bool = True,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
         on_prepared: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """Put the parts together; `max_beam_size` is the operator's limit.
+        """Put the parts together; `max_beam_size` and whether to `rerank` is up to the operator.
 
         `on_outcome` is told the direction, the outcome and the number of sentences of every request;
         `on_prepared` how many seconds it took to make these sentences of its texts.
         """
         self.manifest = bundle.manifest
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
-        self.max_beam_size = max_beam_size
+        self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
 
     async def translate(
@@ -79,7 +80,7 @@ class Translator:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        decoding = self._decoding(options)
+        decoding = self._decoding(direction, options)
         asked = (texts, direction, decoding, options)
         if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
             documents, work = await asyncio.to_thread(self._prepare, *asked)
@@ -125,7 +126,7 @@ class Translator:
         finally:
             self.on_outcome(f"{direction.source}-{direction.target}", outcome, sentences)
 
-    def _decoding(self, options: TranslationOptions) -> DecodingOptions:
+    def _decoding(self, direction: Direction, options: TranslationOptions) -> DecodingOptions:
         """Checked options with the bundle's defaults filled in; the length limit is each sentence's own."""
         defaults, wanted = self.manifest.decoding, options.alternatives + 1
         beam_size = options.beam_size or min(max(defaults.beam_size, wanted), self.max_beam_size)
@@ -147,6 +148,9 @@ class Translator:
                 f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
                 f"{options.max_decoding_length}"
             )
+        reverse = None
+        if self.rerank and options.rerank and self.manifest.target_vocabulary is None:
+            reverse = self.manifest.direction(direction.target, direction.source)
         return DecodingOptions(
             max_decoding_length=options.max_decoding_length or longest,
             beam_size=beam_size,
@@ -154,6 +158,8 @@ class Translator:
             length_penalty=penalty,
             no_repeat_ngram_size=options.no_repeat_ngram_size,
             stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
+            reverse_tag=reverse.tag if reverse and defaults.reverse_weight else None,
+            reverse_weight=defaults.reverse_weight,
         )
 
     def _prepare(

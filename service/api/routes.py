@@ -116,6 +116,7 @@ def _options(body: TranslateRequest) -> TranslationOptions:
         alternatives=body.alternatives,
         max_decoding_length=body.max_decoding_length,
         no_repeat_ngram_size=body.no_repeat_ngram_size,
+        rerank=body.rerank,
         target_prefix=body.target_prefix,
         format="html" if body.format == "html" else "text",
         splitting="sentences" if body.format == "html" else "all",

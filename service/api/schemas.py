@@ -74,6 +74,13 @@ class TranslateRequest(BaseModel):
         int,
         Field(ge=0, description="No sentence has the same n tokens in a row twice; 0 allows it."),
     ] = 0
+    rerank: Annotated[
+        bool,
+        Field(
+            description="Whether the opposite direction, where the model has it, helps to choose among what "
+            "the search found; false is faster."
+        ),
+    ] = True
     target_prefix: Annotated[
         Text, Field(description="How the translation of a text's first sentence begins.")
     ] = ""

@@ -13,6 +13,7 @@ import numpy as np
 
 from service.engine import cache
 from service.engine.beam import BeamSearch
+from service.engine.rerank import rerank
 from service.engine.runner import Caches, DecoderRun, ModelRunner
 from service.engine.types import (
     Hypothesis,
@@ -42,7 +43,9 @@ class Decoded:
     """Sentences that have left the batch with their hypotheses, best first."""
     steps: int
     run_seconds: float
-    """Inside the model; the rest of the time was the host's."""
+    """In the decoder."""
+    rerank_seconds: float
+    """Judging what was found, if that was asked for; the rest of the time was the host's."""
 
 
 class Batch:
@@ -88,14 +91,16 @@ class Batch:
         seconds = time.perf_counter() - started
         self._state, self._caches = run.state, run.caches
         self._advance(run)
-        finished = [
-            (row.sequence, row.search.hypotheses()) for row in self._rows if row.search.is_done
-        ]
+        advanced = time.perf_counter()
+        done = [row for row in self._rows if row.search.is_done]
+        finished = [(row.sequence, self._found(row)) for row in done]
+        judged = any(row.sequence.options.reverse_tag is not None for row in done)
+        rerank_seconds = time.perf_counter() - advanced if judged else 0.0
         self._keep([not row.search.is_done for row in self._rows])
         for index, row in enumerate(self._rows):
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)
-        return Decoded(finished, len(run.scores), seconds)
+        return Decoded(finished, len(run.scores), seconds, rerank_seconds)
 
     def retire(self, leaves: Callable[[Sequence], bool]) -> list[Sequence]:
         """Drop the sentences that `leaves` names, and return them."""
@@ -103,6 +108,11 @@ class Batch:
         if gone:
             self._keep([row.sequence not in gone for row in self._rows])
         return gone
+
+    def _found(self, row: _Row) -> list[Hypothesis]:
+        """As many hypotheses as were asked for, best first."""
+        ranked = rerank(row.search.candidates(), row.sequence, self.runner, self.special)
+        return ranked[: row.sequence.options.num_hypotheses]
 
     def _banned(self) -> Ints:
         triples = [

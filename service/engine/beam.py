@@ -108,12 +108,16 @@ class BeamSearch:
 
     def hypotheses(self) -> list[Hypothesis]:
         """The best `num_hypotheses`, best first."""
+        return self.candidates()[: self.options.num_hypotheses]
+
+    def candidates(self) -> list[Hypothesis]:
+        """What was found, best first, at most as many as there are beams."""
         found = self._finished or [
             Hypothesis(self._path(beam), total / self._penalty(self.length), FinishReason.LENGTH)
             for beam, total in enumerate(self._totals)
         ]
         ranked = sorted(found, key=lambda hypothesis: -hypothesis.score)
-        return ranked[: self.options.num_hypotheses]
+        return ranked[: self.options.beam_size]
 
     def _grow(self, totals: list[float], tokens: list[int], parents: list[int]) -> None:
         self.length += 1
@@ -122,7 +126,7 @@ class BeamSearch:
         self._parents.append(parents)
 
     def _penalty(self, length: int) -> float:
-        return float(((5 + length) / 6) ** self.options.length_penalty)
+        return length_penalty(length, self.options.length_penalty)
 
     def _path(self, beam: int) -> tuple[int, ...]:
         """The tokens of a live beam, by walking back over its parents."""
@@ -131,6 +135,11 @@ class BeamSearch:
             path.append(tokens[beam])
             beam = parents[beam]
         return tuple(reversed(path))
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """What a log-probability is divided by: Wu et al. (2016), equation 14; `length` counts EOS."""
+    return float(((5 + length) / 6) ** alpha)
 
 
 def _completions(path: tuple[int, ...], size: int) -> set[int]:

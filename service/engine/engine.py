@@ -246,6 +246,7 @@ class _Loop:
         decoded = self.batch.decode(*self._pace(rows), engine.lone_runner if is_alone else None)
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
+        in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
         stats = StepStats(
             loop=self.index,
             rows=rows,
@@ -256,7 +257,8 @@ class _Loop:
             queue_waits=tuple(now - sequence.arrived for sequence in schedule.admitted),
             encode_seconds=encode_seconds,
             decode_seconds=decoded.run_seconds,
-            host_seconds=time.perf_counter() - started - encode_seconds - decoded.run_seconds,
+            rerank_seconds=decoded.rerank_seconds,
+            host_seconds=time.perf_counter() - started - in_model,
         )
         try:
             engine.on_step(stats)  # first, so that who has an answer finds it counted

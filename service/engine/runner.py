@@ -1,4 +1,4 @@
-"""Runs the two graphs; the only file that imports onnxruntime.
+"""Runs the graphs; the only file that imports onnxruntime.
 
 A runner keeps nothing between runs: the caches of a batch go out as an opaque handle and come in again.
 """
@@ -54,6 +54,9 @@ class ModelRunner(Protocol):
     ) -> DecoderRun:
         """As many steps as the plan says."""
 
+    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        """Log-probabilities of whole translations, [B]."""
+
 
 def cuda_is_usable() -> bool:
     """Whether a driver and a device are there; onnxruntime lists CUDA on machines that have neither."""
@@ -78,7 +81,7 @@ class OnnxModelRunner:
         decoder: Path,
         device: Device = "cpu",
         threads: int = 1,
-        aligner: Path | None = None,
+        scorer: Path | None = None,
     ) -> None:
         """Load the graphs.
 
@@ -87,7 +90,7 @@ class OnnxModelRunner:
             decoder: the decoder's file.
             device: where to run; "cuda" must really be there.
             threads: threads inside one operator; 1 where several loops share the runner.
-            aligner: the aligner's file; needed by `align` only.
+            scorer: the scorer's file, which runs on the CPU; needed by `score` and `align` only.
 
         Raises:
             RuntimeError: CUDA was asked for and is not what runs.
@@ -97,7 +100,7 @@ class OnnxModelRunner:
             onnxruntime.preload_dlls()
         self._encoder = _session(encoder, device, threads)
         self._decoder = _session(decoder, device, threads)
-        self._aligner = _session(aligner, "cpu", threads) if aligner else None
+        self._scorer = _session(scorer, "cpu", threads) if scorer else None
         self.provider: str = self._decoder.get_providers()[0]
         if device == "cuda" and self.provider != "CUDAExecutionProvider":
             raise RuntimeError(f"CUDA was asked for, but ONNX Runtime runs on {self.provider}")
@@ -122,26 +125,40 @@ class OnnxModelRunner:
         arrays: list[NDArray[np.floating]] = list(outputs)
         return arrays
 
+    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        """How likely translations are, in nats, their EOS counted: [B].
+
+        Args:
+            source_ids: tag ... EOS and padding, [B, S].
+            source_bias: 0 at tokens, MASKED at padding, [B, S].
+            target_ids: BOS ... EOS and padding, [B, U].
+        """
+        return self._read("log_probs", source_ids, source_bias, target_ids)
+
     def align(self, source_ids: Items[int], target_ids: Items[int]) -> Floats:
         """How much each target token looked at each source token, [T, S]; each row sums to 1.
 
         Args:
             source_ids: tag ... EOS, S of them.
-            target_ids: BOS and the T tokens of the translation.
+            target_ids: BOS, the T tokens of the translation, EOS.
         """
-        if self._aligner is None:
-            raise RuntimeError("this runner was loaded without an aligner")
         bias = np.zeros((1, len(source_ids)), np.float32)
-        cross = dict(
-            zip(self._cross, self.encode(np.array([source_ids], np.int64), bias), strict=True)
-        )
-        feeds: dict[str, NDArray[Any]] = {}
-        for item in self._aligner.get_inputs():
-            if item.name in cross:
-                feeds[item.name] = cross[item.name].astype(np.float32)
-        feeds |= {"target_ids": np.array([target_ids], np.int64), "source_bias": bias}
-        alignment: Floats = self._aligner.run(None, feeds)[0][0]
+        ids = np.array([source_ids], np.int64), bias, np.array([target_ids], np.int64)
+        alignment: Floats = self._read("alignment", *ids)[0]
         return alignment
+
+    def _read(self, output: str, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        """One of the scorer's outputs."""
+        if self._scorer is None:
+            raise RuntimeError("this runner was loaded without a scorer")
+        encoded = self.encode(source_ids, source_bias)
+        feeds: dict[str, NDArray[Any]] = {
+            name: array.astype(np.float32, copy=False)
+            for name, array in zip(self._cross, encoded, strict=True)
+        }
+        feeds |= {"target_ids": target_ids, "source_bias": source_bias}
+        found: Floats = self._scorer.run([output], feeds)[0]
+        return found
 
     def _prepare_thread(self) -> None:
         """The calling thread computes, alone or with those of the session, which `_session` prepares."""

@@ -51,6 +51,11 @@ class DecodingOptions:
     no_repeat_ngram_size: int = 0
     """No hypothesis holds the same n tokens in a row twice; 0 allows it."""
     stop_rule: StopRule = StopRule.FIRST
+    reverse_tag: int | None = None
+    """The token in front of a translation that asks for its source; with it, both directions rank the
+    hypotheses (see `rerank.py`)."""
+    reverse_weight: float = 0.3
+    """Of the opposite direction."""
 
     def __post_init__(self) -> None:
         """Refuse what no search can do."""
@@ -64,6 +69,10 @@ class DecodingOptions:
             raise ValueError(f"max_decoding_length = {self.max_decoding_length} must be at least 1")
         if not math.isfinite(self.length_penalty):
             raise ValueError(f"length_penalty = {self.length_penalty} must be a finite number")
+        if not 0 <= self.reverse_weight < math.inf:
+            raise ValueError(
+                f"reverse_weight = {self.reverse_weight} must be a finite number of at least 0"
+            )
         if self.stop_rule is StopRule.BOUND and self.length_penalty < 0:
             raise ValueError(
                 f"stop_rule = bound needs a length_penalty of at least 0, not {self.length_penalty}"
@@ -152,6 +161,7 @@ class StepStats:
     """Of the admitted sentences."""
     encode_seconds: float
     decode_seconds: float
+    rerank_seconds: float
     host_seconds: float
     """Everything else: scheduling, beams, cache rows."""
 

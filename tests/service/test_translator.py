@@ -1,19 +1,24 @@
 """One request's way, without HTTP."""
 
 import asyncio
+import json
+import shutil
 import threading
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from prometheus_client import Counter
 
 from service.aligner import Aligner
 from service.bundle import load
-from service.engine.types import Floats
+from service.engine.types import Floats, Sequence
 from service.errors import DeadlineExceededError, LimitExceededError
 from service.metrics import Metrics
 from service.model_set import DETECTED_AT_ONCE, ModelSet
+from service.searcher import Work
 from service.serving import start_model
 from service.settings import Settings
 from service.translation import TranslationOptions
@@ -126,6 +131,48 @@ def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: M
 
 
 ALIGNED = TranslationOptions(align=True)
+
+
+def reverse_tags(models: ModelSet, options: TranslationOptions) -> set[int | None]:
+    """What the engine is asked to judge translations by."""
+    model = models.models[0]
+    submit, seen = model.engine.submit, set[int | None]()
+
+    def spy(items: Items[Work], deadline: float | None = None) -> list[Sequence]:
+        seen.update(decoding.reverse_tag for _, decoding in items)
+        return submit(items, deadline)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model.engine, "submit", spy)
+        asyncio.run(models.translate(TEXTS, "de", "en", options, 60))
+    return seen
+
+
+def test_the_opposite_direction_has_a_say_unless_somebody_is_against_it(
+    models: ModelSet, tmp_path: Path
+) -> None:
+    german = load(TINY_BUNDLE).manifest.direction("en", "de")
+    assert german is not None
+    assert reverse_tags(models, OPTIONS) == {german.tag}
+    assert reverse_tags(models, replace(OPTIONS, rerank=False)) == {None}
+    one_way = shutil.copytree(TINY_BUNDLE, tmp_path / "one_way")
+    manifest = json.loads((one_way / "manifest.json").read_text())
+    manifest["directions"] = [one for one in manifest["directions"] if one["source"] == "de"]
+    (one_way / "manifest.json").write_text(json.dumps(manifest))
+    weightless = shutil.copytree(TINY_BUNDLE, tmp_path / "weightless")
+    manifest = json.loads((weightless / "manifest.json").read_text())
+    manifest["decoding"]["reverse_weight"] = 0
+    (weightless / "manifest.json").write_text(json.dumps(manifest))
+    for folder, settings in (
+        (TINY_BUNDLE, Settings(precision="fp32", device="cpu", rerank="off")),
+        (one_way, Settings(precision="fp32", device="cpu")),
+        (weightless, Settings(precision="fp32", device="cpu")),
+    ):
+        others = ModelSet([start_model(load(folder), settings, Metrics())], max_characters=50_000)
+        try:
+            assert reverse_tags(others, OPTIONS) == {None}
+        finally:
+            others.close()
 
 
 class HeldAttention:

@@ -89,6 +89,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
         "invalid_request",
         "alternatives parameter: .* is -1",
     ),
+    ({"q": "a", **SUPPORTED, "rerank": "perhaps"}, "invalid_request", "rerank .* and is 'perhaps'"),
     ({"q": "a", **SUPPORTED, "alternatives": 8}, "limit_exceeded", r"must be <= 7 .*, and is 8"),
     ({"q": "a", **SUPPORTED, "beam_size": 9}, "limit_exceeded", "beam_size .* <= 8, and is 9"),
     ({"q": "a", **SUPPORTED, "beam_size": 2, "alternatives": 2}, "limit_exceeded", "must be <= 1"),

@@ -33,6 +33,9 @@ class TimedRunner:
     def encode(self, source_ids: Ints, _: Floats) -> list[NDArray[np.floating]]:
         return [np.zeros((len(source_ids), 1, source_ids.shape[1], 1), np.float32)]
 
+    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        raise NotImplementedError
+
     def decode(
         self,
         state: DecoderState,

@@ -1,0 +1,138 @@
+"""The scorer's graph: how likely a translation is, and which source token each of its tokens looked at.
+
+The decoder's graph finds a translation step by step; this one is given it, as in training, so that all of its
+tokens are computed together.
+
+Shapes: B pairs, T target tokens without BOS and EOS, S source tokens, H heads, D head dim.
+
+in:  target_ids i64 [B, T + 2]   BOS, the translation, EOS; PAD behind
+     source_bias f32 [B, S]      0 at tokens, MASKED at padding
+     cross_keys.N, cross_values.N f32 [B, H, S, D]   of the encoder
+out: log_probs f32 [B]           of the translation and its EOS, in nats
+     alignment f32 [B, T, S]     the mean of the heads that align best; each row sums to 1
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import onnx
+
+from export.alignment import AlignmentHead
+from export.encoder import feed_forward
+from export.graph import MASKED, GraphBuilder, tensor, to_model
+from model.config import ModelConfig
+from model.tokenizer import PAD_ID
+from model.transformer import sinusoids
+
+
+def build_scorer(
+    builder: GraphBuilder, config: ModelConfig, heads: Sequence[AlignmentHead]
+) -> onnx.ModelProto:
+    """Build the graph in the builder's precision; inputs and outputs are fp32 in any."""
+    b, layers = builder, range(config.num_decoder_layers)
+    decoder = _Decoder(b, config, heads)
+    log_probs = _log_probs(b, config, decoder.states())
+    alignment = b.op("Mean", *decoder.picked)
+    names = [f"cross_{kind}.{index}" for kind in ("keys", "values") for index in layers]
+    inputs = [
+        tensor("target_ids", "i64", ["B", "U"]),
+        tensor("source_bias", "f32", ["B", "S"]),
+        *(tensor(name, "f32", ["B", config.num_heads, "S", config.d_head]) for name in names),
+    ]
+    outputs = {
+        log_probs: tensor("log_probs", "f32", ["B"]),
+        alignment: tensor("alignment", "f32", ["B", "T", "S"]),
+    }
+    return to_model(b.finish("scorer", inputs, outputs))
+
+
+class _Decoder:
+    """The decoder over a whole translation; `picked` are the weights [B, T, S] of its chosen heads."""
+
+    def __init__(
+        self, builder: GraphBuilder, config: ModelConfig, heads: Sequence[AlignmentHead]
+    ) -> None:
+        self.b, self.config, self.heads = builder, config, heads
+        self.scale = float(np.float32(config.d_head**-0.5))
+        self.picked: list[str] = []
+        b = builder
+        self.read = _slice(b, "target_ids", 0, -1)  # [B, T + 1]: BOS and the translation
+        self.length = b.op("Shape", self.read, start=1, end=2)
+        square = b.op("Concat", self.length, self.length, axis=0)
+        masked = b.op("Expand", b.constant([MASKED], np.float32), square)
+        self.future = b.op("Trilu", masked, b.constant(1), upper=1)  # [T + 1, T + 1]
+        self.cross_bias = b.op("Unsqueeze", "source_bias", b.constant([1, 2]))  # [B, 1, 1, S]
+
+    def states(self) -> str:
+        """What the decoder knows before each token and EOS: [B, T + 1, d]."""
+        b, pre_norm = self.b, self.config.norm == "pre"
+        x = self._embedded()
+        for index in range(self.config.num_decoder_layers):
+            layer = f"decoder.{index}"
+            attending = partial(self._self_attention, module=f"{layer}.self_attention")
+            x = b.residual(x, f"{layer}.norm_1", pre_norm, attending)
+            crossing = partial(self._cross_attention, index=index)
+            x = b.residual(x, f"{layer}.norm_2", pre_norm, crossing)
+            feeding = partial(feed_forward, b, layer=layer, config=self.config)
+            x = b.residual(x, f"{layer}.norm_3", pre_norm, feeding)
+        return b.layer_norm(x, "decoder_norm") if pre_norm else x
+
+    def _embedded(self) -> str:
+        """[B, T + 1, d]: embeddings and positions."""
+        b, sizes = self.b, self.config
+        positions = sinusoids(sizes.max_positions, sizes.d_model).numpy().astype(b.float_dtype)
+        place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
+        table, root = b.weights["embedding.weight"], math.sqrt(sizes.d_model)
+        if b.precision == "int8":  # the projection's own table, which is half of this file
+            columns, scales = b.int8_columns(table, "embedding.weight")
+            rows = b.op("Transpose", b.op("Gather", columns, self.read, axis=1), perm=[1, 2, 0])
+            scale = b.op("Mul", b.op("Gather", scales, self.read), b.constant(root, np.float32))
+            x = b.op("Mul", b.to_float(rows), b.op("Unsqueeze", scale, b.constant([2])))
+        else:
+            x = b.embed(self.read, table * root, "embedding.weight.scaled")
+        return str(b.op("Add", x, b.op("Gather", b.initializer("positions", positions), place)))
+
+    def _self_attention(self, x: str, module: str) -> str:
+        b = self.b
+        qkv = b.linears(x, f"{module}.w_q", f"{module}.w_k", f"{module}.w_v")
+        heads = b.split_heads(qkv, self.config.d_head, parts=3)
+        context = b.merge_heads(b.op("Attention", *heads, self.future, scale=self.scale))
+        return b.linear(context, f"{module}.w_o")
+
+    def _cross_attention(self, x: str, index: int) -> str:
+        """Attention with weights [B, H, T + 1, S] that can be seen; the chosen heads' rows are picked."""
+        b, module = self.b, f"decoder.{index}.cross_attention"
+        [q] = b.split_heads(b.linear(x, f"{module}.w_q"), self.config.d_head)
+        keys = b.op("Transpose", f"cross_keys.{index}", perm=[0, 1, 3, 2])
+        scores = b.op("Mul", b.op("MatMul", q, keys), b.constant(self.scale, np.float32))
+        weights = str(b.op("Softmax", b.op("Add", scores, self.cross_bias), axis=-1))
+        self.picked += [_rows(b, weights, head) for head in self.heads if head.layer == index]
+        context = b.merge_heads(b.op("MatMul", weights, f"cross_values.{index}"))
+        return b.linear(context, f"{module}.w_o")
+
+
+def _rows(b: GraphBuilder, weights: str, head: AlignmentHead) -> str:
+    """[B, T, S]: one head's weights, from its shift on."""
+    one = str(b.op("Gather", weights, b.constant(head.head), axis=1))  # [B, T + 1, S]
+    return _slice(b, one, 0, -1) if head.shift == 0 else _slice(b, one, 1, np.iinfo(np.int64).max)
+
+
+def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
+    """From states [B, T + 1, d] to the log-probability of what follows each, summed up to EOS: [B]."""
+    name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
+    bias = b.initializer("projection.bias", np.zeros(config.vocab_size, b.float_dtype))
+    logits = b.matmul(states, b.weights[name], name, "projection", bias)
+    wanted = _slice(b, "target_ids", 1, np.iinfo(np.int64).max)  # [B, T + 1]
+    places = b.op("Unsqueeze", wanted, b.constant([2]))
+    found = b.op("GatherElements", b.op("LogSoftmax", logits, axis=-1), places, axis=2)
+    found = b.op("Squeeze", found, b.constant([2]))
+    padding = b.op("Equal", wanted, b.constant(PAD_ID))
+    counted = b.op("Where", padding, b.constant(0, np.float32), found)
+    return str(b.op("ReduceSum", counted, b.constant([1]), keepdims=0))
+
+
+def _slice(b: GraphBuilder, x: str, start: int, stop: int) -> str:
+    """x[:, start:stop]."""
+    return str(b.op("Slice", x, b.constant([start]), b.constant([stop]), b.constant([1])))

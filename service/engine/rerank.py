@@ -1,0 +1,43 @@
+"""Ranks a sentence's hypotheses by both directions: how likely each is, and how likely the source from it.
+
+A translation that leaves something out may be likely; that the source comes back from it is not. So is the
+noisy channel of Yee, Dauphin and Auli (2019), "Simple and Effective Noisy Channel Modeling for Neural Machine
+Translation", of a network that has both directions. Each sentence is scored by itself, so that what it
+becomes depends on its own hypotheses alone.
+"""
+
+import numpy as np
+
+from service.engine import cache
+from service.engine.beam import length_penalty
+from service.engine.runner import ModelRunner
+from service.engine.types import Hypothesis, Sequence, SpecialIds
+
+MARGIN = 0.5
+"""A hypothesis whose score is so far below the best one's stays behind it, and costs nothing."""
+MOST_TOKENS = 128
+"""Of a source or hypothesis; sentences with longer ones stay as they are, which bounds memory."""
+
+
+def rerank(
+    found: list[Hypothesis], sequence: Sequence, runner: ModelRunner, special: SpecialIds
+) -> list[Hypothesis]:
+    """Hypotheses, best first, in their new order; all as they are for a sentence that does not ask for it."""
+    options = sequence.options
+    near = [one for one in found if one.score >= found[0].score - MARGIN]
+    longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
+    if options.reverse_tag is None or len(near) == 1 or longest > MOST_TOKENS:
+        return found
+    tagged = [(options.reverse_tag, *one.ids, special.eos) for one in near]
+    sources, bias = cache.pad_sources(tagged, special.pad)
+    target = (special.bos, *sequence.source_ids[1:])  # without its tag
+    targets = np.array([target] * len(near), np.int64)
+    backward: list[float] = runner.score(sources, bias, targets).tolist()
+
+    def by_both(place: int) -> float:
+        length = len(near[place].ids) + 1
+        penalty = length_penalty(length, options.length_penalty)
+        return near[place].score + options.reverse_weight * backward[place] / penalty
+
+    order = sorted(range(len(near)), key=by_both, reverse=True)
+    return [near[place] for place in order] + found[len(near) :]

@@ -1,0 +1,181 @@
+"""The scorer's graph against the network's own log-probabilities and attention."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from export.alignment import AlignmentHead
+from export.graph import MASKED, GraphBuilder
+from export.scorer import build_scorer
+from export.verify import VerificationError, verify_scorer
+from model.checkpoint import Checkpoint
+from model.data.corpus import Pair
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from model.transformer import Transformer
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.rerank import MARGIN
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions, Floats, Hypothesis, SpecialIds
+from service.errors import StepFailedError
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+
+ENCODER, DECODER = TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx"
+HEADS = [AlignmentHead(0, 0, 0)]
+
+
+@pytest.fixture
+def network(checkpoint: Checkpoint) -> Transformer:
+    return checkpoint.network()
+
+
+@pytest.fixture
+def pairs(checkpoint: Checkpoint) -> list[Pair]:
+    tokenizer, found = checkpoint.vocabularies.source, []
+    for german, english in toy.sentences()[::7]:
+        source = [tokenizer.tag_id("en"), *tokenizer.encode([german])[0], EOS_ID]
+        target = [*tokenizer.encode([english])[0], EOS_ID]
+        found.append(Pair(np.array(source), np.array(target)))
+    return found
+
+
+def runner_with(network: Transformer, heads: list[AlignmentHead], folder: Path) -> OnnxModelRunner:
+    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    graph = build_scorer(GraphBuilder("fp32", weights), network.config, heads)
+    onnx.save(graph, folder / "scorer.onnx")
+    return OnnxModelRunner(ENCODER, DECODER, scorer=folder / "scorer.onnx")
+
+
+def log_prob(network: Transformer, source: list[int], target: list[int]) -> float:
+    """Of a target with its EOS, in nats."""
+    with torch.no_grad():
+        logits = network(torch.tensor([source]), torch.tensor([[BOS_ID, *target[:-1]]]))
+    return float(logits.log_softmax(-1)[0].gather(1, torch.tensor(target)[:, None]).sum())
+
+
+def searched(
+    runner: OnnxModelRunner, sources: list[list[int]], options: DecodingOptions
+) -> list[list[Hypothesis]]:
+    engine = Engine(runner, SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig())
+    engine.start()
+    try:
+        sequences = engine.submit([(source, options) for source in sources])
+        return [sequence.future.result(60) for sequence in sequences]
+    finally:
+        engine.close()
+
+
+def padded(rows: list[list[int]]) -> np.ndarray:
+    width = max(map(len, rows))
+    return np.array([row + [PAD_ID] * (width - len(row)) for row in rows])
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        [AlignmentHead(0, 0, 0)],
+        [AlignmentHead(0, 1, 1)],
+        [AlignmentHead(0, 0, 1), AlignmentHead(0, 1, 0)],
+    ],
+)
+def test_alignments_are_the_mean_of_the_chosen_heads(
+    network: Transformer, pairs: list[Pair], tmp_path: Path, heads: list[AlignmentHead]
+) -> None:
+    runner = runner_with(network, heads, tmp_path)
+    for pair in pairs:
+        source, target = pair.source.tolist(), [BOS_ID, *pair.target.tolist()]
+        with torch.no_grad():
+            maps = network.attention_maps(torch.tensor([source]), torch.tensor([target[:-1]]))
+        rows = len(target) - 2
+        expected = sum(
+            maps[f"decoder.{layer}.cross"][0, head, shift : shift + rows].numpy()
+            for layer, head, shift in heads
+        )
+        found = runner.align(source, target)
+        assert found.shape == (rows, len(source))
+        np.testing.assert_allclose(found, expected / len(heads), atol=1e-5)
+
+
+def test_scores_are_the_networks_whatever_stands_beside_a_pair(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    runner = runner_with(network, HEADS, tmp_path)
+    expected = [log_prob(network, pair.source.tolist(), pair.target.tolist()) for pair in pairs]
+    sources = padded([pair.source.tolist() for pair in pairs])
+    targets = padded([[BOS_ID, *pair.target.tolist()] for pair in pairs])
+    assert (sources == PAD_ID).any()
+    assert (targets == PAD_ID).any()
+    bias = np.where(sources == PAD_ID, MASKED, 0).astype(np.float32)
+    np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-4)
+
+
+def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
+    checkpoint: Checkpoint, network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    runner, back = (
+        runner_with(network, HEADS, tmp_path),
+        checkpoint.vocabularies.source.tag_id("de"),
+    )
+    # noise, so that what is found is not certain
+    rng = np.random.default_rng(3)
+    sources = [
+        [int(pair.source[0]), *rng.permutation(pair.source[1:-1]).tolist(), EOS_ID]
+        for pair in pairs
+    ]
+    plain = DecodingOptions(40, num_hypotheses=4)
+    moved = 0
+    asking = replace(plain, reverse_tag=back, reverse_weight=0.5)
+    before, after = (searched(runner, sources, options) for options in (plain, asking))
+    for source, found, ranked in zip(sources, before, after, strict=True):
+
+        def by_both(one: Hypothesis, source: list[int] = source) -> float:
+            penalty: float = ((5 + len(one.ids) + 1) / 6) ** 0.6
+            return (
+                one.score + 0.5 * log_prob(network, [back, *one.ids, EOS_ID], source[1:]) / penalty
+            )
+
+        near = [one for one in found if one.score >= found[0].score - MARGIN]
+        expected = sorted(near, key=by_both, reverse=True) + found[len(near) :]
+        assert [one.ids for one in ranked] == [one.ids for one in expected]
+        moved += ranked[0].ids != found[0].ids
+    assert moved > 2
+
+
+def test_a_scorer_that_fails_fails_those_that_asked(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    class Failing(OnnxModelRunner):
+        def score(self, *_: object) -> Floats:
+            raise RuntimeError("no scores today")
+
+    runner_with(network, HEADS, tmp_path)
+    runner = Failing(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
+    sources = [
+        [int(pair.source[0]), *reversed(pair.source[1:-1].tolist()), EOS_ID] for pair in pairs[:8]
+    ]
+    assert searched(runner, sources, DecodingOptions(40))
+    with pytest.raises(StepFailedError, match="no scores today"):
+        searched(runner, sources, DecodingOptions(40, reverse_tag=int(pairs[0].source[0])))
+
+
+def test_another_networks_scorer_is_not_published(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    runner = runner_with(network, HEADS, tmp_path)
+    assert verify_scorer(network, HEADS, runner, pairs)
+    with pytest.raises(VerificationError, match="elsewhere"):
+        verify_scorer(network, [AlignmentHead(0, 1, 1)], runner, pairs)
+    with torch.no_grad():
+        network.embedding.weight[:, 0] += 1.0
+    with pytest.raises(VerificationError, match="nats a token"):
+        verify_scorer(network, HEADS, runner, pairs)
+
+
+def test_a_runner_without_a_scorer_says_so() -> None:
+    with pytest.raises(RuntimeError, match="without a scorer"):
+        OnnxModelRunner(ENCODER, DECODER).align([5, EOS_ID], [BOS_ID, 6, EOS_ID])

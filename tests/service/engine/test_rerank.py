@@ -1,0 +1,101 @@
+"""Ranking by both directions, by hand-made scores, and what it may cost."""
+
+import math
+
+import numpy as np
+import pytest
+
+from service.engine.rerank import MARGIN, MOST_TOKENS, rerank
+from service.engine.types import DecodingOptions, FinishReason, Floats, Hypothesis, Ints, Sequence
+from tests.fakes import SPECIAL, EchoRunner
+
+TAG, REVERSE_TAG = 1, 7
+SOURCE = (TAG, 20, 21, 22, SPECIAL.eos)
+
+
+class Judge(EchoRunner):
+    """Finds the source as likely as it is told, by the first token of what it is to come from."""
+
+    def __init__(self, log_probs: dict[int, float]) -> None:
+        super().__init__()
+        self.log_probs = log_probs
+        self.asked: list[tuple[list[list[int]], list[list[int]]]] = []
+
+    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        assert ((source_bias == 0) == (source_ids != SPECIAL.pad)).all()
+        self.asked.append((source_ids.tolist(), target_ids.tolist()))
+        return np.array([self.log_probs[row[1]] for row in source_ids], np.float32)
+
+
+def found(*scores: float, length: int = 3) -> list[Hypothesis]:
+    """Hypotheses that begin with 100, 101 and so on."""
+    return [
+        Hypothesis((100 + n, *range(50, 49 + length + n)), score, FinishReason.END)
+        for n, score in enumerate(scores)
+    ]
+
+
+def sequence(
+    reverse_tag: int | None = REVERSE_TAG, weight: float = 0.5, alpha: float = 1.0
+) -> Sequence:
+    options = DecodingOptions(
+        60, length_penalty=alpha, reverse_tag=reverse_tag, reverse_weight=weight
+    )
+    return Sequence(SOURCE, options, arrived=0.0)
+
+
+def order(ranked: list[Hypothesis]) -> list[int]:
+    return [one.ids[0] - 100 for one in ranked]
+
+
+def test_the_score_and_the_way_back_are_weighed_over_one_penalty() -> None:
+    # by hand: lengths with EOS 4, 5, 6; penalties 1.5, 10/6, 11/6; weight 0.5
+    # -1.0 - 0.5 * 3 / 1.5 = -2;  -1.2 - 0.5 * 1 / (10/6) = -1.5;  -1.1 - 0.5 * 2.2 / (11/6) = -1.7
+    judge = Judge({100: -3.0, 101: -1.0, 102: -2.2})
+    hypotheses = [found(-1.0, -1.2, -1.1)[n] for n in (0, 2, 1)]
+    ranked = rerank(hypotheses, sequence(), judge, SPECIAL)
+    assert order(ranked) == [1, 2, 0]
+    assert (
+        sorted(ranked, key=hypotheses.index) == hypotheses
+    )  # nothing is lost, and no score changed
+
+
+def test_the_network_is_asked_for_the_source_from_each_hypothesis() -> None:
+    judge = Judge({100: -1.0, 101: -1.0})
+    rerank(found(-1.0, -1.1), sequence(), judge, SPECIAL)
+    [(sources, targets)] = judge.asked
+    assert [[token for token in row if token != SPECIAL.pad] for row in sources] == [
+        [REVERSE_TAG, 100, 50, 51, SPECIAL.eos],
+        [REVERSE_TAG, 101, 50, 51, 52, SPECIAL.eos],
+    ]
+    assert targets == [[SPECIAL.bos, 20, 21, 22, SPECIAL.eos]] * 2
+
+
+def test_what_is_far_behind_stays_there_unasked() -> None:
+    judge = Judge({100: -9.0, 101: -1.0})
+    ranked = rerank(found(-1.0, -1.0 - MARGIN / 2, -1.1 - MARGIN, -9.0), sequence(), judge, SPECIAL)
+    assert order(ranked) == [1, 0, 2, 3]
+    assert len(judge.asked[0][0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "asking"),
+    [
+        (found(-1.0, -1.1), sequence(reverse_tag=None)),
+        (found(-1.0, -3.0), sequence()),
+        (found(-1.0), sequence()),
+        (found(-1.0, -1.1, length=MOST_TOKENS), sequence()),
+    ],
+)
+def test_nothing_is_asked_where_nothing_can_change(
+    hypotheses: list[Hypothesis], asking: Sequence
+) -> None:
+    judge = Judge({})
+    assert rerank(hypotheses, asking, judge, SPECIAL) == hypotheses
+    assert not judge.asked
+
+
+@pytest.mark.parametrize("weight", [-0.1, math.inf, math.nan])
+def test_a_weight_that_means_nothing_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match=r"reverse_weight = .* must be a finite number"):
+        DecodingOptions(60, reverse_weight=weight)
