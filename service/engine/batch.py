@@ -71,7 +71,7 @@ class Batch:
     def admit(self, sequences: Items[Sequence]) -> None:
         """Encode new sentences, those of similar length together, and give them rows."""
         for group in _similar(sequences):
-            ids, bias = cache.pad_sources([one.source_ids for one in group], self.special.pad)
+            ids, bias = cache.pad([one.source_ids for one in group], self.special.pad)
             encoded = self.runner.encode(ids, bias)
             self._sources.admit(encoded, [len(one.source_ids) for one in group])
             self._state = cache.admit(self._state, [one.options for one in group], self.special.bos)

@@ -205,14 +205,14 @@ class SourcePool:
         self._bias[: len(live_bias), :kept] = live_bias[:, :kept]
 
 
-def pad_sources(sources: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:
-    """Source ids [B, S] and their additive mask [B, S]."""
-    width = _round_up(max(map(len, sources)), ROUND_SOURCE)
-    ids = np.full((len(sources), width), pad_id, np.int64)
-    bias = np.full((len(sources), width), MASKED, np.float32)
-    for index, source in enumerate(sources):
-        ids[index, : len(source)] = source
-        bias[index, : len(source)] = 0.0
+def pad(rows: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:
+    """Rows of ids as one array [B, S], and their additive mask [B, S]."""
+    width = _round_up(max(map(len, rows)), ROUND_SOURCE)
+    ids = np.full((len(rows), width), pad_id, np.int64)
+    bias = np.full((len(rows), width), MASKED, np.float32)
+    for index, row in enumerate(rows):
+        ids[index, : len(row)] = row
+        bias[index, : len(row)] = 0.0
     return ids, bias
 
 

@@ -53,7 +53,7 @@ def is_faster(
 def _seconds_a_step(runner: ModelRunner, special: SpecialIds, clock: Callable[[], float]) -> float:
     options = DecodingOptions(STEPS + 2, min_decoding_length=STEPS)
     source = [special.bos] * (SOURCE_TOKENS - 1) + [special.eos]
-    ids, bias = cache.pad_sources([source], special.pad)
+    ids, bias = cache.pad([source], special.pad)
     state = cache.admit(cache.empty_state(), [options], special.bos)
     plan = RunPlan(STEPS, 1, np.zeros((0, 3), np.int64))
     started = clock()

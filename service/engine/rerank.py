@@ -6,7 +6,7 @@ Translation", of a network that has both directions. Each sentence is scored by 
 becomes depends on its own hypotheses alone.
 """
 
-import numpy as np
+from collections.abc import Sequence as Items
 
 from service.engine import cache
 from service.engine.beam import length_penalty
@@ -16,7 +16,9 @@ from service.engine.types import Hypothesis, Sequence, SpecialIds
 MARGIN = 0.5
 """A hypothesis whose score is so far below the best one's stays behind it, and costs nothing."""
 MOST_TOKENS = 128
-"""Of a source or hypothesis; sentences with longer ones stay as they are, which bounds memory."""
+"""Of a source or hypothesis; sentences with longer ones stay as they are: models have seen few such."""
+TOKENS_AT_ONCE = 256
+"""Hypotheses that are scored together, times the longest; bounds memory: each has a row of the vocabulary."""
 
 
 def rerank(
@@ -28,11 +30,9 @@ def rerank(
     longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
     if options.reverse_tag is None or len(near) == 1 or longest > MOST_TOKENS:
         return found
-    tagged = [(options.reverse_tag, *one.ids, special.eos) for one in near]
-    sources, bias = cache.pad_sources(tagged, special.pad)
+    reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
     target = (special.bos, *sequence.source_ids[1:])  # without its tag
-    targets = np.array([target] * len(near), np.int64)
-    backward: list[float] = runner.score(sources, bias, targets).tolist()
+    backward = _log_probs(reverse_sources, target, runner, special)
 
     def by_both(place: int) -> float:
         length = len(near[place].ids) + 1
@@ -41,3 +41,18 @@ def rerank(
 
     order = sorted(range(len(near)), key=by_both, reverse=True)
     return [near[place] for place in order] + found[len(near) :]
+
+
+def _log_probs(
+    sources: Items[Items[int]], target: Items[int], runner: ModelRunner, special: SpecialIds
+) -> list[float]:
+    """Of one target, given each of the sources."""
+    longest = max(len(target), *map(len, sources))
+    at_once = max(1, TOKENS_AT_ONCE // longest)
+    scores: list[float] = []
+    for start in range(0, len(sources), at_once):
+        some = sources[start : start + at_once]
+        source_ids, bias = cache.pad(some, special.pad)
+        target_ids, _ = cache.pad([target] * len(some), special.pad)
+        scores += runner.score(source_ids, bias, target_ids).tolist()
+    return scores

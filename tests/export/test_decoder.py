@@ -88,7 +88,7 @@ def test_cached_decoding_equals_full_decoding(
     """Greedy steps through the cache; each step's best log-probabilities against a full forward pass."""
     runner = export(network, tmp_path, precision)
     sources = sources_of(5)
-    ids, bias = cache.pad_sources(sources, 0)
+    ids, bias = cache.pad(sources, 0)
     pool = cache.SourcePool()
     pool.admit(runner.encode(ids, bias), [len(source) for source in sources])
     state, caches = cache.admit(cache.empty_state(), [GREEDY] * 5, BOS_ID), None
@@ -235,7 +235,7 @@ def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
         source = [tag, *ids, EOS_ID]
         options = DecodingOptions(40, beam_size=3, length_penalty=alpha, stop_rule=rule)
         search = BeamSearch(options, EOS_ID)
-        padded, bias = cache.pad_sources([source], 0)
+        padded, bias = cache.pad([source], 0)
         state = cache.admit(cache.empty_state(), [options], BOS_ID)
         cross = runner.encode(padded, bias)
         run = runner.decode(state, None, cross, bias, RunPlan(40, 1, NO_BANS))

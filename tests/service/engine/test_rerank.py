@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from service.engine.rerank import MARGIN, MOST_TOKENS, rerank
+from service.engine.rerank import MARGIN, MOST_TOKENS, TOKENS_AT_ONCE, rerank
 from service.engine.types import DecodingOptions, FinishReason, Floats, Hypothesis, Ints, Sequence
 from tests.fakes import SPECIAL, EchoRunner
 
@@ -68,7 +68,18 @@ def test_the_network_is_asked_for_the_source_from_each_hypothesis() -> None:
         [REVERSE_TAG, 100, 50, 51, SPECIAL.eos],
         [REVERSE_TAG, 101, 50, 51, 52, SPECIAL.eos],
     ]
-    assert targets == [[SPECIAL.bos, 20, 21, 22, SPECIAL.eos]] * 2
+    assert [[token for token in row if token != SPECIAL.pad] for row in targets] == [
+        [SPECIAL.bos, 20, 21, 22, SPECIAL.eos]
+    ] * 2
+
+
+def test_long_hypotheses_are_judged_a_few_at_a_time() -> None:
+    judge = Judge({100: -3.0, 101: -2.0, 102: -1.0})
+    ranked = rerank(found(-1.0, -1.0, -1.0, length=100), sequence(weight=50.0), judge, SPECIAL)
+    assert order(ranked) == [2, 1, 0]
+    sizes = [len(sources) * len(sources[0]) for sources, _ in judge.asked]
+    assert len(sizes) > 1
+    assert max(sizes) <= TOKENS_AT_ONCE
 
 
 def test_what_is_far_behind_stays_there_unasked() -> None:
