@@ -210,7 +210,12 @@ class Translator:
             )
         length = max(len(ids), len(prefix)) + self.manifest.decoding.extra_length
         length = min(length, decoding.max_decoding_length)
-        options = replace(decoding, max_decoding_length=length, target_prefix=prefix)
+        # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
+        longest = self.manifest.limits.max_target_length
+        reverse_tag = decoding.reverse_tag if length + 2 <= longest else None
+        options = replace(
+            decoding, max_decoding_length=length, target_prefix=prefix, reverse_tag=reverse_tag
+        )
         return (direction.tag, *ids, self.manifest.special_tokens.eos), options
 
     def _decoded(self, sentence: Sentence, found: Found) -> TranslatedSentence:

@@ -26,9 +26,11 @@ def rerank(
 ) -> list[Hypothesis]:
     """Hypotheses, best first, in their new order; all as they are for a sentence that does not ask for it."""
     options = sequence.options
+    if options.reverse_tag is None:
+        return found
     near = [one for one in found if one.score >= found[0].score - MARGIN]
     longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
-    if options.reverse_tag is None or len(near) == 1 or longest > MOST_TOKENS:
+    if len(near) == 1 or longest > MOST_TOKENS:
         return found
     reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
     target = (special.bos, *sequence.source_ids[1:])  # without its tag

@@ -175,6 +175,19 @@ def test_the_opposite_direction_has_a_say_unless_somebody_is_against_it(
             others.close()
 
 
+def test_a_translation_that_could_not_be_read_back_is_not_judged(models: ModelSet) -> None:
+    manifest = models.models[0].translator.manifest
+    german = manifest.direction("en", "de")
+    assert german is not None
+    begins = "Der alte Hund schläft und " * 40
+    pieces = len(models.models[0].translator.tokenizers.target.encode([begins])[0])
+    prefix = begins[: len(begins) * (manifest.limits.max_target_length - 4) // pieces]
+    options = replace(OPTIONS, target_prefix=prefix)
+    # the first text's sentence begins with the prefix, and so does the second's
+    assert reverse_tags(models, options) == {None}
+    assert reverse_tags(models, OPTIONS) == {german.tag}
+
+
 class HeldAttention:
     """Says when it is asked, and answers once it may."""
 
