@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from tqdm import tqdm
 
-from model.data.text import DataError, find_corpora
+from model.data.text import DataError, find_corpora, written_whole
 
 Detect = Callable[[str], tuple[str, float]]
 """Language of a text, and its probability."""
@@ -116,18 +115,16 @@ def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
         for name, files in find_corpora(raw, rules.languages).items():
             sources = (files[rules.languages[0]], files[rules.languages[1]])
             count: Counter[str] = Counter()
-            partial = [out / f".{path.name}.partial" for path in sources]
-            with partial[0].open("wb") as first, partial[1].open("wb") as second:
+            with written_whole([out / path.name for path in sources]) as (first, second):
                 for pair, reason in tqdm(
                     _judged(sources, rules), desc=name or "train", unit="pair", unit_scale=True
                 ):
                     count[reason or "kept"] += 1
                     if reason is None:
-                        _write((first, second), pair)
+                        first.write(f"{pair[0]}\n")
+                        second.write(f"{pair[1]}\n")
                     elif drops:
                         drops.write("\t".join((reason, *pair)) + "\n")
-            for path, source in zip(partial, sources, strict=True):
-                path.rename(out / source.name)
             counts[name or "train"] = dict(count)
             print(_line(name or "train", count))
     finally:
@@ -153,11 +150,6 @@ def _judged(paths: tuple[Path, Path], rules: Rules) -> Iterator[tuple[tuple[str,
                 yield ("", ""), "not UTF-8"
                 continue
             yield pair, rules.reason(pair)
-
-
-def _write(files: tuple[BinaryIO, BinaryIO], pair: tuple[str, str]) -> None:
-    for file, side in zip(files, pair, strict=True):
-        file.write(f"{side}\n".encode())
 
 
 def _line(name: str, count: Counter[str]) -> str:

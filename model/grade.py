@@ -27,7 +27,7 @@ from model import bundle
 from model.checkpoint import CheckpointError
 from model.data.batches import collate, cut
 from model.data.corpus import Corpus
-from model.data.text import DataError, find_corpora, iterate_lines
+from model.data.text import DataError, find_corpora, iterate_lines, written_whole
 from model.memory import keep_freed_memory
 from model.precision import choose_precision
 from model.tokenizer import PAD_ID
@@ -137,23 +137,12 @@ def _by_line(name: str, corpus: Corpus, sums: Losses) -> tuple[Losses, Losses]:
 
 
 def _write(name: str, files: Mapping[str, Path], grades: NDArray[np.int64], out: Path) -> None:
-    """Each line of each language into the file of its grade, which takes its place when it is whole."""
+    """Each line of each language into the file of its grade."""
     for code, path in files.items():
         targets = [out / f"train.{_corpus(name, grade)}.{code}" for grade in GRADES]
-        partial = [out / f".{target.name}.partial" for target in targets]
-        parts = [file.open("w", encoding="utf-8") for file in partial]
-        try:
-            for (text, _), grade_of_line in zip(iterate_lines(path), grades.tolist(), strict=True):
-                parts[grade_of_line].write(f"{text}\n")
-        finally:
-            for part in parts:
-                part.close()
-        for number, (file, target) in enumerate(zip(partial, targets, strict=True)):
-            if (grades == number).any():
-                file.rename(target)
-            else:
-                file.unlink()
-                target.unlink(missing_ok=True)
+        with written_whole(targets) as files_of_grades:
+            for (text, _), number in zip(iterate_lines(path), grades.tolist(), strict=True):
+                files_of_grades[number].write(f"{text}\n")
 
 
 def _corpus(name: str, grade_name: str) -> str:

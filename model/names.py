@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from model.data.text import DataError, find_corpora, iterate_lines
+from model.data.text import DataError, find_corpora, iterate_lines, written_whole
 
 Pair = tuple[str, str]
 WORD = re.compile(r"\w+")
@@ -134,23 +134,13 @@ def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) 
 
 
 def _write(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
-    """Each side into its file, which is there when it is whole, if it is not empty; how many pairs."""
+    """Each side into its file; how many pairs there were."""
     written = 0
-    partial = [target.with_name(f".{target.name}.partial") for target in targets]
-    with (
-        partial[0].open("w", encoding="utf-8") as one,
-        partial[1].open("w", encoding="utf-8") as two,
-    ):
+    with written_whole(targets) as (one, two):
         for first, second in pairs:
             written += 1
             one.write(f"{first}\n")
             two.write(f"{second}\n")
-    for file, target in zip(partial, targets, strict=True):
-        if written:
-            file.rename(target)
-        else:
-            file.unlink()
-            target.unlink(missing_ok=True)
     return written
 
 

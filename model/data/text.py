@@ -7,7 +7,9 @@ A data folder holds `train.<code>` and `valid.<code>` for every language, or sev
 import logging
 import mmap
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +96,29 @@ def find_corpora(folder: Path, languages: Sequence[str]) -> dict[str, dict[str, 
         wanted = " and ".join(f"train.{code}" for code in languages[:2])
         raise DataError(f"{folder}: has no training text; {wanted} are needed, for example")
     return usable
+
+
+@contextmanager
+def written_whole(targets: Sequence[Path]) -> Iterator[list[TextIO]]:
+    """Files to write into that take the place of `targets` at the end, unless an error ends the block.
+
+    Where nothing was written, no file stands: corpora are found by their files.
+    """
+    partial = [target.with_name(f".{target.name}.partial") for target in targets]
+    try:
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(path.open("w", encoding="utf-8", newline="\n"))
+                for path in partial
+            ]
+        for path, target in zip(partial, targets, strict=True):
+            if path.stat().st_size:
+                path.replace(target)
+            else:
+                target.unlink(missing_ok=True)
+    finally:
+        for path in partial:
+            path.unlink(missing_ok=True)
 
 
 class TextFile:

@@ -12,6 +12,7 @@ from model.data.text import (
     iterate_lines,
     read_aligned,
     read_lines,
+    written_whole,
 )
 
 
@@ -68,3 +69,19 @@ def test_corpora_are_found_by_their_names(tmp_path: Path, caplog: pytest.LogCapt
     ]
     with pytest.raises(DataError, match=r"no training text; train\.it and train\.es are needed"):
         find_corpora(tmp_path, ("it", "es"))
+
+
+def test_files_take_their_place_once_they_are_whole(tmp_path: Path) -> None:
+    targets = [tmp_path / "train.de", tmp_path / "train.en", tmp_path / "train.fr"]
+    for target in targets:
+        target.write_text("old\n")
+    with pytest.raises(UnicodeEncodeError), written_whole(targets) as files:
+        files[0].write("half\n\ud800")
+    assert [target.read_text() for target in targets] == ["old\n"] * 3
+    with written_whole(targets) as files:
+        files[0].write("eins\n")
+        files[1].write("a\r\u2028b\n")
+        assert targets[0].read_text() == "old\n"
+    assert targets[0].read_bytes() == b"eins\n"
+    assert targets[1].read_bytes() == "a\r\u2028b\n".encode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.de", "train.en"]
