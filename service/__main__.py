@@ -14,6 +14,12 @@ from service.keys import KeysError
 from service.settings import Settings
 from service.tracing import TracingError
 
+KEEP_ALIVE_SECONDS = 75
+"""Longer than clients and proxies keep a connection that is idle (nginx: 60), so that they close it first.
+
+Where the server does, a request that is just on its way gets a reset instead of an answer.
+"""
+
 
 def main() -> int:
     """Serve; returns the exit status."""
@@ -47,6 +53,7 @@ def main() -> int:
             access_log=False,
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=settings.trusted_proxies or None,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
         )
     )

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
@@ -129,6 +130,20 @@ def test_sigterm_answers_what_was_admitted_and_exits_with_0() -> None:
         assert [answer.status_code for answer in answers] == [200] * 20
         assert sum(len(answer.json()["translatedText"]) for answer in answers) == 200
         assert server.process.wait(30) == 0
+
+
+def test_an_idle_connection_stays_open_and_does_not_keep_the_server_from_ending() -> None:
+    with serving(TINY_BUNDLE) as server:
+        # unlike httpx, it does not quietly open another one
+        connection = HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]))
+        for pause in (5.5, 0.0):  # uvicorn's own limit is 5
+            connection.request("GET", "/health/live")
+            assert connection.getresponse().read() == b'{"status":"ok"}'
+            time.sleep(pause)
+        started = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - started < 20  # of 30 that running requests would have
+        connection.close()
 
 
 def test_evaluation_of_a_running_service_is_recorded_in_its_bundle(
