@@ -117,7 +117,7 @@ class Settings(BaseSettings):
         Literal["auto", "on", "off"],
         Field(
             description="Whether the opposite direction helps to choose among what a search found: fewer "
-            "omissions, for a third less throughput; auto does it on a CPU."
+            "omissions, for two fifths less throughput; auto does it on a CPU."
         ),
     ] = "auto"
     max_beam_size: Annotated[

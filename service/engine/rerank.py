@@ -13,7 +13,7 @@ from service.engine.beam import length_penalty
 from service.engine.runner import ModelRunner
 from service.engine.types import Hypothesis, Sequence, SpecialIds
 
-MARGIN = 0.5
+MARGIN = 1.0
 """A hypothesis whose score is so far below the best one's stays behind it, and costs nothing."""
 MOST_TOKENS = 128
 """Of a source or hypothesis; sentences with longer ones stay as they are: models have seen few such."""
