@@ -26,7 +26,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="run",
         type=Path,
         nargs="+",
-        help="a run's folder, one checkpoint in it, or a bundle; one given twice counts twice in the average",
+        help="a run's folder, one checkpoint in it, or a bundle; one given twice counts twice in the "
+        "average, and the configuration of the last is recorded",
     )
     parser.add_argument(
         "--data",
