@@ -17,17 +17,15 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from export.client import ServiceError, fetch
+from export.client import ServiceError, translate_lines
 from model.data.text import DataError, iterate_lines
 
-LINES_A_REQUEST, REQUESTS_AT_ONCE = 100, 4
 UNUSABLE = ("length", "repetition", "copied")
 """Ways in which a search that ran away, or found nothing, has ended."""
 
@@ -47,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="the data folder")
     parser.add_argument("--beam-size", type=int, help="default: the service's")
     options = parser.parse_args(arguments)
-    request = {"source": options.source, "target": options.target, "return_scores": True}
+    request = {"source": options.source, "target": options.target}
     if options.beam_size:
         request["beam_size"] = options.beam_size
     try:
@@ -129,28 +127,13 @@ def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -
     total = sum(1 for _ in iterate_lines(text))
     done, count = files.resume(text)
     lines = (line for line, _ in islice(iterate_lines(text), done, None))
-
-    def translate(chunk: list[str]) -> list[tuple[str, str]]:
-        """Each line's translation, and `kept` or why it is of no use."""
-        answer = fetch(f"{url}/translate", {**request, "q": chunk})
-        return [
-            (translated, judge(translated, [sentence["finish"] for sentence in details]))
-            for translated, details in zip(answer["translatedText"], answer["details"], strict=True)
-        ]
-
-    with (
-        ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool,
-        tqdm(total=total, initial=done, unit="line") as progress,
-    ):
-        while block := list(islice(lines, LINES_A_REQUEST * REQUESTS_AT_ONCE)):
-            chunks = [
-                block[at : at + LINES_A_REQUEST] for at in range(0, len(block), LINES_A_REQUEST)
-            ]
-            outcomes = [one for chunk in pool.map(translate, chunks) for one in chunk]
-            count.update(outcome for _, outcome in outcomes)
+    with tqdm(total=total, initial=done, unit="line") as progress:
+        for block, translations in translate_lines(url, request, lines):
+            outcomes = [judge(one.candidates[0], one.finishes) for one in translations]
+            count.update(outcomes)
             pairs = [
-                (line, translated)
-                for line, (translated, outcome) in zip(block, outcomes, strict=True)
+                (line, one.candidates[0])
+                for line, one, outcome in zip(block, translations, outcomes, strict=True)
                 if outcome == "kept"
             ]
             done += len(block)

@@ -192,6 +192,8 @@ class TrainingConfig:
     adam_epsilon: float = 1e-9
     label_smoothing: float = 0.1
     r_drop: float = 0.0
+    risk: float = 0.0
+    risk_batches: int = 1
     clip_norm: float = 1.0
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     compile: bool = False
@@ -206,8 +208,16 @@ class TrainingConfig:
         """Refuse a recipe that cannot run."""
         every = ("log_every", "validate_every", "checkpoint_every")
         _at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
-        _at_least(1, self, "training", "warmup_steps", "keep_checkpoints", "bleu_sentences")
-        _at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop")
+        _at_least(
+            1,
+            self,
+            "training",
+            "warmup_steps",
+            "keep_checkpoints",
+            "bleu_sentences",
+            "risk_batches",
+        )
+        _at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop", "risk")
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         _above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
         _share(self, "training", "label_smoothing")

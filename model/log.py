@@ -19,15 +19,22 @@ class Window:
         self.smoothed: Tensor | float = 0.0
         self.nll: Tensor | float = 0.0
         self.tokens = 0
+        self.risk: Tensor | float = 0.0
+        self.lists = 0
         self.started = time.perf_counter()
 
     def add(self, smoothed: Tensor, nll: Tensor) -> None:
         """What one batch contributes."""
         self.smoothed, self.nll = self.smoothed + smoothed, self.nll + nll
 
+    def add_risk(self, risk: Tensor, lists: int) -> None:
+        """What so many lists of candidates contribute."""
+        self.risk, self.lists = self.risk + risk, self.lists + lists
+
     def sums(self) -> list[float]:
-        """Smoothed loss, NLL and target tokens, of this process."""
-        return [float(self.smoothed), float(self.nll), float(self.tokens)]
+        """Smoothed loss, NLL and target tokens, risk and lists, of this process."""
+        sums = (self.smoothed, self.nll, self.tokens, self.risk, self.lists)
+        return [float(one) for one in sums]
 
     @property
     def seconds(self) -> float:

@@ -50,7 +50,7 @@ def divergence(logits: Tensor, others: Tensor, targets: Tensor, pad_id: int) -> 
     return apart
 
 
-def _slices(rows: Tensor) -> Iterator[slice]:
+def slices(rows: Tensor) -> Iterator[slice]:
     """Slices that the sums are taken over, one after another: all of it at once on a GPU."""
     step = max(len(rows), 1) if rows.is_cuda else ROWS_AT_ONCE
     return (slice(start, start + step) for start in range(0, len(rows), step))
@@ -71,7 +71,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         keep_gradient = ctx.needs_input_grad[0]
         gradient = torch.empty_like(logits) if keep_gradient else None
         smoothed = nll = torch.zeros((), device=logits.device)
-        for chosen in _slices(logits):
+        for chosen in slices(logits):
             log_probs = logits[chosen].float().log_softmax(-1)
             weight = real[chosen].float()
             target = targets[chosen, None]
@@ -106,7 +106,7 @@ class _Divergence(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, others: Tensor, real: Tensor) -> Tensor:
         gradients = torch.empty_like(logits), torch.empty_like(others)
         total = torch.zeros((), device=logits.device)
-        for chosen in _slices(logits):
+        for chosen in slices(logits):
             log_p, log_q = (side[chosen].float().log_softmax(-1) for side in (logits, others))
             p, q = log_p.exp(), log_q.exp()
             gap, weight = log_p.sub_(log_q), real[chosen, None].float() / 2

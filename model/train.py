@@ -18,6 +18,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config, ConfigError, load_config
+from model.data.candidates import Candidates
 from model.data.corpus import Corpus, encode_pairs
 from model.data.text import (
     DataError,
@@ -140,8 +141,11 @@ def train(
     valid = encode_pairs(valid_text, config.data, vocabularies)
     if not valid:
         raise DataError(f"{data}: no pair of valid.* is within {config.data.max_tokens} tokens")
+    candidates = Candidates.open(data, config, vocabularies) if config.training.risk else None
     log = RunLog(run, tensorboard and processes.is_first)
-    trainer = Trainer(config, vocabularies, corpus, valid, valid_text, run, log, init, processes)
+    trainer = Trainer(
+        config, vocabularies, corpus, valid, valid_text, run, log, init, processes, candidates
+    )
     parameters = sum(parameter.numel() for parameter in trainer.network.parameters())
     logger.info(
         "%s parameters, %s x %s, %s",

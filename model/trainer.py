@@ -17,12 +17,13 @@ from tqdm import tqdm
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import Config
-from model.data.batches import Batch, Batcher, Update, prefetch
+from model.data.batches import Batch, Batcher, CandidateBatch, Update, prefetch
+from model.data.candidates import Candidates
 from model.data.corpus import Corpus, Pair
 from model.distributed import Processes
 from model.evaluate import attention_widths, greedy_bleu, validation_loss
 from model.log import RunLog, Window
-from model.loss import LossSums, divergence, label_smoothed_loss
+from model.objective import risk, token_losses
 from model.optim import build_optimizer, cooldown, learning_rate
 from model.precision import choose_precision
 from model.tokenizer import PAD_ID, Vocabularies
@@ -49,14 +50,16 @@ class Trainer:
         log: RunLog,
         init: Checkpoint | None = None,
         processes: Processes | None = None,
+        candidates: Candidates | None = None,
     ) -> None:
         """Build all; weights come from the run's last checkpoint, else `init`, else chance.
 
         Where `init` has some of the weights only, the others come from chance.
-        `valid` and `valid_text` are the same held-out text, as pairs of all directions and as lines.
+        `valid` and `valid_text` are the same held-out text, as pairs of all directions and as lines;
+        `candidates` are what `training.risk` is taken on.
         """
         self.config, self.vocabularies, self.run, self.log = config, vocabularies, run, log
-        self.valid, self.valid_text = valid, valid_text
+        self.valid, self.valid_text, self.candidates = valid, valid_text, candidates
         self.processes = processes or Processes()
         self.device = self.processes.device
         self.precision = choose_precision(config.training.precision, self.device)
@@ -141,16 +144,7 @@ class Trainer:
             CheckpointError: a checkpoint could not be written.
         """
         training = self.config.training
-        updates = prefetch(
-            self.batcher.updates(
-                self.epoch,
-                self.next_batch,
-                training.accumulate_batches,
-                self.processes.rank,
-                self.processes.world,
-            ),
-            pin=self.device.type == "cuda",
-        )
+        updates = prefetch(self._updates(), pin=self.device.type == "cuda")
         progress = tqdm(
             total=training.max_steps,
             initial=self.step,
@@ -178,25 +172,35 @@ class Trainer:
         updates.close()
         progress.close()
 
+    def _updates(self) -> Iterator[Update]:
+        """What this process reads for one update after another, from where the run stands."""
+        training, rank, world = self.config.training, self.processes.rank, self.processes.world
+        each = training.risk_batches if self.candidates else 0
+        updates = self.batcher.updates(
+            self.epoch, self.next_batch, training.accumulate_batches, rank, world
+        )
+        for step, update in enumerate(updates, start=self.step):
+            numbers = range(step * each * world + rank, (step + 1) * each * world, world)
+            lists = [self.candidates.batch(number) for number in numbers] if self.candidates else []
+            yield update._replace(candidates=lists)
+
     def _update(self, update: Update, window: Window) -> bool:
-        """One update of the weights, normalized by all its target tokens; False where training is to stop.
+        """One update of the weights, by means over all its tokens and lists; False where training is to stop.
 
         Dropout depends on the step alone, so that nothing random needs to be kept for a run that resumes.
         """
         mine = sum(batch.num_tokens for batch in update.batches)
-        num_tokens, stop = self.processes.sums([mine, float(self.stop_requested)])
+        lists = sum(len(batch.gains) for batch in update.candidates)
+        num_tokens, num_lists, stop = self.processes.sums([mine, lists, self.stop_requested])
         if stop:
             return False
         self.network.train()
         place = (self.config.training.seed, self.step, self.processes.rank)
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
         try:
-            for number, batch in enumerate(update.batches, start=1):
-                with self._sharing_gradients(when=number == len(update.batches)):
-                    sums = self._losses(batch.to(self.device))
-                    # DistributedDataParallel takes the mean over the processes
-                    (sums.smoothed * (self.processes.world / num_tokens)).backward()  # type: ignore[no-untyped-call]
-                window.add(sums.smoothed.detach(), sums.nll)
+            for number, batch in enumerate(update.passes, start=1):
+                with self._sharing_gradients(when=number == len(update.passes)):
+                    self._backward(batch, num_tokens, num_lists, window)
         except torch.OutOfMemoryError as error:
             raise self._out_of_memory(update, error) from error
         window.tokens += mine
@@ -206,21 +210,21 @@ class Trainer:
         self.optimizer.zero_grad()
         return True
 
-    def _losses(self, batch: Batch) -> LossSums:
-        """The sums of one batch; with R-Drop, the means of two passes and how far these are apart."""
-        training = self.config.training
-        passes = 2 if training.r_drop else 1
+    def _backward(
+        self, batch: Batch | CandidateBatch, num_tokens: float, num_lists: float, window: Window
+    ) -> None:
+        """Add a batch's part of the gradient; DistributedDataParallel takes the mean over the processes."""
+        training, world = self.config.training, self.processes.world
         with self._autocast():
-            source, target = batch.source.repeat(passes, 1), batch.target_in.repeat(passes, 1)
-            logits = self.parallel(source, target).flatten(0, 1)
-            targets = batch.target_out.repeat(passes, 1).flatten()
-            sums = label_smoothed_loss(logits, targets, PAD_ID, training.label_smoothing)
-            if passes == 1:
-                return sums
-            first, second = logits.chunk(2)
-            apart = divergence(first, second, batch.target_out.flatten(), PAD_ID)
-            both = (sums.smoothed + training.r_drop * apart) / 2
-            return LossSums(both, sums.nll / 2, sums.tokens // 2)
+            if isinstance(batch, CandidateBatch):
+                expected = risk(self.parallel, batch.to(self.device))
+                part = expected * (training.risk * world / num_lists)
+                window.add_risk(expected.detach(), len(batch.gains))
+            else:
+                sums = token_losses(self.parallel, batch.to(self.device), training)
+                part = sums.smoothed * (world / num_tokens)
+                window.add(sums.smoothed.detach(), sums.nll)
+        part.backward()  # type: ignore[no-untyped-call]
 
     def _sharing_gradients(self, *, when: bool) -> AbstractContextManager[None]:
         if isinstance(self.parallel, DistributedDataParallel) and not when:
@@ -231,7 +235,7 @@ class Trainer:
         """The weights are those of the last whole step: they are kept before it ends."""
         self.optimizer.zero_grad()
         self.save()
-        shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.batches)
+        shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.passes)
         training = self.config.training
         return TrainingError(
             f"step {self.step + 1}: out of memory ({error}) at sources of {shapes}; "
@@ -259,7 +263,7 @@ class Trainer:
         """Show the means, and write them down if `log`; nothing is saved of a run that fails here."""
         if not window.tokens:
             return
-        smoothed, nll, tokens = self.processes.sums(window.sums())
+        smoothed, nll, tokens, expected, lists = self.processes.sums(window.sums())
         smoothed, nll, speed = smoothed / tokens, nll / tokens, tokens / window.seconds
         if not math.isfinite(smoothed):
             saved = checkpoints.list_checkpoints(self.run)
@@ -269,6 +273,9 @@ class Trainer:
                 "training.learning_rate_factor or a longer training.warmup_steps"
             )
         shown = f"loss {smoothed:.3f}, ppl {math.exp(nll):.1f}, {speed:,.0f} tokens/s"
+        of_lists = {"risk": expected / lists} if lists else {}
+        if of_lists:
+            shown += f", risk {of_lists['risk']:.3f}"
         if self.best_step:
             shown += f", best BLEU {self.best_bleu:.1f}"
         progress.set_postfix_str(shown)
@@ -281,6 +288,7 @@ class Trainer:
                 nll=nll,
                 learning_rate=self._learning_rate(),
                 tokens_per_second=speed,
+                **of_lists,
             )
 
     def _validate(self, progress: "tqdm[Any]") -> None:

@@ -280,8 +280,14 @@ class Transformer(nn.Module):
         return F.linear(states, self.projection.weight if own else self.embedding.weight)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: source ids [B, S] and target ids [B, T] (from BOS on) -> logits [B, T, V]."""
-        return self.project(self.decode(target, self.encode(source), source))
+        """Teacher forcing: source ids [B, S] and target ids [B * K, T] (from BOS on) -> logits [B * K, T, V].
+
+        The K targets of a source stand one behind the other; the source is read once for all of them.
+        """
+        memory, each = self.encode(source), len(target) // len(source)
+        if each > 1:
+            memory, source = memory.repeat_interleave(each, 0), source.repeat_interleave(each, 0)
+        return self.project(self.decode(target, memory, source))
 
     def attention_maps(self, source: Tensor, target: Tensor) -> AttentionMaps:
         """Every layer's attention weights over source [B, S] and target [B, T]."""

@@ -32,6 +32,10 @@ class Batch(NamedTuple):
         """The same batch on `device`."""
         return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
 
+    def pin_memory(self) -> "Batch":
+        """The same batch, from where a GPU copies fast."""
+        return Batch(*(tensor.pin_memory() for tensor in self))
+
     @property
     def num_tokens(self) -> int:
         """Targets that count."""
@@ -44,6 +48,27 @@ class Batch(NamedTuple):
         return float((ids == PAD_ID).float().mean())
 
 
+class CandidateBatch(NamedTuple):
+    """Padded ids, int64, of L sources with K candidate translations each."""
+
+    source: Tensor
+    """[L, S]"""
+    target_in: Tensor
+    """[L * K, T], from BOS on; the candidates of a source one behind the other."""
+    target_out: Tensor
+    """[L * K, T], to EOS."""
+    gains: Tensor
+    """[L, K], float32: how good each is, from 0 to 1."""
+
+    def to(self, device: torch.device) -> "CandidateBatch":
+        """The same batch on `device`."""
+        return CandidateBatch(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+    def pin_memory(self) -> "CandidateBatch":
+        """The same batch, from where a GPU copies fast."""
+        return CandidateBatch(*(tensor.pin_memory() for tensor in self))
+
+
 class Update(NamedTuple):
     """One process's batches for one update of the weights, and where in the data it ends."""
 
@@ -51,6 +76,20 @@ class Update(NamedTuple):
     epoch: int
     next_batch: int
     """Number, in the epoch, of the batch after the last one."""
+    candidates: Sequence[CandidateBatch] = ()
+    """What is read for `training.risk`."""
+
+    @property
+    def passes(self) -> list[Batch | CandidateBatch]:
+        """All of it: what goes through the network at one time each."""
+        return [*self.batches, *self.candidates]
+
+    def pin_memory(self) -> "Update":
+        """The same update, from where a GPU copies fast."""
+        batches = [batch.pin_memory() for batch in self.batches]
+        return self._replace(
+            batches=batches, candidates=[one.pin_memory() for one in self.candidates]
+        )
 
 
 class Batcher:
@@ -164,10 +203,7 @@ def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
     def make() -> None:
         try:
             for update in updates:
-                if pin:
-                    pinned = [Batch(*(part.pin_memory() for part in one)) for one in update.batches]
-                    update = update._replace(batches=pinned)
-                offer(update)
+                offer(update.pin_memory() if pin else update)
                 if stopped.is_set():
                     return
         except BaseException as error:  # raised again where the update is wanted

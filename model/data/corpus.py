@@ -188,7 +188,7 @@ class Corpus:
     def __getitem__(self, number: int) -> Pair:
         """The pair of this number, as the vocabularies cut it."""
         group, line = self._place(number)
-        return _pair(group.tag, group.source[line], group.target[line])
+        return pair_of(group.tag, group.source[line], group.target[line])
 
     def sampled(
         self, numbers: NDArray[np.int64], alpha: float, seed: int, sides: SubwordSides = "both"
@@ -204,7 +204,7 @@ class Corpus:
             if sides == "both":
                 targets = group.target.sampled(lines, alpha, seed)
             for at, source, target in zip(here, sources, targets, strict=True):
-                pairs[at] = _pair(group.tag, source, target)
+                pairs[at] = pair_of(group.tag, source, target)
         return [pairs[at] for at in range(len(places))]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -224,7 +224,8 @@ class Corpus:
         return group, int(group.lines[number - (self.ends[at] - len(group.lines))])
 
 
-def _pair(tag: int, source: object, target: object) -> Pair:
+def pair_of(tag: int, source: object, target: object) -> Pair:
+    """The pieces of two lines with what stands around them."""
     parts = np.concatenate(([tag], np.asarray(source, np.int32), [EOS_ID])).astype(np.int32)
     return Pair(parts, np.concatenate((np.asarray(target, np.int32), [EOS_ID])).astype(np.int32))
 
@@ -259,7 +260,7 @@ def encode_pairs(
         source, target = direction.split("-")
         tag = vocabularies.source.tag_id(target)
         sides = vocabularies.source.encode(text[source]), vocabularies.target.encode(text[target])
-        pairs += [_pair(tag, *ids) for ids in zip(*sides, strict=True)]
+        pairs += [pair_of(tag, *ids) for ids in zip(*sides, strict=True)]
     return [pair for pair in pairs if max(map(len, pair)) <= config.max_tokens]
 
 

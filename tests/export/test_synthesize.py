@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from export import synthesize
+from export import client as client_of_services
 from export.client import ServiceError
 from export.synthesize import judge, main
 from model.config import load_config
@@ -41,9 +41,9 @@ def requests(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    monkeypatch.setattr(synthesize, "fetch", fetch)
-    monkeypatch.setattr(synthesize, "LINES_A_REQUEST", 7)
-    monkeypatch.setattr(synthesize, "REQUESTS_AT_ONCE", 1)
+    monkeypatch.setattr(client_of_services, "fetch", fetch)
+    monkeypatch.setattr(client_of_services, "LINES_A_REQUEST", 7)
+    monkeypatch.setattr(client_of_services, "REQUESTS_AT_ONCE", 1)
     return made
 
 

@@ -1,0 +1,102 @@
+"""`python -m export.candidates URL --data DATA --corpus hard --source en --target de`: what a search finds.
+
+A running service gives its five best translations of every line of `train.<corpus>.<source>`; each is
+compared with the reference, and `candidates.<corpus>.<source>-<target>.jsonl` is what `training.risk` learns
+from. Let it be the model that will be trained: it is to know its own mistakes.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from tqdm import tqdm
+
+from export.client import ServiceError, Translation, translate_lines
+from model.data.candidates import COUNT
+from model.data.text import DataError, check_aligned, read_lines, written_whole
+
+LEAST_RANGE = 0.06
+"""Between the best and the worst of a list: where all are as good, there is nothing to learn."""
+LEAST_CHRF = 25.0
+"""Of the best of a list: below, the reference says something else, or the model does not know the words."""
+MOST_CHARACTERS = 110
+"""Of a candidate: of long sentences, candidates differ in little, and cost much."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make candidates; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m export.candidates",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
+    parser.add_argument("--data", type=Path, required=True, help="the data folder")
+    parser.add_argument("--corpus", required=True, help="its name, as `hard` in train.hard.<code>")
+    parser.add_argument("--source", required=True, help="language to be translated")
+    parser.add_argument("--target", required=True, help="language to be made")
+    options = parser.parse_args(arguments)
+    texts = [
+        options.data / f"train.{options.corpus}.{code}" for code in (options.source, options.target)
+    ]
+    name = f"candidates.{options.corpus}.{options.source}-{options.target}.jsonl"
+    request = {"source": options.source, "target": options.target}
+    try:
+        count = find(options.url.rstrip("/"), texts, options.data / name, request)
+    except (ServiceError, DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    dropped = ", ".join(f"{n:,} {why}" for why, n in count.most_common() if why != "kept")
+    print(f"{options.data / name}: {count['kept']:,} lists; dropped: {dropped or 'none'}")
+    return 0
+
+
+def find(url: str, texts: Sequence[Path], out: Path, request: dict[str, Any]) -> Counter[str]:
+    """Translate the first of two aligned texts, compare with the second; returns what became of it."""
+    lines, references = (read_lines(path) for path in texts)
+    check_aligned({path: len(side) for path, side in zip(texts, (lines, references), strict=True)})
+    request = {**request, "beam_size": COUNT, "alternatives": COUNT - 1, "rerank": False}
+    count: Counter[str] = Counter()
+    remaining = iter(references)
+    with (
+        written_whole([out]) as [file],
+        tqdm(total=len(lines), unit="line") as progress,
+    ):
+        for block, translations in translate_lines(url, request, lines):
+            for line, translation in zip(block, translations, strict=True):
+                outcome, gains = compare(translation, next(remaining))
+                count[outcome] += 1
+                if outcome == "kept":
+                    one = {"source": line, "candidates": translation.candidates, "gains": gains}
+                    file.write(json.dumps(one, ensure_ascii=False) + "\n")
+            progress.update(len(block))
+    return count
+
+
+def compare(translation: Translation, reference: str) -> tuple[str, list[float]]:
+    """`kept`, or why a list would teach nothing; and the candidates' gains.
+
+    A gain is the mean of BLEU and chrF, from 0 to 1; a list that is not compared has none.
+    """
+    candidates = translation.candidates
+    if len(translation.finishes) != 1 or len(set(candidates)) < COUNT:
+        return "several sentences, or too few candidates", []
+    if max(map(len, candidates)) > MOST_CHARACTERS:
+        return "long", []
+    chrf = [sacrebleu.sentence_chrf(one, [reference]).score for one in candidates]
+    bleu = [sacrebleu.sentence_bleu(one, [reference]).score for one in candidates]
+    gains = [round((one + other) / 200, 4) for one, other in zip(chrf, bleu, strict=True)]
+    if max(chrf) < LEAST_CHRF:
+        return "far from the reference", gains
+    if max(gains) - min(gains) < LEAST_RANGE:
+        return "alike", gains
+    return "kept", gains
+
+
+if __name__ == "__main__":
+    sys.exit(main())
