@@ -209,7 +209,8 @@ def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
         except BaseException as error:  # raised again where the update is wanted
             offer(error)
 
-    threading.Thread(target=make, name="batches", daemon=True).start()
+    maker = threading.Thread(target=make, name="batches", daemon=True)
+    maker.start()
     try:
         while True:
             one = made.get()
@@ -218,3 +219,4 @@ def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
             yield one
     finally:
         stopped.set()
+        maker.join()  # a thread that is inside torch when the interpreter ends aborts the process
