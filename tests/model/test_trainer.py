@@ -231,7 +231,7 @@ def test_two_processes_are_one_with_twice_the_batches(
         assert two[key][2] == (expected and pytest.approx(expected, rel=1e-5)), key
     weights = [checkpoint.load_run(tmp_path / name, 1).weights for name in ("one", "two")]
     for name, tensor in weights[0].items():
-        if name.endswith("w_k.bias"):
+        if risk and name.endswith("w_k.bias"):
             continue  # softmax takes no notice of it: its gradient is rounding alone, which Adam blows up
         torch.testing.assert_close(weights[1][name], tensor, rtol=1e-3, atol=1e-5, msg=name)
 
