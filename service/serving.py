@@ -56,7 +56,7 @@ def choose_device(settings: Settings, bundle: Bundle) -> tuple[Device, Precision
 
 
 def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedModel:
-    """Load a bundle's graphs, start its engine and run a first translation through it.
+    """Load a bundle's graphs, start its engine and run a first translation through each of them.
 
     Raises:
         BundleError: the bundle cannot be served.
@@ -95,6 +95,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     engine.start()
     try:
         _warm_up(engine, [direction.tag for direction in manifest.directions], special.eos)
+        runner.align([manifest.directions[0].tag, special.eos], [special.bos, special.eos])
     except Exception as error:
         engine.close()
         raise BundleError(f"{folder}: a first translation failed: {error}") from error
