@@ -1,8 +1,9 @@
-"""`python -m export.candidates URL --data DATA --corpus hard --source en --target de`: what a search finds.
+"""`python -m export.candidates URL --data DATA --source en --target de`: what a search finds.
 
-A running service gives its five best translations of every line of `train.<corpus>.<source>`; each is
-compared with the reference, and `candidates.<corpus>.<source>-<target>.jsonl` is what `training.risk` learns
-from. Let it be the model that will be trained: it is to know its own mistakes.
+A running service gives its five best translations of every line of `train.<source>` (of
+`train.hard.<source>` with `--corpus hard`); each is compared with the reference, and
+`candidates.<source>-<target>.jsonl` (`candidates.hard.…`) is what `training.risk` learns from. Let it be
+the model that will be trained: it is to know its own mistakes.
 """
 
 import argparse
@@ -37,14 +38,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="the data folder")
-    parser.add_argument("--corpus", required=True, help="its name, as `hard` in train.hard.<code>")
+    parser.add_argument(
+        "--corpus", help="its name, as `hard` in train.hard.<code>; none: train.<code>"
+    )
     parser.add_argument("--source", required=True, help="language to be translated")
     parser.add_argument("--target", required=True, help="language to be made")
     options = parser.parse_args(arguments)
-    texts = [
-        options.data / f"train.{options.corpus}.{code}" for code in (options.source, options.target)
-    ]
-    name = f"candidates.{options.corpus}.{options.source}-{options.target}.jsonl"
+    corpus = f"{options.corpus}." if options.corpus else ""
+    texts = [options.data / f"train.{corpus}{code}" for code in (options.source, options.target)]
+    name = f"candidates.{corpus}{options.source}-{options.target}.jsonl"
     request = {"source": options.source, "target": options.target}
     try:
         count = find(options.url.rstrip("/"), texts, options.data / name, request)

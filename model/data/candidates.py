@@ -1,7 +1,7 @@
 """Translations that a search found, with how good each is: what minimum risk training reads.
 
-`candidates.<name>.<source>-<target>.jsonl`, as `export.candidates` writes it, has a line for every sentence:
-`{"source": "…", "candidates": ["…", …], "gains": [0.7, …]}`.
+`candidates.<source>-<target>.jsonl` (`candidates.<name>.…` of a corpus with a name), as `export.candidates`
+writes it, has a line for every sentence: `{"source": "…", "candidates": ["…", …], "gains": [0.7, …]}`.
 """
 
 import json
@@ -55,7 +55,7 @@ class Candidates:
         lists: list[CandidateList] = []
         for direction in config.data.directions:
             tag = vocabularies.source.tag_id(direction.split("-")[1])
-            for path in sorted(folder.glob(f"candidates.*.{direction}.jsonl")):
+            for path in sorted(folder.glob(f"candidates*.{direction}.jsonl")):
                 read = list(_read(path))
                 sources = vocabularies.source.encode([one["source"] for one in read])
                 texts = [text for one in read for text in one["candidates"]]
@@ -67,7 +67,7 @@ class Candidates:
         short = [one for one in lists if all(max(map(len, pair)) <= limit for pair in one.pairs)]
         if not short:
             raise DataError(
-                f"{folder}: has no candidates.<name>.<direction>.jsonl of "
+                f"{folder}: has no candidates.<direction>.jsonl of "
                 f"{', '.join(config.data.directions)} within data.max_tokens = {limit} tokens; "
                 "training.risk needs them, and export.candidates makes them"
             )

@@ -35,15 +35,19 @@ def asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[dict[str,
     return bodies
 
 
+@pytest.mark.parametrize("corpus", ["", "toy"])
 def test_a_list_is_what_the_service_finds_and_training_reads_it(
-    tmp_path: Path, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    corpus: str, tmp_path: Path, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy.write_corpus(tmp_path, train=60, valid=1)
-    for code in ("de", "en"):
-        (tmp_path / f"train.{code}").rename(tmp_path / f"train.toy.{code}")
-    options = ["--data", str(tmp_path), "--corpus", "toy", "--source", "de", "--target", "en"]
+    options = ["--data", str(tmp_path), "--source", "de", "--target", "en"]
+    path = tmp_path / "candidates.de-en.jsonl"
+    if corpus:
+        for code in ("de", "en"):
+            (tmp_path / f"train.{code}").rename(tmp_path / f"train.{corpus}.{code}")
+        options += ["--corpus", corpus]
+        path = tmp_path / f"candidates.{corpus}.de-en.jsonl"
     assert main(["http://service", *options]) == 0
-    path = tmp_path / "candidates.toy.de-en.jsonl"
     lists = [json.loads(line) for line in path.read_text().splitlines()]
     assert f"{path}: {len(lists)} lists; dropped: " in capsys.readouterr().out
     assert 10 < len(lists) <= 60

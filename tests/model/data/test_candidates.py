@@ -119,5 +119,5 @@ def test_what_is_too_long_is_left_out_and_nothing_at_all_is_an_error(
     with pytest.raises(DataError, match=r"within data.max_tokens = 4 tokens; .* export.candidates"):
         Candidates.open(folder, none, vocabularies)
     (folder / PATH).unlink()
-    with pytest.raises(DataError, match=r"has no candidates.<name>.<direction>.jsonl of de-en"):
+    with pytest.raises(DataError, match=r"has no candidates.<direction>.jsonl of de-en"):
         Candidates.open(folder, config, vocabularies)
