@@ -1,6 +1,7 @@
 """`python -m export.evaluate URL --data DIR`: BLEU and chrF of a running service, in all its directions.
 
 With `--record BUNDLE` the figures go into the bundle's manifest, with sacreBLEU's signature.
+With `--out FOLDER` the translations are kept, for other metrics.
 """
 
 import argparse
@@ -32,14 +33,24 @@ def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[
     return translated
 
 
-def evaluate(url: str, data: Path, split: str, lowercase: bool = False) -> dict[str, str]:
-    """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults but for `lowercase`."""
+def evaluate(
+    url: str, data: Path, split: str, lowercase: bool = False, out: Path | None = None
+) -> dict[str, str]:
+    """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults but for `lowercase`.
+
+    The translations are kept in the folder `out`, if there is one, as `<split>.<source>-<target>.<target>`.
+    """
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
     figures = {}
     for language in fetch(f"{url}/languages"):
         for target in language["targets"]:
             source = language["code"]
             text = read_aligned(data, split, (source, target))
             hypotheses = translate(url, text[source], source, target)
+            if out:
+                lines = "".join(f"{line}\n" for line in hypotheses)
+                (out / f"{split}.{source}-{target}.{target}").write_text(lines, "utf-8")
             described = []
             for metric in (
                 sacrebleu.BLEU(lowercase=lowercase),
@@ -67,17 +78,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
     parser.add_argument("--split", default="test", help="which of them (default test)")
     parser.add_argument("--lowercase", action="store_true", help="case does not count")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="keep the translations there")
     parser.add_argument(
         "--record", type=Path, metavar="BUNDLE", help="write the figures into its manifest"
     )
     options = parser.parse_args(arguments)
     try:
-        figures = evaluate(options.url.rstrip("/"), options.data, options.split, options.lowercase)
+        url = options.url.rstrip("/")
+        figures = evaluate(url, options.data, options.split, options.lowercase, options.out)
         for direction, line in figures.items():
             print(f"{direction}: {line}")
         if options.record:
             record(options.record, figures)
-    except (ServiceError, DataError, BundleError) as error:
+    except (ServiceError, DataError, BundleError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -68,6 +68,22 @@ def test_the_figures_go_into_the_bundles_manifest(
     assert after.model_copy(update={"provenance": before.provenance}) == before
 
 
+def test_the_translations_are_kept_where_they_are_asked_for(data: Path, found: list[str]) -> None:
+    found[1] = "Wir gehen heute ins Kino, heute schön."
+    out = data / "kept" / "first"
+    assert evaluate.main(["http://service/", "--data", str(data), "--out", str(out)]) == 0
+    assert [path.name for path in out.iterdir()] == ["test.de-en.en"]
+    assert (out / "test.de-en.en").read_text("utf-8").splitlines() == found
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(
+    data: Path, found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = data / "test.de"
+    assert evaluate.main(["http://service/", "--data", str(data), "--out", str(taken)]) == 1
+    assert str(taken) in capsys.readouterr().err
+
+
 def test_a_service_that_is_not_there_is_an_error(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
