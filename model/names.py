@@ -15,15 +15,13 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
-from tqdm import tqdm
+from model.data.derived import Pair, derive, find_pairs, iterate_pairs
+from model.data.text import DataError
 
-from model.data.text import DataError, find_corpora, iterate_lines, written_whole
-
-Pair = tuple[str, str]
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![.,:]?\w)")
 """Two digits or more, without the separators that languages write in different ways."""
@@ -113,48 +111,13 @@ def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) 
     Raises:
         DataError: the text is not usable.
     """
-    corpora = {
-        name: (files[languages[0]], files[languages[1]])
-        for name, files in find_corpora(data, languages).items()
-    }
-    names = find_names(chain.from_iterable(map(_pairs, corpora.values())))
+    corpora = find_pairs(data, languages)
+    names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
     if not names:
         raise DataError(f"{data}: no name is on both sides of a pair")
     print(f"{len(names):,} names")
-    exchange = Exchange(names, seed)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, paths in corpora.items():
-        new_name = f"{name}-names" if name else "names"
-        progress = tqdm(_pairs(paths), desc=new_name, unit="pair", unit_scale=True)
-        written = _write(
-            (new for pair in progress if (new := exchange(pair))),
-            [out / f"train.{new_name}.{code}" for code in languages],
-        )
-        print(f"{new_name}: {written:,} pairs, of {progress.n:,}")
-
-
-def _write(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
-    """Each side into its file; how many pairs there were."""
-    written = 0
-    with written_whole(targets) as (one, two):
-        for first, second in pairs:
-            written += 1
-            one.write(f"{first}\n")
-            two.write(f"{second}\n")
-    return written
-
-
-def _pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
-    """The lines of two files.
-
-    Raises:
-        DataError: one has more than the other, or is not usable.
-    """
-    for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
-        if None in lines:
-            short = paths[lines.index(None)]
-            raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
-        yield lines[0][0], lines[1][0]
+    for one in derive(corpora, languages, out, "names", Exchange(names, seed)):
+        print(f"{one.name}: {one.written:,} pairs, of {one.total:,}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""Corpora made of other corpora: their pairs with something in them changed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from model.data.text import DataError, find_corpora, iterate_lines, written_whole
+
+Pair = tuple[str, str]
+"""A sentence in both languages."""
+Span = tuple[int, int]
+"""Where something begins and ends."""
+
+
+class Derived(NamedTuple):
+    """What was made of a corpus."""
+
+    name: str
+    written: int
+    total: int
+    """Pairs that were read."""
+
+
+def find_pairs(data: Path, languages: Pair) -> dict[str, tuple[Path, Path]]:
+    """The corpora of a data folder, by name, with their files in the order of the languages.
+
+    Raises:
+        DataError: there is none.
+    """
+    corpora = find_corpora(data, languages)
+    return {name: (files[languages[0]], files[languages[1]]) for name, files in corpora.items()}
+
+
+def derive(
+    corpora: dict[str, tuple[Path, Path]],
+    languages: Pair,
+    out: Path,
+    kind: str,
+    change: Callable[[Pair], Pair | None],
+) -> Iterator[Derived]:
+    """Of each corpus, write another, `train.<kind>.<code>` or `train.<name>-<kind>.<code>`.
+
+    It has the pairs that `change` makes something of.
+
+    Raises:
+        DataError: the text is not usable.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    for name, paths in corpora.items():
+        new_name = f"{name}-{kind}" if name else kind
+        progress = tqdm(iterate_pairs(paths), desc=new_name, unit="pair", unit_scale=True)
+        written = _write(
+            (new for pair in progress if (new := change(pair))),
+            [out / f"train.{new_name}.{code}" for code in languages],
+        )
+        yield Derived(new_name, written, int(progress.n))
+
+
+def put(text: str, replacements: list[tuple[Span, str]]) -> str:
+    """The text with something else at each of these places."""
+    for (start, end), new in sorted(replacements, reverse=True):
+        # the full stop of an abbreviation that ends a sentence is the sentence's, too
+        rest = text[end:] or ("." if text[start:end].endswith(".") else "")
+        text = text[:start] + new + rest.removeprefix("." if new.endswith(".") else "")
+    return text
+
+
+def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
+    """The lines of two files.
+
+    Raises:
+        DataError: one has more than the other, or is not usable.
+    """
+    for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
+        if None in lines:
+            short = paths[lines.index(None)]
+            raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
+        yield lines[0][0], lines[1][0]
+
+
+def _write(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
+    """Each side into its file; how many pairs there were."""
+    written = 0
+    with written_whole(targets) as (one, two):
+        for first, second in pairs:
+            written += 1
+            one.write(f"{first}\n")
+            two.write(f"{second}\n")
+    return written

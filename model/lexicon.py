@@ -1,0 +1,236 @@
+"""`python -m model.lexicon DATA LEXICON --out OUT`: more pairs to learn from, by a lexicon.
+
+Everyday text says "Tom" ten thousand times and "Mrs. Miller" never. A lexicon has classes of what may
+stand for one another, in both languages; wherever a pair has an entry on both sides, another of its class
+takes its place. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets another,
+`train.lexicon.<code>` (`train.<name>-lexicon.<code>`), of its pairs with such an entry (after Fadaee et
+al., 2017).
+
+LEXICON is a TOML file, or the name of one that comes along: `de-en`, whose head says what a lexicon says.
+"""
+
+import argparse
+import random
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from model.data.derived import Pair, Span, derive, find_pairs, put
+from model.data.text import DataError
+
+LEXICONS = Path(__file__).parent / "lexicons"
+BETWEEN = " / "
+WORD = re.compile(r"\w+")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+Spans = tuple[Span, Span]
+"""In each language."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a class: what stands in each language."""
+
+    kind: str
+    """Its class."""
+    sides: Pair
+    at_start: tuple[bool, bool]
+    """Whether it stands only at the beginning of a line, by language."""
+
+    @cached_property
+    def placeholders(self) -> list[str]:
+        """The classes that it draws from, each once."""
+        return list(dict.fromkeys(PLACEHOLDER.findall(" ".join(self.sides))))
+
+    @property
+    def is_sought(self) -> bool:
+        """Whether text may have it as it stands."""
+        return not self.placeholders and not any(self.at_start)
+
+    def spans(self, pair: Pair) -> Spans | None:
+        """Where it stands in both sides, as whole words; None unless it does so exactly once in each."""
+        found = [
+            [one.span() for one in re.finditer(rf"(?<!\w){re.escape(side)}(?!\w)", text)]
+            for side, text in zip(self.sides, pair, strict=True)
+        ]
+        return (found[0][0], found[1][0]) if len(found[0]) == len(found[1]) == 1 else None
+
+
+@dataclass
+class Lexicon:
+    """Classes of entries that may stand for one another."""
+
+    languages: Pair
+    classes: dict[str, list[Entry]]
+    parts: dict[str, list[Entry]] = field(default_factory=dict)
+    """Classes that placeholders alone draw from: their entries are not looked for."""
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be drawn from.
+
+        Raises:
+            DataError: a placeholder names no class, or leads back to itself.
+        """
+        for kind in self._all:
+            self._check(kind, ())
+
+    @cached_property
+    def by_word(self) -> dict[str, list[Entry]]:
+        """The entries to look for, by the first word of their first side."""
+        found: dict[str, list[Entry]] = {}
+        for entries in self.classes.values():
+            for entry in entries:
+                if entry.is_sought and (word := WORD.search(entry.sides[0])):
+                    found.setdefault(word[0], []).append(entry)
+        return found
+
+    def draw(self, kind: str, at_start: tuple[bool, bool], draw: random.Random) -> Pair:
+        """Any entry of a class that may stand there, its placeholders filled."""
+        fitting = [
+            entry
+            for entry in self._all[kind]
+            if all(here or not only for only, here in zip(entry.at_start, at_start, strict=True))
+        ]
+        entry = draw.choice(fitting)
+        parts = {name: self.draw(name, (False, False), draw) for name in entry.placeholders}
+        first, second = entry.sides
+        for name, drawn in parts.items():
+            first = first.replace(f"{{{name}}}", drawn[0])
+            second = second.replace(f"{{{name}}}", drawn[1])
+        return first, second
+
+    @cached_property
+    def _all(self) -> dict[str, list[Entry]]:
+        return self.classes | self.parts
+
+    def _check(self, kind: str, within: tuple[str, ...]) -> None:
+        if kind not in self._all:
+            raise DataError(f"class {within[-1]}: {{{kind}}} is no class of the lexicon")
+        if kind in within:
+            raise DataError(f"class {kind}: its placeholders lead back to itself")
+        entries = self._all[kind]
+        if all(any(entry.at_start) for entry in entries):
+            raise DataError(f"class {kind}: has no entry that may stand anywhere in a line")
+        for name in {name for entry in entries for name in entry.placeholders}:
+            self._check(name, (*within, kind))
+
+
+def load_lexicon(name_or_path: str) -> Lexicon:
+    """Read a lexicon that comes along, by its name, or a TOML file by its path.
+
+    Raises:
+        DataError: there is none, or it is not one; the message names the class and the entry.
+    """
+    path = Path(name_or_path)
+    if not path.suffix:
+        path = LEXICONS / f"{name_or_path}.toml"
+    try:
+        file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        classes, parts = (
+            {kind: [_entry(kind, text) for text in texts] for kind, texts in table.items()}
+            for table in (file.classes, file.parts)
+        )
+        return Lexicon(file.languages, classes, parts)
+    except OSError as error:
+        known = ", ".join(sorted(one.stem for one in LEXICONS.glob("*.toml")))
+        raise DataError(
+            f"{name_or_path}: {error.strerror}; those that come along: {known}"
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path}: {place}: {first['msg']}, and is {first['input']!r}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, DataError) as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+class _File(BaseModel):
+    """What a lexicon's file says."""
+
+    model_config = ConfigDict(extra="forbid")
+    languages: tuple[str, str]
+    classes: dict[str, list[str]]
+    parts: dict[str, list[str]] = {}
+
+
+def _entry(kind: str, text: str) -> Entry:
+    sides = text.split(BETWEEN)
+    if len(sides) > 2 or not all(side.removeprefix("^").strip() for side in sides):
+        raise DataError(
+            f"class {kind}: an entry is FIRST{BETWEEN}SECOND, or one for both: {text!r}"
+        )
+    first, second = sides[0], sides[-1]
+    at_start = first.startswith("^"), second.startswith("^")
+    return Entry(kind, (first.removeprefix("^"), second.removeprefix("^")), at_start)
+
+
+class Exchange:
+    """Exchanges what a lexicon knows for others of the same class; the same draws for the same seed."""
+
+    def __init__(self, lexicon: Lexicon, seed: int) -> None:
+        """Draw from `lexicon`."""
+        self.lexicon = lexicon
+        self._random = random.Random(seed)
+
+    def __call__(self, pair: Pair) -> Pair | None:
+        """The pair with other entries; None if it has none, or is what it was."""
+        places = []
+        for entry, spans in self._places(pair):
+            at_start = spans[0][0] == 0, spans[1][0] == 0
+            places.append((spans, self.lexicon.draw(entry.kind, at_start, self._random)))
+        first, second = (
+            put(text, [(spans[side], drawn[side]) for spans, drawn in places])
+            for side, text in enumerate(pair)
+        )
+        return None if (first, second) == pair else (first, second)
+
+    def _places(self, pair: Pair) -> Iterator[tuple[Entry, Spans]]:
+        """Entries that both sides have, the longest first, none within another; and where."""
+        candidates = [
+            entry
+            for word in dict.fromkeys(WORD.findall(pair[0]))
+            for entry in self.lexicon.by_word.get(word, ())
+        ]
+        taken: list[Spans] = []
+        for entry in sorted(candidates, key=lambda one: -len(one.sides[0])):
+            spans = entry.spans(pair)
+            if spans and not any(
+                span[0] < other[1] and other[0] < span[1]
+                for others in taken
+                for span, other in zip(spans, others, strict=True)
+            ):
+                taken.append(spans)
+                yield entry, spans
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the new corpora; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.lexicon",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser.add_argument("lexicon", help="TOML file, or one that comes along: de-en")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw of entries (default 1)")
+    options = parser.parse_args(arguments)
+    try:
+        lexicon = load_lexicon(options.lexicon)
+        corpora = find_pairs(options.data, lexicon.languages)
+        exchange = Exchange(lexicon, options.seed)
+        for one in derive(corpora, lexicon.languages, options.out, "lexicon", exchange):
+            print(f"{one.name}: {one.written:,} pairs, of {one.total:,}")
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""A lexicon: what it says, what it refuses, and that pairs stay translations of one another."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from model.data.text import DataError
+from model.lexicon import Exchange, Lexicon, load_lexicon, main
+
+SMALL = """
+languages = ["de", "en"]
+[classes]
+man = ["Tom", "^Herr {surname} / Mr. {surname}", "{first} {surname}"]
+with_man = ["mit Tom / with Tom", "mit Herrn {surname} / with Mr. {surname}"]
+city = ["Wien / Vienna", "Boston", "Sankt Gallen / St. Gallen"]
+and_so_on = ["und so weiter / and so on", "usw. / etc."]
+[parts]
+surname = ["Koch", "Weber"]
+first = ["Otto", "Max"]
+"""
+
+
+def lexicon_of(folder: Path, text: str) -> Lexicon:
+    path = folder / "lexicon.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_lexicon(str(path))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Lexicon:
+    return lexicon_of(tmp_path, SMALL)
+
+
+def all_of(lexicon: Lexicon, first: str, second: str) -> set[tuple[str, str]]:
+    """What a pair becomes by two hundred draws."""
+    exchange = Exchange(lexicon, seed=1)
+    return {new for _ in range(200) if (new := exchange((first, second)))}
+
+
+def test_an_entry_takes_the_place_of_another_on_both_sides(small: Lexicon) -> None:
+    assert all_of(small, "Wien ist schön.", "I like Vienna.") == {
+        ("Boston ist schön.", "I like Boston."),
+        ("Sankt Gallen ist schön.", "I like St. Gallen."),
+    }
+
+
+def test_placeholders_are_filled_alike_and_entries_of_the_beginning_stand_there(
+    small: Lexicon,
+) -> None:
+    full = {(f"{first} {name}", name) for first in ("Otto", "Max") for name in ("Koch", "Weber")}
+    names = {(whole, whole) for whole, _ in full}
+    titles = {(f"Herr {name}", f"Mr. {name}") for name in ("Koch", "Weber")}
+    assert all_of(small, "Tom lacht.", "He laughs, Tom.") == {
+        (f"{first} lacht.", f"He laughs, {second}.") for first, second in names | titles
+    }
+    assert all_of(small, "Da ist Tom.", "There is Tom.") == {
+        (f"Da ist {first}.", f"There is {second}.") for first, second in names
+    }
+
+
+def test_of_entries_within_one_another_the_longest_counts(small: Lexicon) -> None:
+    assert all_of(small, "Sie geht mit Tom.", "She walks with Tom.") == {
+        (f"Sie geht mit Herrn {name}.", f"She walks with Mr. {name}.") for name in ("Koch", "Weber")
+    }
+
+
+def test_several_entries_of_a_pair_are_exchanged_each_in_its_place(small: Lexicon) -> None:
+    for first, second in all_of(small, "Tom mag Wien.", "Vienna is what Tom likes."):
+        man, city = re.fullmatch(r"(.*) mag (.*)\.", first).groups()  # type: ignore[union-attr]
+        expected = re.fullmatch(r"(.*) is what (.*) likes\.", second).groups()  # type: ignore[union-attr]
+        translated = {"Wien": "Vienna", "Sankt Gallen": "St. Gallen"}.get(city, city)
+        assert expected == (translated, man.replace("Herr", "Mr."))
+
+
+def test_a_full_stop_ends_abbreviation_and_sentence(small: Lexicon) -> None:
+    assert all_of(small, "Äpfel und so weiter.", "Apples and so on.") == {
+        ("Äpfel usw.", "Apples etc.")
+    }
+    assert all_of(small, "Äpfel usw.", "Apples, etc.") == {
+        ("Äpfel und so weiter.", "Apples, and so on.")
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Wiener sind nett.", "People of Vienna are nice."),  # a part of a word
+        ("In Wien ist Wien.", "Vienna is in Vienna."),  # which is which?
+        ("Wien ist schön.", "It is beautiful."),
+        ("Koch ist hier.", "Koch is here."),  # a part is not looked for
+        ("Herr Koch ist hier.", "Mr. Koch is here."),
+    ],
+)
+def test_a_pair_without_one_entry_on_each_side_becomes_none(
+    small: Lexicon, first: str, second: str
+) -> None:
+    assert not all_of(small, first, second)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("languages = 3\n[classes]\n", "languages: .*, and is 3"),
+        ('languages = ["de", "en"]\n[clases]\n', "class"),
+        (SMALL.replace('"Koch"', "4"), r"parts.surname.0: .*, and is 4"),
+        (SMALL.replace("{first}", "{fist}"), r"class man: \{fist\} is no class"),
+        (SMALL.replace('"Otto"', '"{first} X"'), "class first: its placeholders lead back"),
+        (
+            SMALL.replace('"Boston"', '"a / b / c"'),
+            "class city: an entry is FIRST / SECOND.*'a / b",
+        ),
+        (SMALL.replace('"Boston"', '" / b"'), "class city: an entry is FIRST / SECOND"),
+        (SMALL.replace('"Otto", "Max"', '"^Otto"'), "class first: has no entry that may stand"),
+        (SMALL.replace('"Otto", "Max"', ""), "class first: has no entry that may stand"),
+        ("languages = [", r"lexicon.toml: "),
+    ],
+)
+def test_what_is_no_lexicon_is_an_error_that_names_the_place(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        lexicon_of(tmp_path, text)
+
+
+def test_a_lexicon_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+    with pytest.raises(DataError, match=r"xy: No such file.*de-en"):
+        load_lexicon("xy")
+
+
+def test_the_lexicon_that_comes_along_makes_titles_of_toms(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for code, line in (("de", "Tom lernt im Mai Polnisch."), ("en", "Tom learns Polish in May.")):
+        (tmp_path / f"train.{code}").write_text(f"{line}\n" * 300, encoding="utf-8")
+    assert main([str(tmp_path), "de-en", "--out", str(tmp_path / "out")]) == 0
+    german, english = (
+        (tmp_path / "out" / f"train.lexicon.{code}").read_text("utf-8").splitlines()
+        for code in ("de", "en")
+    )
+    assert capsys.readouterr().out == f"lexicon: {len(german)} pairs, of 300\n"
+    assert len(german) == len(english) > 290
+    titles = [pair for pair in zip(german, english, strict=True) if pair[0].startswith("Herr ")]
+    assert titles
+    for first, second in titles:
+        name = first.removeprefix("Herr ").removeprefix("Dr. ").partition(" lernt")[0]
+        assert re.match(rf"(Mr\.?|Dr\.) {name} learns \w+ in \w+\.", second)
+    assert ("Türkisch" in " ".join(german)) == ("Turkish" in " ".join(english))
+
+
+def test_an_unusable_text_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path), "de-en", "--out", str(tmp_path / "out")]) == 1
+    assert "has no training text" in capsys.readouterr().err
