@@ -6,7 +6,8 @@ DATA (`train.<code>` or `train.<name>.<code>`) gets another, `train.words.<code>
 as likely as frequent ones (Fadaee et al., 2017). Sense is lost, grammar mostly is not: a word goes where the
 text has it, somewhere, beside the same neighbours, in both languages.
 
-Which word is whose translation is counted (`model.data.alignment`). All text is kept in memory.
+Which word is whose translation is counted (`model.data.alignment`). A language that writes its nouns with
+capitals, as German does, is to be named first. All text is kept in memory.
 """
 
 import argparse
