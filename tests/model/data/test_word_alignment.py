@@ -4,7 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 
-from model.data.alignment import ITERATIONS, LEAST, Link, align
+from model.data.word_alignment import ITERATIONS, LEAST, Link, align
 
 TextPair = tuple[list[str], list[str]]
 
