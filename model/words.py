@@ -6,8 +6,8 @@ DATA (`train.<code>` or `train.<name>.<code>`) gets another, `train.words.<code>
 as likely as frequent ones (Fadaee et al., 2017). Sense is lost, grammar mostly is not: a word goes where the
 text has it, somewhere, beside the same neighbours, in both languages.
 
-Which word is whose translation is counted (`model.data.word_alignment`). A language that writes its nouns with
-capitals, as German does, is to be named first. All text is kept in memory.
+Which word is whose translation is counted (`model.data.word_alignment`). A language that writes its nouns
+with capitals, as German does, is to be named first. All text is kept in memory.
 """
 
 import argparse
@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from model.data.word_alignment import Link, align
 from model.data.derived import Pair, derive, find_pairs, iterate_pairs, put
 from model.data.text import DataError
+from model.data.word_alignment import Link, align
 
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
