@@ -9,7 +9,6 @@ al., 2017).
 LEXICON is a TOML file, or the name of one that comes along: `de-en`, whose head says what a lexicon says.
 """
 
-import argparse
 import random
 import re
 import sys
@@ -21,7 +20,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from model.data.derived import Pair, Span, derive, find_pairs, put
+from model.data import derived
+from model.data.derived import Pair, Span, put
 from model.data.text import DataError
 
 LEXICONS = Path(__file__).parent / "lexicons"
@@ -210,22 +210,15 @@ class Exchange:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.lexicon",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser = derived.parser("model.lexicon", __doc__)
     parser.add_argument("lexicon", help="TOML file, or one that comes along: de-en")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw of entries (default 1)")
     options = parser.parse_args(arguments)
     try:
         lexicon = load_lexicon(options.lexicon)
-        corpora = find_pairs(options.data, lexicon.languages)
+        corpora = derived.find_pairs(options.data, lexicon.languages)
         exchange = Exchange(lexicon, options.seed)
-        for one in derive(corpora, lexicon.languages, options.out, "lexicon", exchange):
-            print(f"{one.name}: {one.written:,} pairs, of {one.total:,}")
+        for line in derived.derive(corpora, lexicon.languages, options.out, "lexicon", exchange):
+            print(line)
     except (DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

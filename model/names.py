@@ -10,7 +10,6 @@ Names are found by what they do: they begin with a capital, and are the same in 
 two digits or more are exchanged, too.
 """
 
-import argparse
 import random
 import re
 import sys
@@ -19,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from model.data.derived import Pair, derive, find_pairs, iterate_pairs
+from model.data import derived
+from model.data.derived import Pair
 from model.data.text import DataError
 
 WORD = re.compile(r"\w+")
@@ -35,11 +35,8 @@ COMPOSED = 0.5
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m model.names", description=__doc__)
-    parser.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser = derived.parser("model.names", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw of new names (default 1)")
     options = parser.parse_args(arguments)
     try:
         _exchange_all(options.data, tuple(options.languages), options.out, options.seed)
@@ -111,13 +108,13 @@ def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) 
     Raises:
         DataError: the text is not usable.
     """
-    corpora = find_pairs(data, languages)
-    names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
+    corpora = derived.find_pairs(data, languages)
+    names = find_names(chain.from_iterable(map(derived.iterate_pairs, corpora.values())))
     if not names:
         raise DataError(f"{data}: no name is on both sides of a pair")
     print(f"{len(names):,} names")
-    for one in derive(corpora, languages, out, "names", Exchange(names, seed)):
-        print(f"{one.name}: {one.written:,} pairs, of {one.total:,}")
+    for line in derived.derive(corpora, languages, out, "names", Exchange(names, seed)):
+        print(line)
 
 
 if __name__ == "__main__":

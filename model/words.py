@@ -10,19 +10,18 @@ Which word is whose translation is counted (`model.data.word_alignment`). A lang
 with capitals, as German does, is to be named first. All text is kept in memory.
 """
 
-import argparse
 import random
 import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from model.data.derived import Pair, derive, find_pairs, iterate_pairs, put
+from model.data import derived
+from model.data.derived import Pair, put
 from model.data.text import DataError
 from model.data.word_alignment import Link, align
 
@@ -201,24 +200,17 @@ class Exchange:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.words",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser = derived.parser("model.words", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw of words (default 1)")
     options = parser.parse_args(arguments)
     languages = tuple(options.languages)
     try:
-        corpora = find_pairs(options.data, languages)
-        text = chain.from_iterable(map(iterate_pairs, corpora.values()))
+        corpora = derived.find_pairs(options.data, languages)
+        text = chain.from_iterable(map(derived.iterate_pairs, corpora.values()))
         exchange = Exchange(tqdm(text, desc="align", unit="pair", unit_scale=True), options.seed)
         print(f"{len(exchange.vocabulary.words):,} words")
-        for one in derive(corpora, languages, options.out, "words", exchange):
-            print(f"{one.name}: {one.written:,} pairs, of {one.total:,}")
+        for line in derived.derive(corpora, languages, options.out, "words", exchange):
+            print(line)
     except (DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

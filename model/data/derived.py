@@ -1,9 +1,9 @@
 """Corpora made of other corpora: their pairs with something in them changed."""
 
+import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -15,13 +15,17 @@ Span = tuple[int, int]
 """Where something begins and ends."""
 
 
-class Derived(NamedTuple):
-    """What was made of a corpus."""
-
-    name: str
-    written: int
-    total: int
-    """Pairs that were read."""
+def parser(command: str, description: str | None) -> argparse.ArgumentParser:
+    """What all commands that derive corpora are told: where from, where to, and the seed of their draws."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m {command}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    made.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
+    made.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    return made
 
 
 def find_pairs(data: Path, languages: Pair) -> dict[str, tuple[Path, Path]]:
@@ -40,10 +44,10 @@ def derive(
     out: Path,
     kind: str,
     change: Callable[[Pair], Pair | None],
-) -> Iterator[Derived]:
+) -> Iterator[str]:
     """Of each corpus, write another, `train.<kind>.<code>` or `train.<name>-<kind>.<code>`.
 
-    It has the pairs that `change` makes something of.
+    It has the pairs that `change` makes something of. For each, a line that says how many these are.
 
     Raises:
         DataError: the text is not usable.
@@ -56,7 +60,7 @@ def derive(
             (new for pair in progress if (new := change(pair))),
             [out / f"train.{new_name}.{code}" for code in languages],
         )
-        yield Derived(new_name, written, int(progress.n))
+        yield f"{new_name}: {written:,} pairs, of {progress.n:,}"
 
 
 def put(text: str, replacements: list[tuple[Span, str]]) -> str:
