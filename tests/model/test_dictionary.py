@@ -1,0 +1,148 @@
+"""A dictionary as text to learn from: against what its lines say to a reader."""
+
+from pathlib import Path
+
+import pytest
+
+from model.dictionary import Entry, divide, main, read_entries, unfold, write_out
+
+DICTIONARY = """\
+# Version :: made for this test
+Flugzeug {n} /Fz./; Flieger {m} [ugs.]; Aero {m} [veraltet] | Flugzeuge {pl} :: aeroplane; plane /AC/ (any) | planes
+etw. (leise; langsam) sagen {vt} | sagend | Sie hat es gesagt. :: to say sth. | saying | She’s said it.
+er/sie geht :: he/she goes
+rund um die Uhr :: 24/7
+Ameise {f} [zool.] | Ameisen {pl} :: ant | ants
+Hund {m} | Hunde {pl} | Hündin {f} :: dog | dogs
+dies / jenes :: this
+"""
+NOTHING = frozenset[str](), frozenset[str]()
+
+
+@pytest.fixture
+def dictionary(tmp_path: Path) -> Path:
+    path = tmp_path / "de-en"
+    path.write_text(DICTIONARY)
+    return path
+
+
+def test_entries_are_forms_without_what_is_little_used(dictionary: Path) -> None:
+    entries = list(read_entries(dictionary, frozenset({"zool."})))
+    assert entries[0] == Entry(
+        ["Flugzeug {n}", "Flieger {m} [ugs.]", "/Fz./"], ["aeroplane", "plane (any)", "/AC/"]
+    )
+    assert entries[2].first == [
+        "etw. (leise; langsam) sagen {vt}"
+    ]  # one, though a remark has a semicolon
+    firsts = [entry.first[0].split()[0] for entry in entries]
+    # no ants, which have the label, and no dogs, of which one side has more forms
+    assert firsts == ["Flugzeug", "Flugzeuge", "etw.", "sagend", "Sie", "er/sie", "rund", "dies"]
+
+
+def test_each_source_gets_the_most_usual_translation(dictionary: Path) -> None:
+    corpora = divide(read_entries(dictionary), ("de", "en"), NOTHING)
+    assert corpora == {
+        "examples": [("Sie hat es gesagt.", "She's said it.")],
+        "from-de": [
+            ("Flugzeug", "aeroplane"),
+            ("Flieger", "aeroplane"),
+            ("Fz.", "AC"),
+            ("Flugzeuge", "planes"),
+            ("etwas sagen", "to say something"),
+            ("sagend", "saying"),
+            ("er geht", "he goes"),
+            ("sie geht", "she goes"),
+            ("Ameise", "ant"),
+            ("Ameisen", "ants"),
+        ],
+        "from-en": [
+            ("Flugzeug", "aeroplane"),
+            ("Flugzeug", "plane"),
+            ("Fz.", "AC"),
+            ("Flugzeuge", "planes"),
+            ("etwas sagen", "to say something"),
+            ("sagend", "saying"),
+            ("er geht", "he goes"),
+            ("sie geht", "she goes"),
+            ("Ameise", "ant"),
+            ("Ameisen", "ants"),
+        ],
+    }
+
+
+def test_an_abbreviation_without_one_opposite_gets_the_word() -> None:
+    entries = [Entry(["und so weiter", "/usw./"], ["and so on"])]
+    assert divide(entries, ("de", "en"), NOTHING)["from-de"][1] == ("usw.", "and so on")
+
+
+def test_what_the_text_has_is_left_out_unless_it_is_a_phrase() -> None:
+    known = frozenset(["guter", "mann", "den", "faden", "verlieren"]), frozenset({"good"})
+    entries = [
+        Entry(["guter Mann"], ["good man"]),
+        Entry(["den Faden verlieren"], ["to lose the thread"]),
+        Entry(["Mann"], ["good"]),
+    ]
+    corpora = divide(entries, ("de", "en"), known)
+    assert corpora["from-de"] == [("den Faden verlieren", "to lose the thread")]
+    assert corpora["from-en"] == [
+        ("guter Mann", "good man"),  # "man" is new
+        ("den Faden verlieren", "to lose the thread"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("jdn. {m} um etw. [ugs.] bitten (selten)", "jemanden um etwas bitten"),
+        ("pure <purer> <purest>", "pure"),
+        ("Afghanistan {n} /AF/ (Kfz: /AFG/)", "Afghanistan"),
+    ],
+)
+def test_remarks_go_and_words_are_written_out(text: str, plain: str) -> None:
+    assert write_out(text, "de") == plain
+
+
+@pytest.mark.parametrize(
+    ("pair", "pairs"),
+    [
+        (("reiner Hohn", "sheer/pure mockery"), [("reiner Hohn", "sheer mockery")]),
+        (
+            ("er/sie/es ist", "he/she/it is"),
+            [("er ist", "he is"), ("sie ist", "she is"), ("es ist", "it is")],
+        ),
+        (("ganz", "24/7"), []),
+        (("", "left over"), []),
+        (("offen (", "open"), []),
+    ],
+)
+def test_alternatives_are_taken_side_by_side(
+    pair: tuple[str, str], pairs: list[tuple[str, str]]
+) -> None:
+    assert list(unfold(pair)) == pairs
+
+
+def test_command_writes_the_corpora(
+    dictionary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "train.de").write_text("Ein Flugzeug, zwei Flugzeuge.\n" * 15)
+    (data / "train.en").write_text("An aeroplane, two planes.\n" * 15)
+    command = [str(data), "--dictionary", str(dictionary), "--languages", "de", "en"]
+    assert main([*command, "--out", str(tmp_path / "out"), "--without", "zool."]) == 0
+    assert capsys.readouterr().out == "examples: 1 pairs\nfrom-de: 6 pairs\nfrom-en: 6 pairs\n"
+    assert (tmp_path / "out/train.from-en.en").read_text().splitlines()[0] == "plane"
+    assert (tmp_path / "out/train.from-en.de").read_text().splitlines()[0] == "Flugzeug"
+    assert (tmp_path / "out/train.examples.en").read_text() == "She's said it.\n"
+
+
+def test_a_line_that_is_no_entry_is_named(
+    dictionary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.de").write_text("Hund\n")
+    (tmp_path / "train.en").write_text("dog\n")
+    dictionary.write_text("# Wörter\nHund\tdog\n")
+    command = [str(tmp_path), "--dictionary", str(dictionary), "--languages", "de", "en"]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 1
+    assert f"{dictionary}:2: has 0 times ' :: ', not once: 'Hund\\tdog'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
