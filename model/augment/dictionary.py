@@ -1,4 +1,4 @@
-"""`python -m model.dictionary DATA --dictionary FILE --languages de en --out OUT`: words to learn.
+"""`python -m model.augment.dictionary DATA --dictionary FILE --languages de en --out OUT`: words to learn.
 
 Small text lacks most words of a language; a dictionary has them. FILE is one in the format of the program
 Ding (TU Chemnitz has it for German and English, Debian as the package trans-de-en). Three corpora come of it:
@@ -21,16 +21,16 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from model.data import derived
-from model.data.derived import Pair
-from model.data.text import DataError, iterate_lines, written_whole
+from model.augment import derived
+from model.augment.derived import Pair
+from model.data.text import DataError, iterate_lines
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Entry(NamedTuple):
 def main(arguments: list[str] | None = None) -> int:
     """Write the corpora; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m model.dictionary",
+        prog="python -m model.augment.dictionary",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -115,7 +115,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         known = _known_words(options.data, languages)
         entries = read_entries(options.dictionary, frozenset(options.without))
-        _write(divide(entries, languages, known), languages, options.out)
+        corpora = divide(entries, languages, known)
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name, pairs in corpora.items():
+            derived.write_pairs(pairs, [options.out / f"train.{name}.{code}" for code in languages])
+            print(f"{name}: {len(pairs):,} pairs")
     except (DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -232,17 +236,6 @@ def _known_words(data: Path, languages: Pair) -> Known:
             count.update(WORD.findall(side.lower()))
     first, second = (frozenset(word for word, n in count.items() if n >= KNOWN) for count in counts)
     return first, second
-
-
-def _write(corpora: dict[str, list[Pair]], languages: Sequence[str], out: Path) -> None:
-    """Each corpus into its two files, and a line that says how many pairs it has."""
-    out.mkdir(parents=True, exist_ok=True)
-    for name, pairs in corpora.items():
-        with written_whole([out / f"train.{name}.{code}" for code in languages]) as (one, two):
-            for first, second in pairs:
-                one.write(f"{first}\n")
-                two.write(f"{second}\n")
-        print(f"{name}: {len(pairs):,} pairs")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m model.lexicon DATA LEXICON --out OUT`: more pairs to learn from, by a lexicon.
+"""`python -m model.augment.lexicon DATA LEXICON --out OUT`: more pairs, by a lexicon.
 
 Everyday text says "Tom" ten thousand times and "Mrs. Miller" never. A lexicon has classes of what may
 stand for one another, in both languages; wherever a pair has an entry on both sides, another of its class
@@ -20,14 +20,16 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from model.data import derived
-from model.data.derived import Pair, Span, put
+from model.augment import derived
+from model.augment.derived import Pair
 from model.data.text import DataError
 
 LEXICONS = Path(__file__).parent / "lexicons"
 BETWEEN = " / "
 WORD = re.compile(r"\w+")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+Span = tuple[int, int]
+"""Where something begins and ends."""
 Spans = tuple[Span, Span]
 """In each language."""
 
@@ -208,9 +210,18 @@ class Exchange:
                 yield entry, spans
 
 
+def put(text: str, replacements: list[tuple[Span, str]]) -> str:
+    """The text with something else at each of these places."""
+    for (start, end), new in sorted(replacements, reverse=True):
+        # the full stop of an abbreviation that ends a sentence is the sentence's, too
+        rest = text[end:] or ("." if text[start:end].endswith(".") else "")
+        text = text[:start] + new + rest.removeprefix("." if new.endswith(".") else "")
+    return text
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
-    parser = derived.parser("model.lexicon", __doc__)
+    parser = derived.parser("model.augment.lexicon", __doc__)
     parser.add_argument("lexicon", help="TOML file, or one that comes along: de-en")
     options = parser.parse_args(arguments)
     try:

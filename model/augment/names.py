@@ -1,4 +1,4 @@
-"""`python -m model.names DATA --languages de en --out OUT`: more pairs to learn from, with other names.
+"""`python -m model.augment.names DATA --languages de en --out OUT`: more pairs, with other names.
 
 Small text has few names. A model learns them by heart, and of one that it has not seen it makes one that
 it has. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets another, `train.names.<code>`
@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from model.data import derived
-from model.data.derived import Pair
+from model.augment import derived
+from model.augment.derived import Pair
 from model.data.text import DataError
 
 WORD = re.compile(r"\w+")
@@ -35,7 +35,7 @@ COMPOSED = 0.5
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
-    parser = derived.parser("model.names", __doc__)
+    parser = derived.parser("model.augment.names", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
     options = parser.parse_args(arguments)
     try:

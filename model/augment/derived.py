@@ -1,4 +1,4 @@
-"""Corpora made of other corpora: their pairs with something in them changed."""
+"""Corpora made of other corpora, pair by pair."""
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,8 +11,6 @@ from model.data.text import DataError, find_corpora, iterate_lines, written_whol
 
 Pair = tuple[str, str]
 """A sentence in both languages."""
-Span = tuple[int, int]
-"""Where something begins and ends."""
 
 
 def parser(command: str, description: str | None) -> argparse.ArgumentParser:
@@ -56,20 +54,11 @@ def derive(
     for name, paths in corpora.items():
         new_name = f"{name}-{kind}" if name else kind
         progress = tqdm(iterate_pairs(paths), desc=new_name, unit="pair", unit_scale=True)
-        written = _write(
+        written = write_pairs(
             (new for pair in progress if (new := change(pair))),
             [out / f"train.{new_name}.{code}" for code in languages],
         )
         yield f"{new_name}: {written:,} pairs, of {progress.n:,}"
-
-
-def put(text: str, replacements: list[tuple[Span, str]]) -> str:
-    """The text with something else at each of these places."""
-    for (start, end), new in sorted(replacements, reverse=True):
-        # the full stop of an abbreviation that ends a sentence is the sentence's, too
-        rest = text[end:] or ("." if text[start:end].endswith(".") else "")
-        text = text[:start] + new + rest.removeprefix("." if new.endswith(".") else "")
-    return text
 
 
 def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
@@ -85,7 +74,7 @@ def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
         yield lines[0][0], lines[1][0]
 
 
-def _write(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
+def write_pairs(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
     """Each side into its file; how many pairs there were."""
     written = 0
     with written_whole(targets) as (one, two):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from model.augment.lexicon import Exchange, Lexicon, load_lexicon, main
 from model.data.text import DataError
-from model.lexicon import Exchange, Lexicon, load_lexicon, main
 
 SMALL = """
 languages = ["de", "en"]

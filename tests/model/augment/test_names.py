@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model.names import Exchange, find_names, main
+from model.augment.names import Exchange, find_names, main
 
 PAIRS = [
     ("Tom kommt aus Boston.", "Tom comes from Boston."),

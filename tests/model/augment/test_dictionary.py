@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from model.dictionary import Entry, divide, main, read_entries, unfold, write_out
+from model.augment.dictionary import Entry, divide, main, read_entries, unfold, write_out
 
 DICTIONARY = """\
 # Version :: made for this test
-Flugzeug {n} /Fz./; Flieger {m} [ugs.]; Aero {m} [veraltet] | Flugzeuge {pl} :: aeroplane; plane /AC/ (any) | planes
+Flugzeug {n} /Fz./; Flieger {m} [ugs.]; Aero {m} [veraltet] | Flugzeuge {pl} :: plane; jet /AC/ (any) | planes
 etw. (leise; langsam) sagen {vt} | sagend | Sie hat es gesagt. :: to say sth. | saying | She’s said it.
 er/sie geht :: he/she goes
 rund um die Uhr :: 24/7
@@ -29,7 +29,7 @@ def dictionary(tmp_path: Path) -> Path:
 def test_entries_are_forms_without_what_is_little_used(dictionary: Path) -> None:
     entries = list(read_entries(dictionary, frozenset({"zool."})))
     assert entries[0] == Entry(
-        ["Flugzeug {n}", "Flieger {m} [ugs.]", "/Fz./"], ["aeroplane", "plane (any)", "/AC/"]
+        ["Flugzeug {n}", "Flieger {m} [ugs.]", "/Fz./"], ["plane", "jet (any)", "/AC/"]
     )
     assert entries[2].first == [
         "etw. (leise; langsam) sagen {vt}"
@@ -44,8 +44,8 @@ def test_each_source_gets_the_most_usual_translation(dictionary: Path) -> None:
     assert corpora == {
         "examples": [("Sie hat es gesagt.", "She's said it.")],
         "from-de": [
-            ("Flugzeug", "aeroplane"),
-            ("Flieger", "aeroplane"),
+            ("Flugzeug", "plane"),
+            ("Flieger", "plane"),
             ("Fz.", "AC"),
             ("Flugzeuge", "planes"),
             ("etwas sagen", "to say something"),
@@ -56,8 +56,8 @@ def test_each_source_gets_the_most_usual_translation(dictionary: Path) -> None:
             ("Ameisen", "ants"),
         ],
         "from-en": [
-            ("Flugzeug", "aeroplane"),
             ("Flugzeug", "plane"),
+            ("Flugzeug", "jet"),
             ("Fz.", "AC"),
             ("Flugzeuge", "planes"),
             ("etwas sagen", "to say something"),
@@ -127,11 +127,11 @@ def test_command_writes_the_corpora(
     data = tmp_path / "data"
     data.mkdir()
     (data / "train.de").write_text("Ein Flugzeug, zwei Flugzeuge.\n" * 15)
-    (data / "train.en").write_text("An aeroplane, two planes.\n" * 15)
+    (data / "train.en").write_text("A plane, two planes.\n" * 15)
     command = [str(data), "--dictionary", str(dictionary), "--languages", "de", "en"]
     assert main([*command, "--out", str(tmp_path / "out"), "--without", "zool."]) == 0
     assert capsys.readouterr().out == "examples: 1 pairs\nfrom-de: 6 pairs\nfrom-en: 6 pairs\n"
-    assert (tmp_path / "out/train.from-en.en").read_text().splitlines()[0] == "plane"
+    assert (tmp_path / "out/train.from-en.en").read_text().splitlines()[0] == "jet"
     assert (tmp_path / "out/train.from-en.de").read_text().splitlines()[0] == "Flugzeug"
     assert (tmp_path / "out/train.examples.en").read_text() == "She's said it.\n"
 
