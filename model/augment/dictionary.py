@@ -28,8 +28,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from model.augment import derived
-from model.augment.derived import Pair
+from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
 from model.data.text import DataError, iterate_lines
 
 logger = logging.getLogger(__name__)
@@ -118,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         corpora = divide(entries, languages, known)
         options.out.mkdir(parents=True, exist_ok=True)
         for name, pairs in corpora.items():
-            derived.write_pairs(pairs, [options.out / f"train.{name}.{code}" for code in languages])
+            write_pairs(pairs, [options.out / f"train.{name}.{code}" for code in languages])
             print(f"{name}: {len(pairs):,} pairs")
     except (DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -229,8 +228,8 @@ def _known_words(data: Path, languages: Pair) -> Known:
         DataError: the text is not usable.
     """
     counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    corpora = derived.find_pairs(data, languages)
-    pairs = chain.from_iterable(map(derived.iterate_pairs, corpora.values()))
+    corpora = find_pairs(data, languages)
+    pairs = chain.from_iterable(map(iterate_pairs, corpora.values()))
     for pair in tqdm(pairs, desc="words", unit="pair", unit_scale=True):
         for count, side in zip(counts, pair, strict=True):
             count.update(WORD.findall(side.lower()))

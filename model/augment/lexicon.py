@@ -21,7 +21,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from model.augment import derived
-from model.augment.derived import Pair
+from model.data.pairs import Pair, find_pairs
 from model.data.text import DataError
 
 LEXICONS = Path(__file__).parent / "lexicons"
@@ -226,7 +226,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         lexicon = load_lexicon(options.lexicon)
-        corpora = derived.find_pairs(options.data, lexicon.languages)
+        corpora = find_pairs(options.data, lexicon.languages)
         exchange = Exchange(lexicon, options.seed)
         for line in derived.derive(corpora, lexicon.languages, options.out, "lexicon", exchange):
             print(line)

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 
 from model.augment import derived
-from model.augment.derived import Pair
+from model.data.pairs import Pair, find_pairs, iterate_pairs
 from model.data.text import DataError
 
 WORD = re.compile(r"\w+")
@@ -108,8 +108,8 @@ def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) 
     Raises:
         DataError: the text is not usable.
     """
-    corpora = derived.find_pairs(data, languages)
-    names = find_names(chain.from_iterable(map(derived.iterate_pairs, corpora.values())))
+    corpora = find_pairs(data, languages)
+    names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
     if not names:
         raise DataError(f"{data}: no name is on both sides of a pair")
     print(f"{len(names):,} names")

@@ -1,1 +1,1 @@
-"""Text files to batches: `text` reads and checks, `corpus` keeps ids on disk, `batches` draws and pads."""
+"""Text files to batches: `text` and `pairs` read, `corpus` keeps ids on disk, `batches` draws and pads."""

@@ -1,0 +1,183 @@
+"""`python -m model.collect FILES --languages de en --out OUT`: pairs out of what has been translated already.
+
+FILES are gettext catalogues (`.po`, `.mo`), translation memories (`.tmx`), and folders with such. Of
+catalogues, those are read that have both languages, one of them that of their messages (`--messages`).
+Texts are cut into lines and sentences where both sides have as many, and written to `train.<name>.<code>`.
+
+What is not translated, marked as fuzzy, the same on both sides, or has placeholders, markup or the marks of
+shortcuts (`%s`, `{name}`, `<b>`, `_Open`) is left out and counted: the service keeps such things away from
+the network. `python -m model.clean` does the rest, duplicates among it.
+"""
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import polib
+from tqdm import tqdm
+
+from model.data.pairs import Pair, write_pairs
+from model.data.text import DataError
+
+CATALOGUES, MEMORY = (".po", ".mo"), ".tmx"
+NOT_TEXT = re.compile(r"[%$][\w(%{]|[{}<>|^\\=]|(?<!\w)[_&~]\w")
+"""Of placeholders, markup, shortcuts and contexts."""
+END_OF_SENTENCE = re.compile(r"""(?<=\w[.!?…])(["“”»«')]*)\s+(?=["„“»«'(]?[^\W\d_a-zà-ÿ])""")
+SENTENCE = re.compile(r""".*\s.*[.!?…]["“”»«')]*""")
+MOST_UNEVEN = 2.6
+"""Longest side over shortest, in characters, up to which sentences are taken for each other's translation."""
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the corpus; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.collect",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILES")
+    parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
+    parser.add_argument(
+        "--messages", default="en", metavar="CODE", help="of catalogues (default en)"
+    )
+    parser.add_argument("--sentences", action="store_true", help="leave out what is no sentence")
+    parser.add_argument("--name", default="", help="of the corpus (default none)")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the pairs")
+    options = parser.parse_args(arguments)
+    languages = options.languages[0], options.languages[1]
+    counts: Counter[str] = Counter()
+    try:
+        paths = tqdm(find_files(options.files), desc="collect", unit="file")
+        texts = (text for path in paths for text in read(path, languages, options.messages, counts))
+        pairs = (pair for text in texts for pair in cut(text))
+        kept = (pair for pair in pairs if not _is_left_out(pair, options.sentences, counts))
+        prefix = f"train.{options.name}" if options.name else "train"
+        options.out.mkdir(parents=True, exist_ok=True)
+        written = write_pairs(kept, [options.out / f"{prefix}.{code}" for code in languages])
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    left_out = ", ".join(f"{number:,} {why}" for why, number in (+counts).most_common())
+    print(f"{written:,} pairs of {paths.total:,} files; left out: {left_out or 'nothing'}")
+    return 0
+
+
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """The files among the paths, and the catalogues and memories in the folders among them, each once.
+
+    Raises:
+        DataError: there is none, or one is of another kind.
+    """
+    kinds = (*CATALOGUES, MEMORY)
+    found: dict[Path, None] = {}
+    for path in paths:
+        inside = path.rglob("*") if path.is_dir() else [path]
+        of_kind = sorted(file for file in inside if file.suffix in kinds)
+        if not of_kind:
+            raise DataError(f"{path}: neither is nor has a file in {', '.join(kinds)}")
+        found |= dict.fromkeys(of_kind)
+    return list(found)
+
+
+def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> Iterator[Pair]:
+    """The texts of a file, in the order of `languages`; `counts` learns what is left out.
+
+    Raises:
+        DataError: the file is not what its name says.
+    """
+    try:
+        if path.suffix == MEMORY:
+            yield from _read_memory(path, languages, counts)
+        else:
+            yield from _read_catalogue(path, languages, messages, counts)
+    except (OSError, UnicodeDecodeError, ElementTree.ParseError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def cut(text: Pair) -> list[Pair]:
+    """Its lines, and their sentences, where both sides have as many and of similar length."""
+    lines = _side_by_side([side.split("\n") for side in text]) or [text]
+    pairs = []
+    for line in lines:
+        sentences = [END_OF_SENTENCE.sub(r"\1\n", side).split("\n") for side in map(_flat, line)]
+        pairs += _side_by_side(sentences) or [(_flat(line[0]), _flat(line[1]))]
+    return pairs
+
+
+def _side_by_side(sides: Sequence[Sequence[str]]) -> list[Pair]:
+    """The parts of both sides, without the empty ones; nothing if they do not go together."""
+    first, second = ([part for part in map(_flat, side) if part] for side in sides)
+    if len(first) != len(second):
+        return []
+    pairs = list(zip(first, second, strict=True))
+    if len(pairs) > 1 and any(max(a, b) > MOST_UNEVEN * min(a, b) for a, b in map(_lengths, pairs)):
+        return []
+    return pairs
+
+
+def _read_catalogue(
+    path: Path, languages: Pair, messages: str, counts: Counter[str]
+) -> Iterator[Pair]:
+    catalogue = polib.mofile(str(path)) if path.suffix == ".mo" else polib.pofile(str(path))
+    told = catalogue.metadata.get("Language") or path.stem
+    language = re.split(r"[_@-]", told)[0]
+    if {messages, language} != set(languages):
+        counts["files in other languages"] += 1
+        return
+    translated = catalogue.translated_entries()
+    counts["not translated, or fuzzy"] += len(catalogue) - len(translated)
+    for entry in translated:
+        if not entry.msgstr:
+            counts["with plural forms"] += 1
+        elif messages == languages[0]:
+            yield entry.msgid, entry.msgstr
+        else:
+            yield entry.msgstr, entry.msgid
+
+
+def _read_memory(path: Path, languages: Pair, counts: Counter[str]) -> Iterator[Pair]:
+    for _, unit in ElementTree.iterparse(path):
+        if unit.tag != "tu":
+            continue
+        found = {}
+        for variant in unit.iter("tuv"):
+            code = variant.get(LANGUAGE) or variant.get("lang") or ""
+            segment = variant.find("seg")
+            if segment is not None:
+                found[code.lower().split("-")[0]] = "".join(segment.itertext())
+        if all(found.get(code) for code in languages):
+            yield found[languages[0]], found[languages[1]]
+        else:
+            counts["without one of the languages"] += 1
+        unit.clear()
+
+
+def _is_left_out(pair: Pair, only_sentences: bool, counts: Counter[str]) -> bool:
+    """Whether a pair is no text to learn from; its reason is counted."""
+    if not all(pair) or pair[0] == pair[1]:
+        counts["empty or the same on both sides"] += 1
+    elif any(map(NOT_TEXT.search, pair)):
+        counts["with placeholders or markup"] += 1
+    elif only_sentences and not all(map(SENTENCE.fullmatch, pair)):
+        counts["no sentence"] += 1
+    else:
+        return False
+    return True
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _lengths(pair: Pair) -> tuple[int, int]:
+    """In characters; short texts count as longer, for chance weighs more there."""
+    return len(pair[0]) + 10, len(pair[1]) + 10
+
+
+if __name__ == "__main__":
+    sys.exit(main())

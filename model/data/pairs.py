@@ -1,0 +1,44 @@
+"""Corpora in two languages, read and written pair by pair."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from model.data.text import DataError, find_corpora, iterate_lines, written_whole
+
+Pair = tuple[str, str]
+"""A sentence in both languages, or a code for each."""
+
+
+def find_pairs(data: Path, languages: Pair) -> dict[str, tuple[Path, Path]]:
+    """The corpora of a data folder, by name, with their files in the order of the languages.
+
+    Raises:
+        DataError: there is none.
+    """
+    corpora = find_corpora(data, languages)
+    return {name: (files[languages[0]], files[languages[1]]) for name, files in corpora.items()}
+
+
+def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
+    """The lines of two files.
+
+    Raises:
+        DataError: one has more than the other, or is not usable.
+    """
+    for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
+        if None in lines:
+            short = paths[lines.index(None)]
+            raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
+        yield lines[0][0], lines[1][0]
+
+
+def write_pairs(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
+    """Each side into its file; how many pairs there were."""
+    written = 0
+    with written_whole(targets) as (one, two):
+        for first, second in pairs:
+            written += 1
+            one.write(f"{first}\n")
+            two.write(f"{second}\n")
+    return written
