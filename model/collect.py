@@ -101,11 +101,11 @@ def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> It
 
 def cut(text: Pair) -> list[Pair]:
     """Its lines, and their sentences, where both sides have as many and of similar length."""
-    lines = _side_by_side([side.split("\n") for side in text]) or [text]
+    lines = _side_by_side([side.split("\n") for side in text]) or [(_flat(text[0]), _flat(text[1]))]
     pairs = []
     for line in lines:
-        sentences = [END_OF_SENTENCE.sub(r"\1\n", side).split("\n") for side in map(_flat, line)]
-        pairs += _side_by_side(sentences) or [(_flat(line[0]), _flat(line[1]))]
+        sentences = [END_OF_SENTENCE.sub(r"\1\n", side).split("\n") for side in line]
+        pairs += _side_by_side(sentences) or [line]
     return pairs
 
 

@@ -1,4 +1,4 @@
-"""What the commands that change pairs have in common."""
+"""What the commands that make corpora have in common."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from model.data.pairs import Pair, iterate_pairs, write_pairs
 
 
 def parser(command: str, description: str | None) -> argparse.ArgumentParser:
-    """What all commands that derive corpora are told: where from, where to, and the seed of their draws."""
+    """What all commands of this room are told: where from, and where to."""
     made = argparse.ArgumentParser(
         prog=f"python -m {command}",
         description=description,
@@ -18,7 +18,6 @@ def parser(command: str, description: str | None) -> argparse.ArgumentParser:
     )
     made.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
     made.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
-    made.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
     return made
 
 

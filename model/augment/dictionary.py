@@ -8,15 +8,16 @@ Ding (TU Chemnitz has it for German and English, Debian as the package trans-de-
   that direction only, so that a rare translation is understood, but not written;
 - `from-<second>`: the same from the second language.
 
-A single word or a pair of them is left out of the last two if the text of DATA has all of it already
-(its meaning there is learnt better from sentences). In FILE, a line is an entry, and `::` stands between its
-languages; `|` divides an entry into forms and examples, the nth of one side that of the other; `;` divides
-what means the same, the most usual first. Brackets hold remarks, and slashes abbreviations or alternatives:
+A single word or a pair of them, if it is no abbreviation, is left out of the last two where the text of DATA
+has all of it already: its meaning there is learnt better from sentences.
+
+In FILE, a line is an entry, and `::` stands between its languages; `|` divides an entry into forms and
+examples, the nth of one side that of the other; `;` divides what means the same, the most usual first.
+Brackets hold remarks, and slashes abbreviations or alternatives:
 
     Flugzeug {n} /Fz./; Flieger {m} [ugs.] | er/sie fliegt :: aeroplane; plane [coll.] | he/she flies
 """
 
-import argparse
 import logging
 import re
 import sys
@@ -28,6 +29,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
+from model.augment import derived
 from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
 from model.data.text import DataError, iterate_lines
 
@@ -45,21 +47,23 @@ NOT_ALTERNATIVES = re.compile(r" / |\d/|/\d")
 """Longer than a word, or figures."""
 SENTENCE = re.compile(r"""[^\W\d_a-zß-ÿ].*\s.*[.!?]["“”']?""")
 UNUSUAL = frozenset(
-    [
-        *[
-            "alt",
-            "veraltet",
-            "veraltend",
-            "selten",
-            "poet.",
-            "Schw.",
-            "Ös.",
-            "Bayr.",
-            "Süddt.",
-            "Norddt.",
-        ],
-        *["obs.", "archaic", "rare", "dated", "slang"],
-    ]
+    {
+        "alt",
+        "veraltet",
+        "veraltend",
+        "selten",
+        "poet.",
+        "Schw.",
+        "Ös.",
+        "Bayr.",
+        "Süddt.",
+        "Norddt.",
+        "obs.",
+        "archaic",
+        "rare",
+        "dated",
+        "slang",
+    }
 )
 """Labels of words that are left out where others of the same meaning stand beside them."""
 WRITTEN_OUT = {
@@ -78,8 +82,6 @@ KNOWN = 15
 """Occurrences in the text from which on a word is known."""
 PHRASE = 3
 """Words from which on a phrase is kept, though each of them is known."""
-
-
 Known = tuple[frozenset[str], frozenset[str]]
 """For each language, the words that are frequent in the text, in lower case."""
 
@@ -93,15 +95,9 @@ class Entry(NamedTuple):
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the corpora; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.augment.dictionary",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
+    parser = derived.parser("model.augment.dictionary", __doc__)
     parser.add_argument("--dictionary", type=Path, required=True, metavar="FILE", help="UTF-8")
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
     parser.add_argument(
         "--without",
         nargs="+",

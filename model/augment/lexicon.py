@@ -223,6 +223,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
     parser = derived.parser("model.augment.lexicon", __doc__)
     parser.add_argument("lexicon", help="TOML file, or one that comes along: de-en")
+    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
     options = parser.parse_args(arguments)
     try:
         lexicon = load_lexicon(options.lexicon)

@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
     parser = derived.parser("model.augment.names", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
+    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
     options = parser.parse_args(arguments)
     try:
         _exchange_all(options.data, tuple(options.languages), options.out, options.seed)
