@@ -1,12 +1,21 @@
 """What the commands that make corpora have in common."""
 
 import argparse
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from tqdm import tqdm
 
-from model.data.pairs import Pair, iterate_pairs, write_pairs
+from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
+
+WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+KNOWN = 15
+"""Occurrences in the text from which on a word is known."""
+Known = tuple[frozenset[str], frozenset[str]]
+"""For each language, the words that are frequent in the text, in lower case."""
 
 
 def parser(command: str, description: str | None) -> argparse.ArgumentParser:
@@ -44,3 +53,19 @@ def derive(
             [out / f"train.{new_name}.{code}" for code in languages],
         )
         yield f"{new_name}: {written:,} pairs, of {progress.n:,}"
+
+
+def known_words(data: Path, languages: Pair) -> Known:
+    """The words that the text has often enough.
+
+    Raises:
+        DataError: the text is not usable.
+    """
+    counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    corpora = find_pairs(data, languages)
+    pairs = chain.from_iterable(map(iterate_pairs, corpora.values()))
+    for pair in tqdm(pairs, desc="words", unit="pair", unit_scale=True):
+        for count, side in zip(counts, pair, strict=True):
+            count.update(WORD.findall(side.lower()))
+    first, second = (frozenset(word for word, n in count.items() if n >= KNOWN) for count in counts)
+    return first, second

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from model.augment.dictionary import Entry, divide, main, read_entries, unfold, write_out
+from model.augment.dictionary import divide, main, unfold
+from model.augment.ding import Entry, read_entries
 
 DICTIONARY = """\
 # Version :: made for this test
@@ -24,19 +25,6 @@ def dictionary(tmp_path: Path) -> Path:
     path = tmp_path / "de-en"
     path.write_text(DICTIONARY)
     return path
-
-
-def test_entries_are_forms_without_what_is_little_used(dictionary: Path) -> None:
-    entries = list(read_entries(dictionary, frozenset({"zool."})))
-    assert entries[0] == Entry(
-        ["Flugzeug {n}", "Flieger {m} [ugs.]", "/Fz./"], ["plane", "jet (any)", "/AC/"]
-    )
-    assert entries[2].first == [
-        "etw. (leise; langsam) sagen {vt}"
-    ]  # one, though a remark has a semicolon
-    firsts = [entry.first[0].split()[0] for entry in entries]
-    # no ants, which have the label, and no dogs, of which one side has more forms
-    assert firsts == ["Flugzeug", "Flugzeuge", "etw.", "sagend", "Sie", "er/sie", "rund", "dies"]
 
 
 def test_each_source_gets_the_most_usual_translation(dictionary: Path) -> None:
@@ -75,18 +63,6 @@ def test_what_the_text_has_is_left_out_unless_it_is_a_phrase() -> None:
         ("guter Mann", "good man"),  # "man" is new
         ("den Faden verlieren", "to lose the thread"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("jdn. {m} um etw. [ugs.] bitten (selten)", "jemanden um etwas bitten"),
-        ("pure <purer> <purest>", "pure"),
-        ("Afghanistan {n} /AF/ (Kfz: /AFG/)", "Afghanistan"),
-    ],
-)
-def test_remarks_go_and_words_are_written_out(text: str, plain: str) -> None:
-    assert write_out(text, "de") == plain
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,194 @@
+"""`python -m model.augment.context DATA --dictionary FILE --usual DE EN --out OUT`: new words, in sentences.
+
+A word that was learnt by itself is not yet known in a sentence. Wherever a German and an English sentence
+have a noun or an adjective of a dictionary and its translation, once each, this puts one in its place that
+the text hardly has (after Fadaee et al., 2017): of the same gender and number, as the dictionary tells them
+(`{m}`, `{f}`, `{n}`, `{pl}`), or with the same ending. What comes of it is grammatical, and need not make
+sense: "Tom saß neben Maria auf der Terrasse" becomes "... auf der Lawine".
+
+FILE is a dictionary as `model.augment.dictionary` reads it, German first. DE and EN are lists of words, one
+a line, the most usual first: no others are put in, and of several translations the most usual one. Every
+corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets two others, each to be learnt in its own
+direction only: `train.context-de.<code>` (`train.<name>-context-de.<code>`) with new German words, and
+`train.context-en.<code>` with new English ones.
+"""
+
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from model.augment import derived, ding
+from model.augment.derived import WORD, Known
+from model.augment.ding import Entry, write_out
+from model.data.pairs import Pair, find_pairs
+from model.data.text import DataError, iterate_lines
+
+LANGUAGES = ("de", "en")
+KIND = re.compile(r"\{(m|f|n|pl|adj)\}")
+ENDINGS = ("", "e", "en", "er", "es", "em")
+"""Of adjectives."""
+WEAK = ("e", "ent", "ist", "and", "ant", "oge")
+"""Masculine nouns that end so have another form in all cases but one."""
+UNSTABLE = ("e", "el", "er")
+"""Adjectives that end so lose a letter before an ending."""
+AS_A_VOWEL = re.compile(r"(?!uni|us[ei]|eu|one)[aeiou]|hono|hour|heir", re.IGNORECASE)
+ARTICLE = re.compile(r"\b([Aa])n? $")
+Ranks = tuple[Mapping[str, int], Mapping[str, int]]
+"""For each language, words in lower case and their places in its list."""
+Words = Mapping[str, Sequence[Pair]]
+"""By kind."""
+
+
+class Slot(NamedTuple):
+    """What a German word may be, and which English ones tell that it is."""
+
+    kind: str
+    ending: str
+    english: frozenset[str]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the new corpora; returns the exit status."""
+    parser = derived.parser("model.augment.context", __doc__)
+    ding.add_arguments(parser)
+    parser.add_argument("--usual", type=Path, nargs=2, required=True, metavar=("DE", "EN"))
+    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    options = parser.parse_args(arguments)
+    try:
+        ranks = _ranks(options.usual[0]), _ranks(options.usual[1])
+        known = derived.known_words(options.data, LANGUAGES)
+        entries = list(ding.read_entries(options.dictionary, frozenset(options.without)))
+        corpora, slots = find_pairs(options.data, LANGUAGES), find_slots(entries)
+        for source, code in enumerate(LANGUAGES):
+            words = new_words(entries, source, known, ranks)
+            exchange = Exchange(slots, words, options.seed)
+            for line in derived.derive(
+                corpora, LANGUAGES, options.out, f"context-{code}", exchange
+            ):
+                print(line)
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def find_slots(entries: Iterable[Entry]) -> dict[str, list[Slot]]:
+    """By German word, as it stands in a sentence, what it may be."""
+    slots: dict[str, list[Slot]] = {}
+    for entry in entries:
+        english = frozenset(
+            word for one in entry.second if WORD.fullmatch(word := write_out(one, "en"))
+        )
+        for one in entry.first if english else ():
+            if kind := _kind(one):
+                word = write_out(one, "de")
+                for ending in ENDINGS if kind == "adj" else ("",):
+                    slots.setdefault(word + ending, []).append(Slot(kind, ending, english))
+    return slots
+
+
+def new_words(entries: Iterable[Entry], source: int, known: Known, ranks: Ranks) -> Words:
+    """By kind, usual words of one language that the text hardly has, with their most usual translations."""
+    best: dict[tuple[str, str], tuple[int, Pair]] = {}
+    for entry in entries:
+        for first, second in ding.candidates(entry, source):
+            kind, pair = _kind(first), (write_out(first, "de"), write_out(second, "en"))
+            if not kind or not WORD.fullmatch(pair[1]) or (kind != "adj" and pair[1][0].isupper()):
+                continue
+            lower = pair[0].lower(), pair[1].lower()
+            if (
+                lower[0] not in ranks[0]
+                or lower[1] not in ranks[1]
+                or lower[source] in known[source]
+            ):
+                continue
+            found = (ranks[1 - source][lower[1 - source]], pair)
+            best[kind, pair[source]] = min(found, best.get((kind, pair[source]), found))
+    words: dict[str, list[Pair]] = {}
+    for (kind, _), (_, pair) in best.items():
+        words.setdefault(kind, []).append(pair)
+    return words
+
+
+class Exchange:
+    """Puts a new word into each pair that has room for one; the same draws for the same seed."""
+
+    def __init__(self, slots: Mapping[str, Sequence[Slot]], words: Words, seed: int) -> None:
+        """Find places by `slots`, and draw from `words`."""
+        self.slots, self.words = slots, words
+        self._random = random.Random(seed)
+
+    def __call__(self, pair: Pair) -> Pair | None:
+        """The pair with another word; None if there is no place for one."""
+        places = list(self._places(pair))
+        if not places:
+            return None
+        slot, german, english = self._random.choice(places)
+        word = self._random.choice(self.words[slot.kind])
+        if not _agrees(slot, german[0], word[0]):
+            return None
+        before = ARTICLE.sub(
+            r"\1n " if AS_A_VOWEL.match(word[1]) else r"\1 ", pair[1][: english.start()]
+        )
+        return (
+            pair[0][: german.start()]
+            + _cased(word[0] + slot.ending, german)
+            + pair[0][german.end() :],
+            before + _cased(word[1], english) + pair[1][english.end() :],
+        )
+
+    def _places(self, pair: Pair) -> Iterator[tuple[Slot, re.Match[str], re.Match[str]]]:
+        """What may be exchanged: a German word that stands there once, and the only translation of it."""
+        german, english = (list(WORD.finditer(side)) for side in pair)
+        times = Counter(word[0] for word in german)
+        for word in german:
+            forms = _forms(word) if times[word[0]] == 1 else ()
+            for slot in (slot for form in forms for slot in self.slots.get(form, ())):
+                found = [one for one in english if not slot.english.isdisjoint(_forms(one))]
+                if slot.kind in self.words and len(found) == 1:
+                    yield slot, word, found[0]
+                    break
+
+
+def _forms(word: re.Match[str]) -> tuple[str, ...]:
+    """A word as it stands there, and as it would within the sentence that it begins."""
+    return (word[0],) if word.start() else (word[0], word[0][0].lower() + word[0][1:])
+
+
+def _kind(word: str) -> str | None:
+    """Of what kind a German word is, if it is one word of one kind whose other forms are known."""
+    kinds, text = KIND.findall(word), write_out(word, "de")
+    if len(kinds) != 1 or not WORD.fullmatch(text):
+        return None
+    [kind] = kinds
+    if text[0].isupper() == (kind == "adj"):
+        return None
+    if (kind == "m" and text.endswith(WEAK)) or (kind == "adj" and text.endswith(UNSTABLE)):
+        return None
+    return str(kind)
+
+
+def _agrees(slot: Slot, old: str, new: str) -> bool:
+    """Whether a German word may have the case of another: the dative plural ends in n (or s)."""
+    return slot.kind != "pl" or old[-1] not in "ns" or new[-1] in "ns"
+
+
+def _cased(word: str, place: re.Match[str]) -> str:
+    return word[0].upper() + word[1:] if place.start() == 0 else word
+
+
+def _ranks(path: Path) -> dict[str, int]:
+    """Each word's place in a list.
+
+    Raises:
+        DataError: the list is not usable.
+    """
+    return {line.strip().lower(): rank for rank, (line, _) in enumerate(iterate_lines(path))}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""A dictionary in the format of the program Ding: a line is an entry, and `::` stands between its languages.
+
+`|` divides an entry into forms and examples, the nth of one side that of the other; `;` divides what means
+the same, the most usual first. Brackets hold remarks, and slashes abbreviations or alternatives:
+
+    Flugzeug {n} /Fz./; Flieger {m} [ugs.] | er/sie fliegt :: aeroplane; plane [coll.] | he/she flies
+"""
+
+import argparse
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from model.data.pairs import Pair
+from model.data.text import DataError, iterate_lines
+
+logger = logging.getLogger(__name__)
+
+SYNONYM = re.compile(r";(?![^(\[{]*[)\]}])")
+"""A semicolon that is not inside of brackets."""
+ABBREVIATION = re.compile(r"(?<![^\s;])/([^/;]+)(?:;[^/]*)?/(?![^\s;])")
+REMARK = re.compile(r"\{[^}]*\}|\[[^]]*\]|<[^>]*>|\([^()]*\)|" + ABBREVIATION.pattern)
+LABEL = re.compile(r"\[([^]]*)\]")
+UNUSUAL = frozenset(
+    {
+        "alt",
+        "veraltet",
+        "veraltend",
+        "selten",
+        "poet.",
+        "Schw.",
+        "Ös.",
+        "Bayr.",
+        "Süddt.",
+        "Norddt.",
+        "obs.",
+        "archaic",
+        "rare",
+        "dated",
+        "slang",
+    }
+)
+"""Labels of words that are left out where others of the same meaning stand beside them."""
+WRITTEN_OUT = {
+    "de": {
+        "jd.": "jemand",
+        "jdn.": "jemanden",
+        "jdm.": "jemandem",
+        "jds.": "jemandes",
+        "etw.": "etwas",
+    },
+    "en": {"sb.": "somebody", "sth.": "something"},
+}
+"""What dictionaries shorten."""
+MOST_SYNONYMS = 4
+
+
+class Entry(NamedTuple):
+    """What means the same in both languages: the most usual first, an abbreviation, in slashes, last."""
+
+    first: list[str]
+    second: list[str]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which dictionary to read, and what of it."""
+    parser.add_argument("--dictionary", type=Path, required=True, metavar="FILE", help="UTF-8")
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        default=[],
+        metavar="LABEL",
+        help="leave out entries with one of these labels, such as bot. chem.",
+    )
+
+
+def read_entries(path: Path, without: frozenset[str] = frozenset()) -> Iterator[Entry]:
+    """All forms and examples of a dictionary, but those of entries with one of these labels.
+
+    Lines whose sides have not the same number of them are left out, and how many these are is logged.
+
+    Raises:
+        DataError: the file is not usable, or a line is no entry.
+    """
+    lines = tqdm(iterate_lines(path), desc=path.name, unit="line", unit_scale=True)
+    uneven = 0
+    for number, (line, _) in enumerate(lines, start=1):
+        if line.startswith("#"):
+            continue
+        sides = [side.split(" | ") for side in line.replace("’", "'").split(" :: ")]
+        if len(sides) != 2:
+            raise DataError(
+                f"{path}:{number}: has {len(sides) - 1} times ' :: ', not once: {line[:60]!r}"
+            )
+        if without.intersection(LABEL.findall(f"{sides[0][0]} {sides[1][0]}")):
+            continue
+        if len(sides[0]) != len(sides[1]):
+            uneven += 1
+            continue
+        for first, second in zip(*sides, strict=True):
+            yield Entry(_usual(first), _usual(second))
+    if uneven:
+        logger.warning(
+            "%s: %d lines with more forms on one side than on the other are left out", path, uneven
+        )
+
+
+def candidates(entry: Entry, source: int) -> Iterator[Pair]:
+    """Everything of one side with the most usual of the other, and abbreviations with each other."""
+    others = entry[1 - source]
+    for words in entry[source]:
+        other = others[0]
+        if short := ABBREVIATION.fullmatch(words):
+            other_short = ABBREVIATION.fullmatch(others[-1])
+            words, other = short[1], other_short[1] if other_short else other
+        yield (words, other) if source == 0 else (other, words)
+
+
+def write_out(text: str, code: str) -> str:
+    """Words without the remarks on them, and with what dictionaries shorten written out."""
+    text = REMARK.sub(" ", text)
+    for short, long in WRITTEN_OUT.get(code, {}).items():
+        text = re.sub(rf"(?<!\w){re.escape(short)}", long, text)
+    return " ".join(text.split())
+
+
+def _usual(form: str) -> list[str]:
+    """One side of an entry: a few synonyms, none that is little used, then the first abbreviation."""
+    synonyms = [" ".join(one.split()) for one in SYNONYM.split(ABBREVIATION.sub("", form))]
+    usual = [one for one in synonyms if UNUSUAL.isdisjoint(LABEL.findall(one))] or synonyms[:1]
+    short = ABBREVIATION.search(form)
+    return usual[:MOST_SYNONYMS] + ([short[0]] if short else [])
