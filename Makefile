@@ -4,10 +4,13 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check bench train report export docker clean
+.PHONY: help serve test check bench train report export docker clean
 
-serve: .venv/serve.stamp  ## translate on http://127.0.0.1:$(PORT)
-	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+
+serve: .venv/serve.stamp  ## translate on port 8000, or that of PORT=8123; ARGS are those of python -m service
+	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service $(ARGS)
 
 test: .venv/dev.stamp  ## all tests; ARGS are pytest's, as in make test ARGS="-k beam"
 	$(BIN)/python -m pytest $(ARGS)

@@ -9,13 +9,17 @@ import logging
 import sys
 from pathlib import Path
 
+import service.bundle
 from export.bundle_writer import ExportOptions, write_bundle
 from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, average, load_run
 from model.config import ConfigError
 from model.data.text import DataError, read_aligned
-from service.bundle import MANIFEST
+from service.bundle import MANIFEST, Bundle
+from service.errors import BundleError
+
+logger = logging.getLogger("export")
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -49,6 +53,13 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         help="comma-separated among int8, fp16, fp32 (default int8,fp16)",
     )
     parser.add_argument(
+        "--like",
+        type=Path,
+        metavar="BUNDLE",
+        help="a bundle whose decoding defaults and tables to take over; default: the one in the "
+        "place of --out, if there is one",
+    )
+    parser.add_argument(
         "--licence", action="append", default=[], help="of the training data; may be repeated"
     )
     options = parser.parse_args(arguments)
@@ -75,6 +86,17 @@ def load(source: Path, last: int | None) -> Checkpoint:
     return load_run(source, count) if count > 1 else checkpoint
 
 
+def _bundle_at(folder: Path) -> Bundle | None:
+    """The bundle that is about to be replaced, if there is one that this version can read."""
+    if not (folder / MANIFEST).exists():
+        return None
+    try:
+        return service.bundle.load(folder)
+    except BundleError as error:
+        logger.warning("decoding defaults and tables are not taken over: %s", error)
+        return None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Export; returns the exit status."""
     options = parse(arguments)
@@ -86,9 +108,17 @@ def main(arguments: list[str] | None = None) -> int:
             name=options.name or options.out.name,
             precisions=options.precisions,
             licences=tuple(options.licence),
+            like=service.bundle.load(options.like) if options.like else _bundle_at(options.out),
         )
         manifest = write_bundle(checkpoint, text, options.out, chosen)
-    except (CheckpointError, ConfigError, DataError, VerificationError, OSError) as error:
+    except (
+        BundleError,
+        CheckpointError,
+        ConfigError,
+        DataError,
+        VerificationError,
+        OSError,
+    ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     size = sum((options.out / name).stat().st_size for name in manifest.files)

@@ -34,6 +34,7 @@ from model.tokenizer import BOS_ID, EOS_ID, FILE_NAME, PAD_ID, TARGET_FILE_NAME,
 from service.bundle import (
     FORMAT_VERSION,
     MANIFEST,
+    Bundle,
     DecodingDefaults,
     Direction,
     Graphs,
@@ -66,6 +67,8 @@ class ExportOptions:
     """Held-out sentences that the reference search translates for the proof."""
     aligned_pairs: int = 400
     """Held-out pairs by which the heads that align are chosen."""
+    like: Bundle | None = None
+    """A bundle whose decoding defaults and tables are taken over."""
 
 
 def write_bundle(
@@ -110,6 +113,7 @@ def _write(
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     ranges = calibrate(network, batches)
     vocabularies.save(folder)
+    tables = _copy_tables(options.like, folder) if options.like else {}
 
     every = max(1, len(held_out) // options.golden_sentences)
     pairs = held_out[::every][: options.golden_sentences]
@@ -137,13 +141,18 @@ def _write(
     runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
     logger.info(verify_scorer(network, heads, runner, pairs))
 
-    manifest = _describe(checkpoint, graphs, folder, options)
+    decoding = options.like.manifest.decoding if options.like else DecodingDefaults()
+    manifest = _describe(checkpoint, graphs, folder, decoding, options).model_copy(update=tables)
     write_manifest(folder, manifest)
     return manifest
 
 
 def _describe(
-    checkpoint: Checkpoint, graphs: dict[Precision, Graphs], folder: Path, options: ExportOptions
+    checkpoint: Checkpoint,
+    graphs: dict[Precision, Graphs],
+    folder: Path,
+    decoding: DecodingDefaults,
+    options: ExportOptions,
 ) -> Manifest:
     """The manifest of the files that are in `folder`."""
     config = checkpoint.config
@@ -164,7 +173,7 @@ def _describe(
             max_source_length=config.model.max_positions // 2,
             max_target_length=config.model.max_positions,
         ),
-        decoding=DecodingDefaults(),
+        decoding=decoding,
         graphs=graphs,
         scorer=SCORER,
         files={path.name: sha256(path) for path in sorted(folder.iterdir())},
@@ -214,6 +223,16 @@ def _write_golden(
         for source, found in zip(sources, reference, strict=True):
             line = {"source_ids": source, "ids": found[0].ids, "score": round(found[0].score, 4)}
             file.write(json.dumps(line) + "\n")
+
+
+def _copy_tables(like: Bundle, folder: Path) -> dict[str, str]:
+    """Another bundle's tables; returns their files' names by what the manifest calls them."""
+    manifest = like.manifest
+    tables = {"names": manifest.names, "abbreviations": manifest.abbreviations}
+    copied = {kind: f"{kind}.tsv" for kind, file in tables.items() if file}
+    for kind, name in copied.items():
+        shutil.copy2(like.folder / str(tables[kind]), folder / name)
+    return copied
 
 
 def _keep_documents(old: Path, new: Path) -> None:

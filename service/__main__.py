@@ -1,8 +1,11 @@
-"""`python -m service`: settings from the environment, then serve until SIGTERM or SIGINT."""
+"""`python -m service`: settings from environment and options, then serve until SIGTERM or SIGINT."""
 
+import logging
 import math
+import os
 import signal
 import sys
+from collections.abc import Sequence
 
 import uvicorn
 from pydantic import ValidationError
@@ -11,7 +14,7 @@ from service import bundle, logs
 from service.app import create_app
 from service.errors import BundleError
 from service.keys import KeysError
-from service.settings import Settings
+from service.settings import PREFIX, Settings, misspelt
 from service.tracing import TracingError
 
 KEEP_ALIVE_SECONDS = 75
@@ -21,16 +24,16 @@ Where the server does, a request that is just on its way gets a reset instead of
 """
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Serve; returns the exit status."""
     try:
-        settings = Settings()
+        settings = Settings.from_command_line(arguments)
     except ValidationError as error:
-        for problem in error.errors():
-            name = f"ATTENDANT_{'_'.join(map(str, problem['loc'])).upper()}"
-            print(f"error: {name} = {problem['input']!r}: {problem['msg']}", file=sys.stderr)
+        _explain(error)
         return 2
     logs.configure(settings.log_level, settings.log_format)
+    for line in misspelt(os.environ):
+        logging.getLogger(__name__).warning(line)
     failures: list[str] = []
 
     def fail(reason: str) -> None:
@@ -66,5 +69,22 @@ def main() -> int:
     return 0 if server.started and not failures else 1
 
 
+def _explain(error: ValidationError) -> None:
+    """Say which settings are wrong, and why."""
+    for problem in error.errors():
+        message, given = problem["msg"].removeprefix("Value error, "), problem["input"]
+        if problem["loc"]:  # of one setting, not of several together
+            name = str(problem["loc"][0])
+            names = f"--{name.lower().replace('_', '-')}, {PREFIX}{name.upper()}"
+            message = f"{names} = {given!r}: {message}"
+        print(f"error: {message}", file=sys.stderr)
+        if str(given).startswith("tcp://"):
+            print(
+                "Kubernetes sets this where a Service is called attendant: give that another name, or the "
+                "pod enableServiceLinks: false",
+                file=sys.stderr,
+            )
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from service.engine.types import StopRule
 from service.errors import BundleError
+from service.text.abbreviations import Abbreviations
+from service.text.names import Names
 
 FORMAT_VERSION = 4
 MANIFEST = "manifest.json"
@@ -62,6 +64,9 @@ class DecodingDefaults(_Strict):
     extra_length: Annotated[int, Field(ge=1)] = 50
     """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
 
+    most_words: Annotated[int, Field(ge=0)] = 0
+    """Of a sentence that is translated whole; a longer one is clause by clause; 0 is no limit."""
+
 
 class Graphs(_Strict):
     """The files of one precision."""
@@ -99,6 +104,10 @@ class Manifest(_Strict):
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
     scorer: str
     """The graph that reads a translation beside its source; runs on a CPU, beside any precision."""
+    names: str | None = None
+    """A table of names that are others in another language; see `service.text.names`."""
+    abbreviations: str | None = None
+    """A table of what is written out before it is translated; see `service.text.abbreviations`."""
     files: dict[str, str]
     """sha256 of every file but the manifest."""
     provenance: Provenance
@@ -106,6 +115,7 @@ class Manifest(_Strict):
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
         named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.scorer}
+        named |= {table for table in (self.names, self.abbreviations) if table}
         for graphs in self.graphs.values():
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):
@@ -141,6 +151,26 @@ class Bundle:
     def scorer(self) -> Path:
         """The scorer's file."""
         return self.folder / self.manifest.scorer
+
+    def names(self, direction: Direction) -> Names:
+        """What names are in the target language; none where the bundle has no table.
+
+        Raises:
+            BundleError: the table is no such table.
+        """
+        if self.manifest.names is None:
+            return Names({})
+        return Names.read(self.folder / self.manifest.names, direction.source, direction.target)
+
+    def abbreviations(self, direction: Direction) -> Abbreviations:
+        """What is written out in the source; nothing where the bundle has no table.
+
+        Raises:
+            BundleError: the table is no such table.
+        """
+        if self.manifest.abbreviations is None:
+            return Abbreviations({})
+        return Abbreviations.read(self.folder / self.manifest.abbreviations, direction.source)
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Encoder's and decoder's file.

@@ -9,11 +9,14 @@ standard error, and nowhere else. An entry:
     admin = false               # whether it may reload the models
 """
 
+import argparse
 import hashlib
 import hmac
+import re
 import secrets
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -73,17 +76,37 @@ def digest_of(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Make a key; returns the exit status."""
-    if len(arguments) != 1 or not arguments[0].replace("-", "").replace("_", "").isalnum():
-        print("usage: python -m service.keys NAME >> keys.toml", file=sys.stderr)
-        return 2
-    key = secrets.token_urlsafe(32)
-    print(
-        f'[{arguments[0]}]\nsha256 = "{digest_of(key)}"\nrequests_per_minute = 0\nadmin = false\n'
+    parser = argparse.ArgumentParser(
+        prog="python -m service.keys",
+        description="Makes an API key: its entry goes to standard output, the key itself to standard error.",
     )
-    print(f"the key of {arguments[0]}, shown only now: {key}", file=sys.stderr)
+    parser.add_argument(
+        "name", type=_name, help="whose it is: letters from a to z, digits, - and _"
+    )
+    parser.add_argument(
+        "--requests-per-minute", type=int, default=0, help="0, the default: as many as it likes"
+    )
+    parser.add_argument("--admin", action="store_true", help="it may reload the models")
+    given, key = parser.parse_args(arguments), secrets.token_urlsafe(32)
+    if given.requests_per_minute < 0:
+        parser.error(
+            f"--requests-per-minute must be at least 0, and is {given.requests_per_minute}"
+        )
+    print(
+        f'[{given.name}]\nsha256 = "{digest_of(key)}"\n'
+        f"requests_per_minute = {given.requests_per_minute}\nadmin = {str(given.admin).lower()}\n"
+    )
+    print(f"the key of {given.name}, shown only now: {key}", file=sys.stderr)
     return 0
+
+
+def _name(given: str) -> str:
+    """A key of TOML that needs no quotes."""
+    if not re.fullmatch("[A-Za-z0-9_-]+", given):
+        raise argparse.ArgumentTypeError(f"{given!r} has other characters")
+    return given
 
 
 if __name__ == "__main__":

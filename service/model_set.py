@@ -13,6 +13,7 @@ from service.errors import MissingParameterError, TextTooLongError
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.serving import ServedModel
 from service.text.detector import Detection, Detector
+from service.text.languages import lookup
 from service.translation import OnSentence, Translation, TranslationOptions
 
 AUTO = "auto"
@@ -185,9 +186,8 @@ class ModelSet:
         Raises:
             UnsupportedLanguageError, MissingParameterError: there is none, or more than one.
         """
-        for code, known in ((source, {*self.sources, AUTO}), (target, self.targets)):
-            if code is not None and code not in known:
-                raise Unsupported(f"{code} is not supported")
+        source = _known(source, [*self.sources, AUTO])
+        target = _known(target, self.targets)
         if source is None:
             source = self.sources[0] if len(self.sources) == 1 else AUTO
         if target is None:
@@ -214,6 +214,18 @@ class ModelSet:
             if (guess.language, target) in self._by_codes:
                 return _Route(self._by_codes[guess.language, target][1], guess)
         raise Unsupported(f"{AUTO} to {target} is not supported")
+
+
+def _known(code: str | None, codes: Items[str]) -> str | None:
+    """The one of `codes` that is meant, if one is given.
+
+    Raises:
+        UnsupportedLanguageError: there is none.
+    """
+    found = None if code is None else lookup(code, codes)
+    if code is not None and found is None:
+        raise Unsupported(f"{code} is not supported")
+    return found
 
 
 async def _together(

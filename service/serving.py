@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from service.aligner import Aligner
 from service.bundle import Bundle, Precision
+from service.cores import available_cores
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
@@ -13,7 +14,7 @@ from service.errors import BundleError
 from service.metrics import Metrics
 from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
-from service.settings import Settings, available_cores
+from service.settings import Settings
 from service.text.tokenizer import Tokenizers
 from service.translator import Translator
 

@@ -1,6 +1,8 @@
-"""Everything an operator can set, from the environment; built once, in `__main__`, never at import."""
+"""Everything an operator can set, by environment or option; built once, in `__main__`, never at import."""
 
-import os
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -8,11 +10,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 DEFAULT_BUNDLE = Path(__file__).parent / "default_bundle"
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PREFIX = "ATTENDANT_"
+_BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
+"""Variables that it sets in every container where a Service is called attendant."""
 
 
 def _split(value: object) -> object:
@@ -23,9 +23,27 @@ def _split(value: object) -> object:
 
 
 class Settings(BaseSettings):
-    """`ATTENDANT_HOST` sets `host`, and so on; a wrong value is an error at start-up."""
+    """The translation service. Every option may also come from the environment: --port as ATTENDANT_PORT."""
 
-    model_config = SettingsConfigDict(env_prefix="ATTENDANT_", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        frozen=True,
+        cli_prog_name="python -m service",
+        cli_kebab_case=True,
+        cli_implicit_flags=True,
+        cli_hide_none_type=True,
+    )
+
+    @classmethod
+    def from_command_line(cls, arguments: Sequence[str]) -> Self:
+        """What the environment says, and before it options, as in `--max-beam-size 4`.
+
+        Raises:
+            ValidationError: a value is wrong.
+            SystemExit: there is no such option, or `--help` was asked for.
+        """
+        return cls(_cli_parse_args=list(arguments))
 
     host: Annotated[
         str, Field(description="Address to listen on; 0.0.0.0 for every interface.")
@@ -59,7 +77,8 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=0,
-            description="Batches that run side by side, a thread each; 0 is one for each core (1 on CUDA).",
+            description="Batches that run side by side, a thread each; 0 is one for each core that the "
+            "container may use (1 on CUDA).",
         ),
     ] = 0
     max_num_seqs: Annotated[
@@ -203,5 +222,19 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _keys_are_there(self) -> Self:
         if self.key_required and self.api_keys is None:
-            raise ValueError("key_required needs ATTENDANT_API_KEYS, a file of keys")
+            raise ValueError(
+                "--key-required, ATTENDANT_KEY_REQUIRED needs ATTENDANT_API_KEYS, a file of keys"
+            )
         return self
+
+
+def misspelt(environment: Mapping[str, str]) -> list[str]:
+    """What to say of variables that look like a setting and are none."""
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    said = []
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known and not _BY_KUBERNETES.match(name):
+            nearest = get_close_matches(name, known, n=1, cutoff=0.8)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            said.append(f"{name} is no setting, and changes nothing{hint}")
+    return said

@@ -10,16 +10,11 @@ from typing import Literal, TypeVar
 
 from service.aligner import Aligner
 from service.bundle import Bundle, Direction
-from service.engine.types import DecodingOptions, StopRule
-from service.errors import (
-    AbandonedError,
-    DeadlineExceededError,
-    LimitExceededError,
-    RefusedError,
-    TextTooLongError,
-)
-from service.searcher import Found, Searcher, Work
-from service.text.document import Document, Sentence, take_apart
+from service.errors import AbandonedError, DeadlineExceededError, LimitExceededError, RefusedError
+from service.preparation import Preparation, Task, decoding_options
+from service.searcher import Finish, Found, Searcher
+from service.text.clauses import join
+from service.text.document import Document
 from service.text.segmenter import has_letter
 from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
@@ -55,6 +50,9 @@ class Translator:
         `on_prepared` how many seconds it took to make these sentences of its texts.
         """
         self.manifest = bundle.manifest
+        directions = self.manifest.directions
+        self.names = {direction: bundle.names(direction) for direction in directions}
+        self.abbreviations = {one: bundle.abbreviations(one) for one in directions}
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
@@ -80,28 +78,24 @@ class Translator:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        decoding = self._decoding(direction, options)
-        asked = (texts, direction, decoding, options)
+        request = self._preparation(direction, options)
         if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
-            documents, work = await asyncio.to_thread(self._prepare, *asked)
+            documents, tasks = await asyncio.to_thread(self._prepare, request, texts)
         else:
-            documents, work = self._prepare(*asked)
-        sentences = [sentence for document in documents for sentence in document.sentences]
+            documents, tasks = self._prepare(request, texts)
         teller = _Teller(documents, on_sentence)
 
-        def on_found(at: int, result: Found) -> None:
-            decoded = self._decoded(sentences[at], result)
+        def on_found(at: int, found: list[Found]) -> None:
+            decoded = self._decoded(tasks[at], found, direction)
             if decoded.finish != "copied":  # else it may yet be mended
                 teller.tell(at, decoded)
 
-        with self._counted(direction, len(sentences)):
-            found = await self.searcher.search(work, deadline, on_found if on_sentence else None)
-            translated = [
-                self._decoded(one, result) for one, result in zip(sentences, found, strict=True)
-            ]
-            await self._mend_lost(translated, direction, decoding, deadline)
+        with self._counted(direction, len(tasks)):
+            found = await self._search(tasks, deadline, on_found if on_sentence else None)
+            translated = [self._decoded(*one, direction) for one in zip(tasks, found, strict=True)]
+            await self._mend_lost(translated, request, deadline)
             teller.tell_the_rest(translated)
-            if options.align or any(one.tags for one in sentences):
+            if options.align or any(task.sentence.tags for task in tasks):
                 translated = await self.aligner.align(
                     translated, direction.tag, options.align, deadline
                 )
@@ -126,150 +120,98 @@ class Translator:
         finally:
             self.on_outcome(f"{direction.source}-{direction.target}", outcome, sentences)
 
-    def _decoding(self, direction: Direction, options: TranslationOptions) -> DecodingOptions:
-        """Checked options with the bundle's defaults filled in; the length limit is each sentence's own."""
-        defaults, wanted = self.manifest.decoding, options.alternatives + 1
-        beam_size = options.beam_size or min(max(defaults.beam_size, wanted), self.max_beam_size)
-        if beam_size > self.max_beam_size:
-            raise LimitExceededError(
-                f"Invalid request: beam_size parameter must be <= {self.max_beam_size}, and is {beam_size}"
-            )
-        if wanted > beam_size:
-            raise LimitExceededError(
-                f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
-                f"beams), and is {options.alternatives}"
-            )
-        penalty = (
-            defaults.length_penalty if options.length_penalty is None else options.length_penalty
-        )
-        longest = self.manifest.limits.max_target_length
-        if (options.max_decoding_length or 0) > longest:
-            raise LimitExceededError(
-                f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
-                f"{options.max_decoding_length}"
-            )
-        reverse = None
-        if self.rerank and options.rerank and self.manifest.target_vocabulary is None:
-            reverse = self.manifest.direction(direction.target, direction.source)
-        return DecodingOptions(
-            max_decoding_length=options.max_decoding_length or longest,
-            beam_size=beam_size,
-            num_hypotheses=wanted,
-            length_penalty=penalty,
-            no_repeat_ngram_size=options.no_repeat_ngram_size,
-            stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
-            reverse_tag=reverse.tag if reverse and defaults.reverse_weight else None,
-            reverse_weight=defaults.reverse_weight,
-        )
+    def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
+        manifest, abbreviations = self.manifest, self.abbreviations[direction]
+        decoding = decoding_options(manifest, direction, options, self.max_beam_size, self.rerank)
+        return Preparation(manifest, self.tokenizers, direction, options, decoding, abbreviations)
 
     def _prepare(
-        self,
-        texts: Items[str],
-        direction: Direction,
-        decoding: DecodingOptions,
-        options: TranslationOptions,
-    ) -> tuple[list[Document], list[Work]]:
-        """The texts taken apart, and what is asked for each of their sentences."""
+        self, request: Preparation, texts: Items[str]
+    ) -> tuple[list[Document], list[Task]]:
+        """The texts taken apart, and what is asked for each of their sentences; on the clock."""
         started = time.perf_counter()
-        prefix: tuple[int, ...] = ()
-        if options.target_prefix:
-            prefix = tuple(self.tokenizers.target.encode([options.target_prefix])[0])
-        longest = decoding.max_decoding_length
-        if prefix and len(prefix) >= longest:
-            raise LimitExceededError(
-                f"Invalid request: target_prefix parameter has {len(prefix)} tokens and must have fewer than "
-                f"max_decoding_length, which is {longest}"
-            )
-        documents, work = [], []
-        for text in texts:
-            document = take_apart(text, options.format, options.splitting, options.ignored_tags)
-            documents.append(document)
-            for index, sentence in enumerate(document.sentences):
-                forced = prefix if index == 0 else ()
-                work.append(self._work(sentence.text, direction, decoding, forced))
+        documents, tasks = request.take_apart(texts)
         self.on_prepared(time.perf_counter() - started)
-        if len(work) > self.searcher.most_sentences:
+        count = sum(len(task.work) for task in tasks)
+        if count > self.searcher.most_sentences:
             raise LimitExceededError(
-                f"Invalid request: it has {len(work)} sentences, the limit is {self.searcher.most_sentences}"
+                f"Invalid request: it has {count} sentences, the limit is {self.searcher.most_sentences}"
             )
-        return documents, work
+        return documents, tasks
 
-    def _work(
+    async def _search(
         self,
-        sentence: str,
-        direction: Direction,
-        decoding: DecodingOptions,
-        prefix: tuple[int, ...] = (),
-    ) -> Work:
-        [ids] = self.tokenizers.source.encode([sentence])
-        limit = self.manifest.limits.max_source_length
-        if len(ids) + 2 > limit:
-            raise TextTooLongError(
-                f"Invalid request: a sentence of {len(ids)} tokens exceeds the model's limit of "
-                f"{limit - 2}: {sentence[:40]!r}..."
-            )
-        length = max(len(ids), len(prefix)) + self.manifest.decoding.extra_length
-        length = min(length, decoding.max_decoding_length)
-        # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
-        longest = self.manifest.limits.max_target_length
-        reverse_tag = decoding.reverse_tag if length + 2 <= longest else None
-        options = replace(
-            decoding, max_decoding_length=length, target_prefix=prefix, reverse_tag=reverse_tag
-        )
-        return (direction.tag, *ids, self.manifest.special_tokens.eos), options
+        tasks: Items[Task],
+        deadline: float,
+        on_found: Callable[[int, list[Found]], None] | None,
+    ) -> list[list[Found]]:
+        """What is found for the clauses of each; `on_found` is told of a sentence once it has them all."""
+        owners = [number for number, task in enumerate(tasks) for _ in task.work]
+        so_far: list[dict[int, Found]] = [{} for _ in tasks]
 
-    def _decoded(self, sentence: Sentence, found: Found) -> TranslatedSentence:
-        """The texts of a sentence's hypotheses, those that are empty or lost a placeholder left out."""
-        texts = self.tokenizers.target.decode([hypothesis.ids for hypothesis in found.hypotheses])
-        kept = [
-            (text, hypothesis.score)
-            for text, hypothesis in zip(texts, found.hypotheses, strict=True)
-            if text and sentence.came_through(text)
-        ]
+        def on_clause(at: int, found: Found) -> None:
+            assert on_found is not None
+            mine = so_far[owners[at]]
+            mine[at] = found
+            if len(mine) == len(tasks[owners[at]].work):
+                on_found(owners[at], [mine[place] for place in sorted(mine)])
+
+        work = [one for task in tasks for one in task.work]
+        found = await self.searcher.search(work, deadline, on_clause if on_found else None)
+        rest = iter(found)
+        return [[next(rest) for _ in task.work] for task in tasks]
+
+    def _decoded(self, task: Task, found: list[Found], direction: Direction) -> TranslatedSentence:
+        """The texts of a sentence's hypotheses, those that are empty or lost a placeholder left out.
+
+        The n-th one of a sentence is made of the n-th best of its clauses.
+        """
+        tokenizer, sentence = self.tokenizers.target, task.sentence
+        names, stand_ins = self.names[direction], {one.name for one in sentence.stand_ins}
+        texts = [tokenizer.decode([one.ids for one in clause.hypotheses]) for clause in found]
+        kept = []
+        for rank in range(max(map(len, texts))):
+            parts = [_ranked(clause, rank) for clause in texts]
+            text = join(task.clauses, parts, tokenizer.within) if all(parts) else ""
+            score = sum(_ranked(clause.hypotheses, rank).score for clause in found)
+            if text and sentence.came_through(text):
+                kept.append((names.mended(sentence.text, text, stand_ins), score))
         if not kept:
-            score = found.hypotheses[0].score
+            score = sum(clause.hypotheses[0].score for clause in found)
             return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")
         targets, scores = zip(*kept, strict=True)
-        return TranslatedSentence(sentence, targets, scores, found.finish)
+        finish: Finish = next((clause.finish for clause in found if clause.finish != "end"), "end")
+        return TranslatedSentence(sentence, targets, scores, finish)
 
     async def _mend_lost(
         self,
         translated: list[TranslatedSentence],
-        direction: Direction,
-        decoding: DecodingOptions,
+        request: Preparation,
         deadline: float,
     ) -> None:
         """Translate in pieces the sentences whose placeholders were lost; changes `translated`."""
-        lost = [
-            at
+        lost = {
+            at: one.sentence.pieces
             for at, one in enumerate(translated)
             if one.finish == "copied" and one.sentence.stand_ins
+        }
+        places = [
+            (pieces, at)
+            for pieces in lost.values()
+            for at in range(0, len(pieces), 2)  # between are the placeholders
+            if has_letter(pieces[at])
         ]
-        pieces = [
-            (at, piece)
-            for at in lost
-            for piece in translated[at].sentence.pieces
-            if has_letter(piece)
-            and piece not in (one.name for one in translated[at].sentence.stand_ins)
-        ]
-        single = replace(decoding, num_hypotheses=1)
-        work = [self._work(words_of(piece)[1], direction, single) for _, piece in pieces]
+        single = replace(request.decoding, num_hypotheses=1)
+        work = [request.work(words_of(pieces[at])[1], single) for pieces, at in places]
         found, at_once = [], self.searcher.most_sentences
         for start in range(0, len(work), at_once):
             found += await self.searcher.search(work[start : start + at_once], deadline)
-        rest = iter(found)
-        wanted = {(at, piece) for at, piece in pieces}
-        for at in lost:
-            before = translated[at]
-            parts = []
-            for piece in before.sentence.pieces:
-                if (at, piece) in wanted:
-                    [text] = self.tokenizers.target.decode([next(rest).hypotheses[0].ids])
-                    before_words, core, behind_words = words_of(piece)
-                    parts += [before_words, text.rstrip(".") or core, behind_words]
-                else:
-                    parts.append(piece)
-            translated[at] = replace(before, targets=("".join(parts),), finish="pieces")
+        for (pieces, at), result in zip(places, found, strict=True):
+            before, core, behind = words_of(pieces[at])
+            [text] = self.tokenizers.target.decode([result.hypotheses[0].ids])
+            pieces[at] = f"{before}{text.rstrip('.') or core}{behind}"
+        for at, pieces in lost.items():
+            translated[at] = replace(translated[at], targets=("".join(pieces),), finish="pieces")
 
 
 class _Teller:
@@ -318,6 +260,6 @@ def _assemble(
     return translations
 
 
-def _ranked(found: tuple[Kind, ...], rank: int) -> Kind:
+def _ranked(found: Items[Kind], rank: int) -> Kind:
     """The one of that rank, or the last."""
     return found[min(rank, len(found) - 1)]

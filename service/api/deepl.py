@@ -181,8 +181,8 @@ def _enter(gate: Gate, request: Request, key: str | None) -> None:
 
 def _code(given: str, name: str, known: list[str]) -> str:
     """`EN-US` -> `en`."""
-    code = given.lower().partition("-")[0]
-    if code not in known:
+    code = languages.lookup(given, known)
+    if code is None:
         raise InvalidRequestError(f"Value for '{name}' not supported.")
     return code
 

@@ -146,16 +146,16 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
         translatedText=texts[0] if single else texts,
         detectedLanguage=(detected[0] if single else detected) if detected else None,
         alternatives=(alternatives[0] if single else alternatives) if body.alternatives else None,
-        details=[_details(translation) for translation in translations]
+        details=[_details(translation, body.return_alignment) for translation in translations]
         if body.return_scores or body.return_alignment
         else None,
     )
 
 
-def _details(translation: Translation) -> list[SentenceDetails]:
+def _details(translation: Translation, with_alignment: bool) -> list[SentenceDetails]:
     details = []
     for one in translation.sentences:
-        found = one.alignments[0] if one.alignments else None
+        found = one.alignments[0] if with_alignment and one.alignments else None
         restored = one.sentence.restored
         details.append(
             SentenceDetails(
@@ -165,7 +165,7 @@ def _details(translation: Translation) -> list[SentenceDetails]:
                 finish=one.finish,
                 sourceTokens=[restored(word) for word in found.source_words] if found else None,
                 targetTokens=[restored(word) for word in found.target_words] if found else None,
-                alignment=found.weights.round(3).tolist() if found else None,
+                alignment=found.weights.astype(float).round(3).tolist() if found else None,
             )
         )
     return details

@@ -45,7 +45,8 @@ class TranslateRequest(BaseModel):
     source: Annotated[
         Text | None,
         Field(
-            description="Code of the text's language, or `auto`; left out: the only one, else `auto`."
+            description="Code of the text's language, or `auto`; left out: the only one, else `auto`. "
+            "`de-AT` is taken for `de` unless a model has it."
         ),
     ] = None
     target: Annotated[

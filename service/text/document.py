@@ -3,19 +3,22 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from operator import attrgetter, itemgetter
 from typing import Literal
 
 from service.errors import LimitExceededError
 from service.text import markup, placeholders
+from service.text.abbreviations import Abbreviations
+from service.text.edits import replaced, shifted
 from service.text.markup import Run, Tag
 from service.text.projection import project, tree
 from service.text.segmenter import Splitting, has_letter, split
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
+NO_ABBREVIATIONS = Abbreviations({})
 MOST_NESTED = 100
 """Inline elements within one another."""
 
@@ -59,7 +62,7 @@ class Sentence:
 
     @property
     def pieces(self) -> list[str]:
-        """Stretches between its stand-ins, and these, in order: to be translated apart where that fails."""
+        """Its text cut at its stand-ins, which are every second piece: what to translate apart from them."""
         return placeholders.pieces(self.text, [one.name for one in self.stand_ins])
 
 
@@ -92,19 +95,24 @@ class Document:
 
 
 def take_apart(
-    text: str, form: Format, splitting: Splitting = "all", ignored: Sequence[str] = ()
+    text: str,
+    form: Format,
+    splitting: Splitting = "all",
+    ignored: Sequence[str] = (),
+    abbreviations: Abbreviations = NO_ABBREVIATIONS,
 ) -> Document:
     """Take a text apart; `ignored` are names of elements whose text comes through untouched.
 
     Raises:
         LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
     """
+    runs = [Run(text)] if form == "text" else markup.parse(text, form, ignored)
     parts: list[str | Sentence] = []
-    if form == "text":
-        parts += _run(Run(text), form, splitting)
-    else:
-        for piece in markup.parse(text, form, ignored):
-            parts += [piece] if isinstance(piece, str) else _run(piece, form, splitting)
+    for run in runs:
+        if isinstance(run, str):
+            parts.append(run)
+        else:
+            parts += _run(abbreviations.spelled_out(run), form, splitting)
     return Document(tuple(part for part in parts if part != ""), form)
 
 
@@ -147,7 +155,7 @@ def _sentence(
     text: str, begin: int, tags: list[Tag], protected: list[_Protected], form: Format
 ) -> Iterator[str | Sentence]:
     """A sentence with names for its placeholders; where there are not enough, cut up at them."""
-    rest = _cut(text, [(one.first, one.last, "") for one in protected])
+    rest = replaced(text, [(one.first, one.last, "") for one in protected])
     if not has_letter(rest):
         yield _literal(text, begin, tags, protected, form)
         return
@@ -158,8 +166,9 @@ def _sentence(
         named = list(zip(protected, names, strict=True))
         places = [(one.first, one.last, name) for one, name in named]
         stand_ins = tuple(StandIn(name, one.original, one.written) for one, name in named)
-        moved = tuple(Tag(_shifted(tag.at - begin, places), tag.raw, tag.kind) for tag in tags)
-        yield Sentence(_cut(text, places), moved, stand_ins)
+        moved = shifted([tag.at - begin for tag in tags], places)
+        placed = tuple(replace(tag, at=at) for tag, at in zip(tags, moved, strict=True))
+        yield Sentence(replaced(text, places), placed, stand_ins)
         return
     at, taken = 0, 0
     for one in [*protected, _Protected(len(text), len(text), "", "")]:
@@ -245,26 +254,6 @@ def _written(text: str, form: Format) -> str:
 def _writer(form: Format, stand_ins: Sequence[StandIn]) -> Callable[[str], str]:
     originals = {one.name: one.written for one in stand_ins}
     return lambda text: placeholders.restore(_written(text, form), originals)
-
-
-def _cut(text: str, places: Sequence[tuple[int, int, str]]) -> str:
-    """`text` with each of the places, in order, replaced."""
-    parts, at = [], 0
-    for first, last, new in places:
-        parts += [text[at:first], new]
-        at = last
-    return "".join([*parts, text[at:]])
-
-
-def _shifted(at: int, places: Sequence[tuple[int, int, str]]) -> int:
-    """Where a position is after `_cut`; one within a place is behind what is new there."""
-    shift = 0
-    for first, last, new in places:
-        if first < at < last:
-            return first + shift + len(new)
-        if last <= at:
-            shift += len(new) - (last - first)
-    return at + shift
 
 
 def _without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:

@@ -1,4 +1,6 @@
-"""English names of languages by their ISO 639-1 code, for people to read."""
+"""Codes of languages, and their English names."""
+
+from collections.abc import Iterable
 
 NAMES = {
     "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh",
@@ -17,3 +19,15 @@ NAMES = {
 def name(code: str) -> str:
     """The English name, or the code itself where it is not known."""
     return NAMES.get(code, code)
+
+
+def lookup(wanted: str, known: Iterable[str]) -> str | None:
+    """The code among `known` that is meant; None if there is none (RFC 4647, section 3.4).
+
+    >>> lookup("DE-at", ["de", "en"])
+    'de'
+    """
+    codes = {code.lower(): code for code in known}
+    subtags = wanted.lower().replace("_", "-").split("-")
+    shorter = ("-".join(subtags[:length]) for length in range(len(subtags), 0, -1))
+    return next((codes[code] for code in shorter if code in codes), None)

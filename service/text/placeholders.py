@@ -43,7 +43,7 @@ def came_through(translation: str, names: Iterable[str]) -> bool:
 
 
 def pieces(text: str, names: Sequence[str]) -> list[str]:
-    """What is between the stand-ins, and the stand-ins, in order."""
+    """What is before the first stand-in, it, what is before the next, and so on to the end."""
     if not names:
         return [text]
     return re.split("(" + "|".join(rf"\b{name}\b" for name in names) + ")", text)

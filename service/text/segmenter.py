@@ -50,6 +50,20 @@ _NEVER_FINAL = _ABBREVIATIONS - {
     "art",
 }
 
+# with which a sentence begins, and no name of a month, a century or a king: "Er ist 30. Sie ist 25."
+_STARTERS = frozenset(
+    """
+    i you he she it we they the a an this that these those there here then and but or so if when what
+    who where why how is are was were do does did can could will would my your his her our their no
+    yes please however also not in on at from with for to by any some all
+    ich du er sie es wir ihr der die das ein eine einen einem einer dieser diese dieses dann da hier dort
+    und aber oder so wenn als was wer wo warum wie wann ist sind war waren hat haben kann können wird
+    werden mein meine dein deine sein seine ihre unser unsere kein keine nein ja bitte auch nicht im am
+    an auf von mit für zu zum zur bei nach jede jeder jedes
+    """.split()  # noqa: SIM905
+)
+_FIRST_WORD = re.compile(r"\W*(\w*)")
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -121,7 +135,7 @@ def _boundaries(line: str, start: int) -> Iterator[tuple[int, int]]:
     The dot of an abbreviation, an initial or an ordinal number ends none.
     """
     for match in _BOUNDARY.finditer(line, start):
-        if match["mark"] == "." and _is_inner_dot(line[start : match.start()]):
+        if match["mark"] == "." and _is_inner_dot(line[start : match.start()], line, match.end()):
             continue
         end = match.end() if match["full_width"] else match.start("space")
         yield end, match.end()
@@ -130,12 +144,16 @@ def _boundaries(line: str, start: int) -> Iterator[tuple[int, int]]:
         yield len(line), len(line)
 
 
-def _is_inner_dot(before: str) -> bool:
-    """Whether a dot behind `before` belongs to its last word."""
+def _is_inner_dot(before: str, line: str, behind: int) -> bool:
+    """Whether a dot between `before` and what is from `behind` on belongs to the last word of `before`."""
     word = before.rsplit(maxsplit=1)[-1] if before.strip() else ""
     word = word.lstrip("(\"'„“‚‘«[").casefold()
+    found = _FIRST_WORD.match(line, behind)
+    following = found[1].casefold() if found else ""
     if word.isdigit():
-        return len(word) <= 2  # "am 3. Mai"; a year ends a sentence
+        return len(word) <= 2 and following not in _STARTERS  # "am 3. Mai"; a year ends a sentence
+    if following[:1].isdigit() and (word in _ABBREVIATIONS or word.endswith("str")):
+        return True  # "No. 5", "Hauptstr. 5"
     if len(word) == 1 and word.isalpha():
         return before[-1:].isupper() or word in "zdusoivn"  # "J. S. Bach", "z. B."
     return word in _NEVER_FINAL

@@ -1,5 +1,7 @@
 """SentencePiece: sentences to ids and back."""
 
+import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -7,6 +9,10 @@ from typing import NamedTuple
 import sentencepiece
 
 from service.errors import BundleError
+
+_FIRST_WORD = re.compile(r"\A\w+")
+CAPITALS_LEAD = 1.5
+"""By which a word's probability may be higher, in nats, because sentences often begin with it."""
 
 
 class Tokenizer:
@@ -39,6 +45,22 @@ class Tokenizer:
         """Ids of a sentence, and the characters that each stands for."""
         found = self._processor.encode(sentence, return_type="offset_mapping")
         return found["ids"], found["offsets"]
+
+    def within(self, text: str) -> str:
+        """A text that begins a sentence as it stands within one: with its first word in its usual case.
+
+        Names and the nouns of German keep their capital, and so do acronyms.
+        """
+        found = _FIRST_WORD.match(text)
+        word = found.group() if found else ""
+        lower = word[:1].lower() + word[1:]
+        if lower != word.lower() or self._score(lower) < self._score(word) - CAPITALS_LEAD:
+            return text
+        return lower + text[len(word) :]
+
+    def _score(self, word: str) -> float:
+        """How probable the vocabulary takes a word to be, in nats."""
+        return math.fsum(map(self._processor.get_score, self._processor.encode(word)))
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each list of ids; bytes that are no character are left out."""

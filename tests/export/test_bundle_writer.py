@@ -97,8 +97,27 @@ def test_the_command_line_goes_from_run_to_bundle(
     assert "out: out, step 900" in capsys.readouterr().out
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["provenance"]["licences"] == ["CC0"]
+    _add_by_hand(tmp_path / "out", "de\ten\n", most_words=7)
+    for like in ([], ["--like", str(tmp_path / "out")]):
+        out = tmp_path / ("again" if like else "out")
+        assert main([*arguments[:-1], str(out), "--precisions", "int8", *like]) == 0
+        written = bundle.load(out).manifest
+        assert written.decoding.most_words == 7
+        assert (written.names, written.abbreviations) == ("names.tsv", None)
+        assert (out / "names.tsv").read_text() == "de\ten\n"
+    assert main([*arguments, "--like", str(tmp_path / "none")]) == 1
+    assert "is not a bundle" in capsys.readouterr().err
     assert main([str(tmp_path / "none"), *arguments[1:]]) == 1
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
+
+
+def _add_by_hand(folder: Path, names: str, most_words: int) -> None:
+    (folder / "places.tsv").write_text(names)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["decoding"]["most_words"] = most_words
+    manifest["files"]["places.tsv"] = bundle.sha256(folder / "places.tsv")
+    manifest["names"] = "places.tsv"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def test_the_command_line_averages_runs(checkpoint: Checkpoint, tmp_path: Path) -> None:

@@ -107,21 +107,29 @@ def test_a_wrong_file_of_keys_is_told_where(tmp_path: Path, content: str, messag
         Keys.read(path)
 
 
+def make_key(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "service.keys", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_a_key_that_was_made_opens(tmp_path: Path) -> None:
-    made = subprocess.run(
-        [sys.executable, "-m", "service.keys", "weblate"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    made = make_key("weblate", "--requests-per-minute", "600", "--admin")
     path = tmp_path / "keys.toml"
-    path.write_text(made.stdout)
+    path.write_text(made.stdout + make_key("x_1-").stdout)
     key = made.stderr.split()[-1]
     found = Keys.read(path).find(key)
     assert found is not None
-    assert found[0] == "weblate"
+    name, entry = found
+    assert (name, entry.requests_per_minute, entry.admin) == ("weblate", 600, True)
     assert key not in made.stdout
     assert Keys.read(path).find(key + "x") is None
+
+
+@pytest.mark.parametrize("arguments", [[], ["müller"], ["a b"], ["a", "--requests-per-minute=-1"]])
+def test_what_makes_no_key_is_told(arguments: list[str]) -> None:
+    made = make_key(*arguments)
+    assert (made.returncode, made.stdout) == (2, "")
+    assert "error: " in made.stderr
 
 
 def test_reloading_is_for_admins(settings: Settings, tmp_path: Path) -> None:

@@ -46,6 +46,15 @@ def test_an_alignment_is_given_when_asked_for(client: TestClient) -> None:
     assert details["targetTokens"] == ["The", "old", "dog", "sleeps", "."]
     assert [len(row) for row in details["alignment"]] == [5] * 5
     assert all(abs(sum(row) - 1) < 0.01 for row in details["alignment"])
+    assert all(len(str(weight)) <= len("0.123") for row in details["alignment"] for weight in row)
+
+
+def test_one_that_tags_need_is_not_given_unless_asked_for(client: TestClient) -> None:
+    body = {"q": "Der <b>alte</b> Hund.", "format": "html", **SUPPORTED, "return_scores": True}
+    [[details]] = client.post("/translate", json=body).json()["details"]
+    assert details["target"]
+    assert "alignment" not in details
+    assert "targetTokens" not in details
 
 
 def test_deepls_tag_handling(client: TestClient) -> None:

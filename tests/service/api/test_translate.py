@@ -67,6 +67,11 @@ def test_options_reach_the_search(client: TestClient) -> None:
     assert scores[1] > scores[0]
 
 
+def test_a_region_is_taken_for_its_language(client: TestClient) -> None:
+    body = {"q": "Der alte Hund schläft.", "source": "de-AT", "target": "EN_us"}
+    assert client.post("/translate", json=body).json() == {"translatedText": "The old dog sleeps."}
+
+
 SUPPORTED = {"source": "de", "target": "en"}
 MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({}, "missing_parameter", "Invalid request: missing q parameter"),

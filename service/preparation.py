@@ -1,0 +1,174 @@
+"""What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
+
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, replace
+
+from service.bundle import Direction, Manifest
+from service.engine.types import DecodingOptions, StopRule
+from service.errors import LimitExceededError, TextTooLongError
+from service.searcher import Work
+from service.text.abbreviations import Abbreviations
+from service.text.clauses import clauses
+from service.text.document import NO_ABBREVIATIONS, Document, Sentence, take_apart
+from service.text.tokenizer import Tokenizers
+from service.translation import TranslationOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A sentence, and what is asked of the engine for it."""
+
+    sentence: Sentence
+    clauses: list[str]
+    """The sentence, or what it is cut into if it is long."""
+    work: list[Work]
+    """For each of them."""
+
+
+class Preparation:
+    """Of one request in one direction, for one model."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        tokenizers: Tokenizers,
+        direction: Direction,
+        options: TranslationOptions,
+        decoding: DecodingOptions,
+        abbreviations: Abbreviations = NO_ABBREVIATIONS,
+    ) -> None:
+        """Prepare texts for `direction`; `decoding` are the options of a sentence as long as may be.
+
+        Raises:
+            LimitExceededError: the prefix leaves no room for a translation.
+        """
+        self.manifest, self.tokenizers = manifest, tokenizers
+        self.direction, self.options, self.decoding = direction, options, decoding
+        self.abbreviations = abbreviations
+        self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
+        self.prefix: tuple[int, ...] = ()
+        if options.target_prefix:
+            self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
+        longest = decoding.max_decoding_length
+        if len(self.prefix) >= longest:
+            raise LimitExceededError(
+                f"Invalid request: target_prefix parameter has {len(self.prefix)} tokens and must have "
+                f"fewer than max_decoding_length, which is {longest}"
+            )
+
+    def take_apart(self, texts: Items[str]) -> tuple[list[Document], list[Task]]:
+        """The texts taken apart, and what is asked for each of their sentences.
+
+        Raises:
+            TextTooLongError, LimitExceededError: a sentence is too long, or tags are nested too deep.
+        """
+        asked = self.options
+        form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
+        documents, tasks = [], []
+        for text in texts:
+            document = take_apart(text, form, splitting, ignored, self.abbreviations)
+            documents.append(document)
+            for index, sentence in enumerate(document.sentences):
+                tasks.append(self._task(sentence, self.prefix if index == 0 else ()))
+        return documents, tasks
+
+    def work(self, text: str, decoding: DecodingOptions, prefix: tuple[int, ...] = ()) -> Work:
+        """What is asked for a sentence, or a piece of one.
+
+        Raises:
+            TextTooLongError: it has more tokens than the model can take.
+        """
+        [ids] = self.tokenizers.source.encode([text])
+        self._check_length(text, len(ids))
+        limits, defaults = self.manifest.limits, self.manifest.decoding
+        length = max(len(ids), len(prefix)) + defaults.extra_length
+        length = min(length, decoding.max_decoding_length)
+        # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
+        can_be_read_back = length + 2 <= limits.max_target_length
+        options = replace(
+            decoding,
+            max_decoding_length=length,
+            target_prefix=prefix,
+            reverse_tag=decoding.reverse_tag if can_be_read_back else None,
+        )
+        return (self.direction.tag, *ids, self.manifest.special_tokens.eos), options
+
+    def _task(self, sentence: Sentence, prefix: tuple[int, ...]) -> Task:
+        """A sentence as one, or cut into clauses if it is long."""
+        longest, parts = self.decoding.max_decoding_length, clauses(sentence.text, self.most_words)
+        most = [longest] * len(parts)
+        if len(parts) > 1 and (self.options.align or sentence.tags):
+            most = self._shares(sentence.text, parts)
+        if len(prefix) >= most[0]:
+            parts, most = [sentence.text], [longest]
+        work = [
+            self.work(part, replace(self.decoding, max_decoding_length=tokens), prefix * (at == 0))
+            for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
+        ]
+        return Task(sentence, parts, work)
+
+    def _shares(self, text: str, parts: list[str]) -> list[int]:
+        """Most tokens of each clause's translation, so that the aligner can read them all as one.
+
+        Raises:
+            TextTooLongError: it cannot read the sentence.
+        """
+        lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
+        self._check_length(text, sum(lengths))
+        marks = 2 * len(parts)  # between them
+        room = self.manifest.limits.max_target_length - marks
+        longest = self.decoding.max_decoding_length
+        return [min(longest, room * length // sum(lengths)) for length in lengths]
+
+    def _check_length(self, text: str, tokens: int) -> None:
+        most = self.manifest.limits.max_source_length - 2  # a tag and EOS are the others
+        if tokens > most:
+            raise TextTooLongError(
+                f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
+                f"{text[:40]!r}..."
+            )
+
+
+def decoding_options(
+    manifest: Manifest,
+    direction: Direction,
+    options: TranslationOptions,
+    max_beam_size: int,
+    may_rerank: bool,
+) -> DecodingOptions:
+    """What is asked for, with the bundle's defaults filled in; the length limit is each sentence's own.
+
+    Raises:
+        LimitExceededError: it is more than model or operator allow.
+    """
+    defaults, wanted = manifest.decoding, options.alternatives + 1
+    beam_size = options.beam_size or min(max(defaults.beam_size, wanted), max_beam_size)
+    if beam_size > max_beam_size:
+        raise LimitExceededError(
+            f"Invalid request: beam_size parameter must be <= {max_beam_size}, and is {beam_size}"
+        )
+    if wanted > beam_size:
+        raise LimitExceededError(
+            f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
+            f"beams), and is {options.alternatives}"
+        )
+    penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
+    longest = manifest.limits.max_target_length
+    if (options.max_decoding_length or 0) > longest:
+        raise LimitExceededError(
+            f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
+            f"{options.max_decoding_length}"
+        )
+    reverse = None
+    if may_rerank and options.rerank and manifest.target_vocabulary is None:
+        reverse = manifest.direction(direction.target, direction.source)
+    return DecodingOptions(
+        max_decoding_length=options.max_decoding_length or longest,
+        beam_size=beam_size,
+        num_hypotheses=wanted,
+        length_penalty=penalty,
+        no_repeat_ngram_size=options.no_repeat_ngram_size,
+        stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
+        reverse_tag=reverse.tag if reverse and defaults.reverse_weight else None,
+        reverse_weight=defaults.reverse_weight,
+    )

@@ -1,0 +1,92 @@
+"""Abbreviations written out, for a model that makes nonsense of those that it has hardly seen."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from service.errors import BundleError
+from service.text.edits import Place, replaced, shifted
+from service.text.markup import Run
+
+_BEFORE, _BEHIND = r"(?<![\w.,:/@&#-])", r"(?!\w)"
+_ENDS_LINE = re.compile(r"[)\]}\"'”’“»]*[ \t]*(?:[\r\n]|\Z)")
+_BEGINS_SENTENCE = re.compile(r"[)\]}\"'”’“»]*\s+[(\[{\"'„“‚«]*[^\W\d_a-zß-öø-ÿ]")
+
+
+class Abbreviations:
+    """Those of one language."""
+
+    def __init__(self, written_out: Mapping[str, str]) -> None:
+        """Take in what each is written out; behind one that may end a sentence, that ends in a dot.
+
+        A space in one may be missing in the text.
+        """
+        self._written_out = {_key(short): long for short, long in written_out.items()}
+        longest_first = sorted(written_out, key=len, reverse=True)
+        self._pattern = re.compile(
+            f"{_BEFORE}(?:{'|'.join(map(_as_pattern, longest_first))}){_BEHIND}"
+            if longest_first
+            else r"(?!)"
+        )
+
+    @classmethod
+    def read(cls, path: Path, language: str) -> Self:
+        """Those of a table: in each line a language's code, an abbreviation and what it is, parted by tabs.
+
+        Raises:
+            BundleError: it cannot be read, or a line is none of these.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BundleError(f"{path}: cannot be read: {error}") from None
+        rows = [line.split("\t") for line in lines]
+        for number, row in enumerate(rows, start=1):
+            if len(row) != 3 or not all(row):
+                raise BundleError(
+                    f"{path}: line {number} must be a language, an abbreviation and what it is, "
+                    f"and is {row}"
+                )
+        return cls({short: long for code, short, long in rows if code == language})
+
+    def spelled_out(self, run: Run) -> Run:
+        """A run with its abbreviations written out."""
+        found = self._pattern.finditer(run.text)
+        places = [(*match.span(), self._instead(match)) for match in found]
+        return _edited(run, places) if places else run
+
+    def _instead(self, match: re.Match[str]) -> str:
+        """What to write; with a dot where the abbreviation's own ended a sentence."""
+        short, text, end = match[0], match.string, match.end()
+        long = self._written_out[_key(short)]
+        may_end = long.endswith(".")
+        long = long.removesuffix(".")
+        if short[0].isupper():
+            long = long[0].upper() + long[1:]
+        ends = _ENDS_LINE.match(text, end) or (may_end and _BEGINS_SENTENCE.match(text, end))
+        return f"{long}." if ends and short.endswith(".") else long
+
+
+def _edited(run: Run, places: list[Place]) -> Run:
+    tags = shifted([tag.at for tag in run.tags], places)
+    firsts = shifted([first for first, _, _ in run.protected], places)
+    lasts = shifted([last for _, last, _ in run.protected], places)
+    raws = [raw for _, _, raw in run.protected]
+    return Run(
+        replaced(run.text, places),
+        [replace(tag, at=at) for tag, at in zip(run.tags, tags, strict=True)],
+        list(zip(firsts, lasts, raws, strict=True)),
+    )
+
+
+def _key(short: str) -> str:
+    """The same for all ways to write it."""
+    return re.sub(r"\s", "", short[0].lower() + short[1:])
+
+
+def _as_pattern(short: str) -> str:
+    """With or without its spaces, and with either case of its first letter."""
+    first = f"[{re.escape(short[0].lower())}{re.escape(short[0].upper())}]"
+    return first + r"[ \u00a0\u202f]?".join(map(re.escape, short[1:].split(" ")))

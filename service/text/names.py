@@ -1,0 +1,58 @@
+"""Names that a model copied, though they are others in the language it translates into.
+
+A model that has learnt to copy names it does not know copies "Norwegen" too. What it copied is looked up in a
+table behind the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do with all unknown words.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Self
+
+from service.errors import BundleError
+
+_WORD = re.compile(r"\w+")
+
+
+class Names:
+    """Those of one direction."""
+
+    def __init__(self, translations: Mapping[str, str]) -> None:
+        """Take in what each name is in the target language; one that is the same shields those within it."""
+        self._translations = translations
+        self._longer = [name for name in translations if not _WORD.fullmatch(name)]
+
+    @classmethod
+    def read(cls, path: Path, source: str, target: str) -> Self:
+        """Those of a table: a line of codes of languages, then the names, a column each, parted by tabs.
+
+        Where a name is there twice, its first line counts.
+
+        Raises:
+            BundleError: it cannot be read, or a line has not as many names as there are languages.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BundleError(f"{path}: cannot be read: {error}") from None
+        [codes, *rows] = [line.split("\t") for line in lines] or [[]]
+        for number, row in enumerate(rows, start=2):
+            if len(row) != len(codes) or not all(row):
+                raise BundleError(
+                    f"{path}: line {number} must have {len(codes)} names, and is {row}"
+                )
+        if source not in codes or target not in codes:
+            return cls({})
+        places = codes.index(source), codes.index(target)
+        return cls({row[places[0]]: row[places[1]] for row in reversed(rows)})
+
+    def mended(self, source: str, translation: str, spared: Collection[str] = ()) -> str:
+        """A translation of `source` with its copied names translated, but for those that are `spared`."""
+        copied = set(_WORD.findall(source)) & set(_WORD.findall(translation))
+        found = self._translations.keys() & copied
+        found |= {name for name in self._longer if name in source and name in translation}
+        longest_first = sorted(found.difference(spared), key=len, reverse=True)
+        if not longest_first:
+            return translation
+        pattern = rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b"
+        return re.sub(pattern, lambda match: self._translations[match[0]], translation)

@@ -1,0 +1,31 @@
+"""What the bundled vocabulary knows of words."""
+
+import pytest
+
+from service.bundle import load
+from service.settings import DEFAULT_BUNDLE
+from service.text.tokenizer import Tokenizer
+
+
+@pytest.mark.parametrize(
+    ("text", "within"),
+    [
+        ("The dog sleeps.", "the dog sleeps."),
+        ("Und dann ging er.", "und dann ging er."),
+        ("I do not know.", "I do not know."),
+        ("Tom is here.", "Tom is here."),
+        ("Ich war da.", "ich war da."),
+        ("Er ging.", "er ging."),
+        ("Returns false.", "returns false."),
+        ("Leute reden.", "Leute reden."),
+        ("PHP is here.", "PHP is here."),
+        ("Xylographen reden.", "Xylographen reden."),
+        ("42 Leute", "42 Leute"),
+        ("– Ja.", "– Ja."),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_in_lower_case_within_another_unless_its_first_word_never_does(
+    text: str, within: str
+) -> None:
+    assert Tokenizer(load(DEFAULT_BUNDLE).vocabulary).within(text) == within

@@ -1,0 +1,76 @@
+"""Long sentences cut into clauses and put together: against what a reader would do."""
+
+import random
+
+import pytest
+
+from service.text.clauses import SHORTEST, clauses, join
+
+LONG = (
+    "Als der alte Mann gestern Abend nach Hause kam, fand er (wie immer, sagte er) die Tür offen, "
+    "und auf dem Tisch in der Küche stand ein Korb mit roten Äpfeln."
+)
+
+
+def test_a_long_sentence_is_cut_at_marks_outside_of_brackets() -> None:
+    assert clauses(LONG, 12) == [
+        "Als der alte Mann gestern Abend nach Hause kam,",
+        "fand er (wie immer, sagte er) die Tür offen,",
+        "und auf dem Tisch in der Küche stand ein Korb mit roten Äpfeln.",
+    ]
+
+
+def test_it_is_first_cut_at_the_mark_nearest_its_middle() -> None:
+    assert [len(part.split()) for part in clauses(LONG, 20)] == [18, 13]
+
+
+@pytest.mark.parametrize("most_words", [0, 31, 100])
+def test_one_that_is_not_too_long_stays_whole(most_words: int) -> None:
+    assert len(LONG.split()) == 31
+    assert clauses(LONG, most_words) == [LONG]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wort " * 40 + "Ende.",
+        "Er sagte: „" + "eins zwei drei vier fünf sechs sieben, " * 4 + "acht“.",
+        "a, b, c, d, " * 3 + "e.",
+        "Es kostet 1,5 bis 3,5 Mio. Euro je Stück und nicht 1, 2 oder 3 Mio. Euro je Stück.",
+    ],
+    ids=["no mark", "quotes", "too short", "figures"],
+)
+def test_where_no_mark_divides_clauses_it_stays_whole(text: str) -> None:
+    assert clauses(text, 8) == [text]
+
+
+def test_clauses_are_the_sentence_and_none_is_too_short() -> None:
+    draw = random.Random(4)
+    for _ in range(200):
+        words = draw.choices(
+            ["Wort", "wort,", "3,", "–", "(", ")", '"', "wort;"], k=draw.randint(1, 60)
+        )
+        text = " ".join(words)
+        parts = clauses(text, 10)
+        assert " ".join(parts) == text
+        assert len(parts) == 1 or min(len(part.split()) for part in parts) >= SHORTEST
+
+
+@pytest.mark.parametrize(
+    ("sources", "translations", "joined"),
+    [
+        (["er kam,", "und sie ging."], ["He came,", "And she left."], "He came, and she left."),
+        (["er kam,", "und sie ging."], ["He came.", "and she left."], "He came, and she left."),
+        (["er kam –", "sie ging."], ["He came", "She left."], "He came – she left."),
+        (["er sagte:", "Tom ging."], ["He said:", "Tom left."], "He said: Tom left."),
+        (["er kam,", "Hunde gingen."], ["He came,", "Dogs left."], "He came, dogs left."),
+        (["er kam,", "Tom ging."], ["He came,", "Tom left."], "He came, Tom left."),
+        (["er kam,", "dann ging Tom."], ["He came,", "Tom left."], "He came, Tom left."),
+        (["allein."], ["Alone."], "Alone."),
+        (["eins;", "zwei,", "drei."], ["One", "Two.", "Three"], "One; two, three"),
+    ],
+)
+def test_marks_between_are_those_of_the_source(
+    sources: list[str], translations: list[str], joined: str
+) -> None:
+    assert join(sources, translations, lambda text: text[0].lower() + text[1:]) == joined
