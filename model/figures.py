@@ -59,7 +59,7 @@ def loss_and_rate(reports: Reports) -> str:
         rates = [report["learning_rate"] for report in training]
         bottom.plot(steps, rates, color=INK, linewidth=1.2)
         bottom.set(xlabel="step", ylabel="learning rate", ylim=(0, None))
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def _smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,7 +90,7 @@ def bleu_by_step(reports: Reports) -> str:
             axes.legend(frameon=False, loc="lower right")
         else:
             axes.text(0.5, 0.5, "not validated yet", ha="center", transform=axes.transAxes)
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def bleu_by_length(
@@ -111,7 +111,7 @@ def bleu_by_length(
         axes.grid(visible=False, axis="x")
         axes.set(xlabel="words of the source", ylabel="BLEU")
         axes.legend(frameon=False)
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def positions(d_model: int, length: int = 100) -> str:
@@ -152,7 +152,7 @@ def attention_widths(widths: Mapping[str, Sequence[float]]) -> str:
         axes.set_yticks(range(table.shape[0]), list(widths))
         axes.set(xlabel="head")
         axes.tick_params(length=0)
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def attention(
@@ -191,7 +191,8 @@ def _map(
     axes.tick_params(length=0)
 
 
-def _svg(figure: Figure) -> str:
+def as_svg(figure: Figure) -> str:
+    """The picture as an SVG element, without what differs from run to run."""
     buffer = StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()[buffer.getvalue().index("<svg") :]

@@ -3,9 +3,15 @@
 import re
 from pathlib import Path
 
-from service.settings import Settings
+import pytest
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+from service.settings import Settings
+from tests.bench import report
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("service", "model", "export", "docker", "tests")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.md"))]
 
 
 def test_the_settings_table_is_complete_and_says_what_the_settings_say() -> None:
@@ -25,9 +31,16 @@ def shown(default: object) -> str:
     return str(default) if default not in (None, "") else "none"
 
 
-def test_files_that_it_links_to_exist() -> None:
-    root = Path(__file__).parents[1]
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert links
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("*.md")) + PAGES, ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_files_that_a_page_links_to_exist(page: Path) -> None:
+    links = re.findall(r"""(?:\]\(|src=")(?!http)([^)#"]+)""", page.read_text(encoding="utf-8"))
     for link in links:
-        assert (root / link).exists(), link
+        assert (page.parent / link).exists(), link
+
+
+def test_its_figures_are_those_of_the_last_benchmark() -> None:
+    results = report.read(ROOT)
+    assert report.overview(results) in README
+    assert report.details(results) in (ROOT / "tests/bench/README.md").read_text(encoding="utf-8")

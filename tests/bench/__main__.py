@@ -1,6 +1,7 @@
 """`python -m tests.bench`: measures this service against CTranslate2 with the same weights.
 
-Writes `bench.json` and the README's tables; nothing here asserts a speed.
+Writes `bench.json`, the tables of the README and of `tests/bench/README.md`, and a picture; nothing here
+asserts a speed.
 """
 
 import argparse
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from service.settings import available_cores
+from service.cores import available_cores
 from tests.bench import measure, online, over_http, report
 from tests.bench.limit import Churner, Gauge
 from tests.bench.measure import Effort, Results
@@ -32,13 +33,19 @@ def main() -> int:
     parser.add_argument(
         "--cache", type=Path, default=ROOT / "build" / "bench", help="for the models"
     )
-    parser.add_argument("--no-readme", action="store_true", help="leave the README as it is")
+    parser.add_argument(
+        "--documents", action="store_true", help="write these alone, of the last bench.json"
+    )
+    parser.add_argument("--no-readme", action="store_true", help="write bench.json alone")
     options = parser.parse_args()
+    if options.documents:
+        report.write_documents(report.read(ROOT), ROOT)
+        return 0
     chosen = options.models or ("default,base" if options.quick else "default,small,base")
-    effort, results = Effort(available_cores(), options.quick), Results()
+    effort = Effort(available_cores(), options.quick)
     names: list[ModelName] = [n for n in ("default", "small", "base") if n in chosen.split(",")]
     command = "make bench QUICK=1" if options.quick else "make bench"
-    readme = None if options.quick or options.no_readme else ROOT / "README.md"
+    results = Results(report.machine(), command)
     started = time.perf_counter()
     with tqdm(
         total=5 * len(names) + 4, unit="part", bar_format="{l_bar}{bar}| {elapsed} {desc}"
@@ -48,7 +55,7 @@ def main() -> int:
             bar.update()
             bar.set_description(what)
             results.notes["minutes"] = round((time.perf_counter() - started) / 60, 1)
-            report.write(results, command, ROOT / "bench.json", readme)  # what there is by now
+            report.write(results, ROOT)  # what there is by now
 
         for name in names:
             next_part(f"{name}: weights")
@@ -70,7 +77,9 @@ def main() -> int:
                 next_part("base: share of the limit")
                 _limit(model, effort, results)
         next_part("done")
-    print(report.markdown(results, command))
+    if not (options.quick or options.no_readme):
+        report.write_documents(results, ROOT)
+    print(report.details(results))
     return 0
 
 

@@ -6,6 +6,7 @@ with it, translate them too. An n-best list that differs is shown with the diffe
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from model import bundle
-from model.data.text import read_lines
+from model.data.text import DataError, read_lines
 from model.search import SearchOptions, beam_search, max_target_length
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
@@ -143,4 +144,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except DataError as error:
+        sys.exit(f"error: {error}")

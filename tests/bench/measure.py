@@ -47,6 +47,8 @@ class Effort:
 class Results:
     """Everything measured, by table."""
 
+    machine: str
+    command: str
     offline: list[Row] = field(default_factory=list)
     batches: list[Row] = field(default_factory=list)
     online: list[Row] = field(default_factory=list)

@@ -1,7 +1,6 @@
-"""Figures as tables: `bench.json`, and the part of the README between two marks."""
+"""Figures as `bench.json`, and as tables between two marks of the README and of this folder's own."""
 
 import json
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,9 +9,22 @@ from pathlib import Path
 import ctranslate2
 import onnxruntime
 
+from service.cores import available_cores
 from tests.bench.measure import Results, Row
+from tests.bench.picture import latency_by_load
 
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+OVERVIEW = {
+    "all sentences at once": ("offline.{model}.{precision}",),
+    "one sentence alone": ("single.{model}.{precision}",),
+    "80 % load: p50, p95": ("online80.{model}.p50", "online80.{model}.p95"),
+    "95 % load: p50, p95": ("online95.{model}.p50", "online95.{model}.p95"),
+    "more load than either can take": ("saturation.{model}",),
+    "HTTP, one request alone": ("http.single.{model}",),
+    "HTTP, 80 % load: p50, p95": ("http80.{model}.p50", "http80.{model}.p95"),
+    "HTTP, 64 connections": ("http.saturation.{model}",),
+}
+"""Rows of the overview, and the names of their ratios."""
 
 
 def machine() -> str:
@@ -23,9 +35,8 @@ def machine() -> str:
         for line in (cpuinfo.read_text().splitlines() if cpuinfo.exists() else [])
         if line.startswith("model name")
     ]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
-        f"{cores} cores of {names[0] if names else platform.processor()}, ONNX Runtime "
+        f"{available_cores()} cores of {names[0] if names else platform.processor()}, ONNX Runtime "
         f"{onnxruntime.__version__} against CTranslate2 {ctranslate2.__version__}"
     )
 
@@ -40,21 +51,40 @@ def table(rows: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def markdown(results: Results, command: str) -> str:
-    """Everything for the README."""
+def overview(results: Results) -> str:
+    """The ratios of all models side by side, for the README."""
+    columns = list(dict.fromkeys((row["model"], row["precision"]) for row in results.offline))
+    rows: list[Row] = []
+    for what, names in OVERVIEW.items():
+        row = {"ratio": what}
+        for model, precision in columns:
+            found = [
+                results.ratios.get(name.format(model=model, precision=precision)) for name in names
+            ]
+            # under load, int8 alone is measured
+            told = precision == "int8" or "{precision}" in names[0]
+            row[f"{model}, {precision}"] = ", ".join(f"{one:.2f}" for one in found if one and told)
+        if any(list(row.values())[1:]):
+            rows.append(row)
+    return (
+        f"Measured by `{results.command}` on {results.machine}; medians.\n\n{table(rows)}\n"
+        "All sentences at once:\n\n" + table(results.offline)
+    )
+
+
+def details(results: Results) -> str:
+    """All that was measured, for the benchmark's own page."""
     behind = sorted(
         f"{name} ({ratio:.2f})"
         for name, ratio in results.ratios.items()
         if ratio < 1 and not name.startswith("limit")
     )
     parts = [
-        f"Measured by `{command}` on {machine()}; the same weights, beam 4 where nothing is said, both\n"
-        "sides in turn, medians. A ratio above 1 is where Attendant is ahead. CTranslate2 runs with the\n"
-        "threads and batch size that were fastest for it.\n",
+        f"Measured by `{results.command}` on {results.machine}.\n",
         "All sentences at once:\n\n" + table(results.offline),
         "One batch after another:\n\n" + table(results.batches),
-        "Arriving one by one (Poisson; load as a share of CTranslate2's capacity above; medians over the\n"
-        "streams of arrivals; int8):\n\n" + table(results.online),
+        "Arriving one by one (load as a share of CTranslate2's throughput with all sentences at once;\n"
+        "medians over the streams of arrivals; int8):\n\n" + table(results.online),
         "Over HTTP (default bundle, int8):\n\n" + table(results.http),
         "Decoding, base int8, by kernel:\n\n" + table(results.kernels),
         "Resident memory under sentences of 1 and 500 tokens, mixed:\n\n" + table(results.memory),
@@ -64,18 +94,28 @@ def markdown(results: Results, command: str) -> str:
     return "\n".join(parts)
 
 
-def write(results: Results, command: str, json_path: Path, readme: Path | None) -> None:
-    """Write `bench.json`, and renew the README's part where `readme` is given."""
-    figures = {
-        "machine": machine(),
-        "command": command,
-        **asdict(results),
-        "ratios": {name: round(ratio, 3) for name, ratio in sorted(results.ratios.items())},
-    }
-    json_path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    if readme is not None:
-        text = readme.read_text(encoding="utf-8")
-        before, rest = text.split(BEGIN, 1)
-        after = rest.split(END, 1)[1]
-        new = f"{before}{BEGIN}\n{markdown(results, command)}{END}{after}"
-        readme.write_text(new, encoding="utf-8")
+def write(results: Results, root: Path) -> None:
+    """Write `bench.json`."""
+    ratios = {name: round(ratio, 3) for name, ratio in sorted(results.ratios.items())}
+    figures = asdict(results) | {"ratios": ratios}
+    (root / "bench.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def read(root: Path) -> Results:
+    """What `bench.json` holds."""
+    return Results(**json.loads((root / "bench.json").read_text(encoding="utf-8")))
+
+
+def write_documents(results: Results, root: Path) -> None:
+    """Renew the picture, and the tables of the README and of the benchmark's own page."""
+    own = root / "tests" / "bench"
+    (own / "latency.svg").write_text(latency_by_load(results.online), encoding="utf-8")
+    _renew(root / "README.md", overview(results))
+    _renew(own / "README.md", details(results))
+
+
+def _renew(path: Path, part: str) -> None:
+    """Replace what is between the marks."""
+    before, rest = path.read_text(encoding="utf-8").split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    path.write_text(f"{before}{BEGIN}\n{part}{END}{after}", encoding="utf-8")

@@ -16,6 +16,7 @@ import argparse
 import itertools
 import math
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +35,7 @@ from model import log
 from model.config import Config, load_config
 from model.data.batches import Batch, Batcher, collate
 from model.data.corpus import Corpus
-from model.data.text import read_aligned
+from model.data.text import DataError, read_aligned
 from model.loss import label_smoothed_loss
 from model.memory import keep_freed_memory
 from model.optim import build_optimizer
@@ -222,4 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except DataError as error:
+        sys.exit(f"error: {error}")
