@@ -1,0 +1,35 @@
+"""The process of the service."""
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from service.__main__ import NEW_OBJECTS, spare_the_collector
+
+
+class Node:
+    """Refers to itself, so that only the collector frees it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def collector_as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("collector_as_before")
+def test_what_is_there_at_the_start_is_spared_and_what_comes_later_is_still_freed() -> None:
+    before = [Node() for _ in range(100)]
+    spare_the_collector()
+    assert not any(one is two for one in gc.get_objects() for two in before[:1])
+    later = weakref.ref(Node())
+    made = [Node() for _ in range(NEW_OBJECTS + 1)]
+    assert later() is None
+    assert len(made) > NEW_OBJECTS
