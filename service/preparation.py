@@ -66,7 +66,9 @@ class Preparation:
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
         documents, tasks = [], []
         for text in texts:
-            document = take_apart(text, form, splitting, ignored, self.abbreviations)
+            document = take_apart(
+                text, form, splitting, ignored, self.abbreviations, self.tokenizers.source.spells
+            )
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
                 tasks.append(self._task(sentence, self.prefix if index == 0 else ()))

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from service.errors import BundleError
-from service.text.edits import Place, replaced, shifted
+from service.text.edits import edited
 from service.text.markup import Run
 
 _BEFORE, _BEHIND = r"(?<![\w.,:/@&#-])", r"(?!\w)"
@@ -55,7 +54,7 @@ class Abbreviations:
         """A run with its abbreviations written out."""
         found = self._pattern.finditer(run.text)
         places = [(*match.span(), self._instead(match)) for match in found]
-        return _edited(run, places) if places else run
+        return edited(run, places) if places else run
 
     def _instead(self, match: re.Match[str]) -> str:
         """What to write; with a dot where the abbreviation's own ended a sentence."""
@@ -67,18 +66,6 @@ class Abbreviations:
             long = long[0].upper() + long[1:]
         ends = _ENDS_LINE.match(text, end) or (may_end and _BEGINS_SENTENCE.match(text, end))
         return f"{long}." if ends and short.endswith(".") else long
-
-
-def _edited(run: Run, places: list[Place]) -> Run:
-    tags = shifted([tag.at for tag in run.tags], places)
-    firsts = shifted([first for first, _, _ in run.protected], places)
-    lasts = shifted([last for _, last, _ in run.protected], places)
-    raws = [raw for _, _, raw in run.protected]
-    return Run(
-        replaced(run.text, places),
-        [replace(tag, at=at) for tag, at in zip(run.tags, tags, strict=True)],
-        list(zip(firsts, lasts, raws, strict=True)),
-    )
 
 
 def _key(short: str) -> str:

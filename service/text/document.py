@@ -11,10 +11,13 @@ from typing import Literal
 from service.errors import LimitExceededError
 from service.text import markup, placeholders
 from service.text.abbreviations import Abbreviations
+from service.text.capitals import in_small_letters, is_in_capitals
 from service.text.edits import replaced, shifted
 from service.text.markup import Run, Tag
 from service.text.projection import project, tree
+from service.text.scripts import shielded
 from service.text.segmenter import Splitting, has_letter, split
+from service.text.symbols import lifted
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
@@ -51,6 +54,8 @@ class Sentence:
     """Plain, with names in the places of its placeholders."""
     tags: tuple[Tag, ...] = ()
     stand_ins: tuple[StandIn, ...] = ()
+    in_capitals: bool = False
+    """Whether all of it was, and so all of its translation is to be."""
 
     def came_through(self, translation: str) -> bool:
         """Whether all its placeholders can be put into a translation."""
@@ -58,7 +63,16 @@ class Sentence:
 
     def restored(self, text: str) -> str:
         """A text of this sentence with its placeholders again."""
-        return placeholders.restore(text, {one.name: one.original for one in self.stand_ins})
+        originals = {one.name: one.original for one in self.stand_ins}
+        return placeholders.restore(self.cased(text), originals)
+
+    def cased(self, text: str) -> str:
+        """A text of this sentence in capitals, if it was; not so its stand-ins."""
+        if not self.in_capitals:
+            return text
+        pieces = placeholders.pieces(text, [one.name for one in self.stand_ins])
+        pieces[::2] = map(str.upper, pieces[::2])
+        return "".join(pieces)
 
     @property
     def pieces(self) -> list[str]:
@@ -88,7 +102,7 @@ class Document:
         )
 
     def _rendered(self, sentence: Sentence, translation: str, alignment: Alignment | None) -> str:
-        written = _writer(self.format, sentence.stand_ins)
+        written = _writer(self.format, sentence)
         if not sentence.tags or alignment is None:
             return written(translation)
         return project(tree(sentence.tags, len(sentence.text)), alignment, written)
@@ -100,8 +114,17 @@ def take_apart(
     splitting: Splitting = "all",
     ignored: Sequence[str] = (),
     abbreviations: Abbreviations = NO_ABBREVIATIONS,
+    spells: Callable[[str], bool] = lambda _: True,
 ) -> Document:
-    """Take a text apart; `ignored` are names of elements whose text comes through untouched.
+    """Take a text apart.
+
+    Args:
+        text: any text.
+        form: what it is written in.
+        splitting: where to cut it.
+        ignored: names of elements whose text comes through untouched.
+        abbreviations: what is written out before.
+        spells: whether the model can write a letter.
 
     Raises:
         LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
@@ -112,7 +135,8 @@ def take_apart(
         if isinstance(run, str):
             parts.append(run)
         else:
-            parts += _run(abbreviations.spelled_out(run), form, splitting)
+            own = abbreviations.spelled_out(shielded(lifted(run), spells))
+            parts += _run(own, form, splitting)
     return Document(tuple(part for part in parts if part != ""), form)
 
 
@@ -131,9 +155,13 @@ def _run(run: Run, form: Format, splitting: Splitting) -> Iterator[str | Sentenc
             (inner if segment.is_sentence else outer).append(tags[taken])
             taken += 1
         if segment.is_sentence:
+            before, inner, behind = _outermost(inner, begin, at)
+            yield from before
             yield from _sentence(segment.text, begin, inner, protected, form)
+            yield from behind
         else:
             yield _literal(segment.text, begin, outer, protected, form)
+    yield "".join(tag.raw for tag in tags[taken:])  # of a run without any text
 
 
 def _check_nesting(tags: Sequence[Tag]) -> None:
@@ -151,6 +179,17 @@ def _belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
     return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, begin + 1)
 
 
+def _outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[Tag], list[str]]:
+    """A sentence's tags: single ones at its beginning and at its end, between them those to be aligned."""
+    first, last = 0, len(tags)
+    while first < last and tags[first].kind == "void" and tags[first].at == begin:
+        first += 1
+    while first < last and tags[last - 1].kind == "void" and tags[last - 1].at == end:
+        last -= 1
+    raws = [tag.raw for tag in tags]
+    return raws[:first], tags[first:last], raws[last:]
+
+
 def _sentence(
     text: str, begin: int, tags: list[Tag], protected: list[_Protected], form: Format
 ) -> Iterator[str | Sentence]:
@@ -159,6 +198,9 @@ def _sentence(
     if not has_letter(rest):
         yield _literal(text, begin, tags, protected, form)
         return
+    in_capitals = is_in_capitals(rest)
+    if in_capitals:
+        text = in_small_letters(text)
     names = None
     if not _any_touches(text, protected):
         names = placeholders.stand_ins(rest, [one.original for one in protected])
@@ -168,7 +210,7 @@ def _sentence(
         stand_ins = tuple(StandIn(name, one.original, one.written) for one, name in named)
         moved = shifted([tag.at - begin for tag in tags], places)
         placed = tuple(replace(tag, at=at) for tag, at in zip(tags, moved, strict=True))
-        yield Sentence(replaced(text, places), placed, stand_ins)
+        yield Sentence(replaced(text, places), placed, stand_ins, in_capitals)
         return
     at, taken = 0, 0
     for one in [*protected, _Protected(len(text), len(text), "", "")]:
@@ -186,7 +228,7 @@ def _sentence(
                     Tag(min(max(tag.at - lead, 0), len(core)), tag.raw, tag.kind) for tag in inner
                 )
                 yield _written(stretch[:lead], form)
-                yield Sentence(core, placed)
+                yield Sentence(core, placed, (), in_capitals)
                 yield _written(stretch[lead + len(core) :], form)
             else:
                 yield _literal(stretch, 0, inner, [], form)
@@ -251,9 +293,9 @@ def _written(text: str, form: Format) -> str:
     return text if form == "text" else markup.escape(text)
 
 
-def _writer(form: Format, stand_ins: Sequence[StandIn]) -> Callable[[str], str]:
-    originals = {one.name: one.written for one in stand_ins}
-    return lambda text: placeholders.restore(_written(text, form), originals)
+def _writer(form: Format, sentence: Sentence) -> Callable[[str], str]:
+    originals = {one.name: one.written for one in sentence.stand_ins}
+    return lambda text: placeholders.restore(_written(sentence.cased(text), form), originals)
 
 
 def _without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:

@@ -1,6 +1,9 @@
 """Stretches of a text replaced by others, and where its positions are then."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+from service.text.markup import Run
 
 Place = tuple[int, int, str]
 """Where a stretch begins and ends, and what is to stand there."""
@@ -25,3 +28,16 @@ def shifted(positions: Sequence[int], places: Sequence[Place]) -> list[int]:
         first, _, new = places[passed] if passed < len(places) else (at, at, "")
         found.append((first + len(new) if first < at else at) + shift)
     return found
+
+
+def edited(run: Run, places: Sequence[Place]) -> Run:
+    """A run with each of the places, in order, replaced in its text."""
+    tags = shifted([tag.at for tag in run.tags], places)
+    firsts = shifted([first for first, _, _ in run.protected], places)
+    lasts = shifted([last for _, last, _ in run.protected], places)
+    raws = [raw for _, _, raw in run.protected]
+    return Run(
+        replaced(run.text, places),
+        [replace(tag, at=at) for tag, at in zip(run.tags, tags, strict=True)],
+        list(zip(firsts, lasts, raws, strict=True)),
+    )

@@ -16,6 +16,7 @@ PLACEHOLDER = re.compile(
     | %(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)
     | \$?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}          # {name}, ${name}, {{ name }}
     | %%[^%\s]++%% | %\w++%                      # %%name%%, %name%
+    | (?<![\w`])`[^`\n]++`(?![\w`])               # `code`
     """,
     re.VERBOSE,
 )

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +29,17 @@ class Tokenizer:
             self._processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (RuntimeError, OSError) as error:
             raise BundleError(f"{path} is not a SentencePiece model: {error}") from None
+        spelled = (one for one in range(self.vocab_size) if not self._processor.is_byte(one))
+        self._characters = frozenset("".join(map(self._processor.id_to_piece, spelled)))
 
     @property
     def vocab_size(self) -> int:
         """How many tokens there are."""
         return int(self._processor.vocab_size())
+
+    def spells(self, character: str) -> bool:
+        """Whether a character can be written with pieces, not by its bytes alone."""
+        return all(one in self._characters for one in unicodedata.normalize("NFKC", character))
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """Ids of each sentence, without tag, BOS or EOS.

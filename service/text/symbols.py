@@ -1,0 +1,65 @@
+"""Emoji, arrows, check marks: a model loses them, or makes others of them, so they never see it.
+
+They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
+"""
+
+import re
+from bisect import bisect_right
+from itertools import pairwise
+from operator import itemgetter
+
+from service.text import placeholders
+from service.text.edits import Place, edited, shifted
+from service.text.markup import Run, Tag
+
+_SYMBOL = (
+    r"(?:[•\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
+    r"|[0-9#*]\ufe0f?\u20e3)[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]*"
+)
+_SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
+_SPACES = " \t\u00a0"
+
+
+def lifted(run: Run) -> Run:
+    """A run with its symbols as tags, each with such spaces that the text has one where it needs one."""
+    edges = [0, *(tag.at for tag in run.tags), len(run.text)]
+    matches = [one for stretch in pairwise(edges) for one in _SYMBOLS.finditer(run.text, *stretch)]
+    if not matches:
+        return run
+    untouched = placeholders.spans(run.text)
+    found = [_taken(match) for match in matches if not _is_within(match.start(), untouched)]
+    places = [place for place, _, _ in found]
+    new = edited(run, places)
+    behind = shifted([last for _, last, _ in places], places)
+    tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
+    tags += [
+        (first, Tag(at, raw, "void")) for (_, first, raw), at in zip(found, behind, strict=True)
+    ]
+    new.tags = [tag for _, tag in sorted(tags, key=lambda one: one[0])]
+    return new
+
+
+def _is_within(at: int, spans: list[tuple[int, int]]) -> bool:
+    place = bisect_right(spans, at, key=itemgetter(0)) - 1
+    return place >= 0 and at < spans[place][1]
+
+
+def _taken(match: re.Match[str]) -> tuple[Place, int, str]:
+    """What to take out and to leave in its place, where the symbols were, and what they are."""
+    text, symbols, (first, last) = match.string, match.group(), match.span()
+    begin, end = first, last
+    while begin > match.pos and text[begin - 1] in _SPACES:
+        begin -= 1
+    while end < match.endpos and text[end] in _SPACES:
+        end += 1
+    lead, trail = text[begin:first], text[last:end]
+    before, behind = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
+    if (lead and trail) or not before:
+        return (first, end, ""), first, symbols + trail
+    if lead:
+        if behind.isalnum():
+            return (first, last, ""), first, symbols
+        return (begin, last, ""), first, lead + symbols
+    if behind.isalnum() and (trail or before.isalnum()):  # it stands right behind a word or mark
+        return (first, end, " "), first, f"{symbols} "
+    return (first, end, ""), first, symbols + trail

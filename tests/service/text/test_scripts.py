@@ -1,0 +1,56 @@
+"""Words in scripts that a model cannot write come through untouched."""
+
+from collections.abc import Callable
+
+import pytest
+
+from service.text.document import take_apart
+from service.text.tokenizer import Tokenizer
+from tests.conftest import TINY_BUNDLE
+
+
+def latin(character: str) -> bool:
+    return character.lower() in "abcdefghijklmnopqrstuvwxyzäöüß"
+
+
+def everything(_: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "spells", "asked"),
+    [
+        ("Ich lerne 日本語 und Русский язык.", latin, "Ich lerne Tom und Boston."),
+        ("हिन्दी ist schwer.", latin, "Tom ist schwer."),
+        ("Ich lerne Русский.", everything, "Ich lerne Русский."),
+        ("Łódź und Curaçao", latin, "Łódź und Curaçao"),  # models copy these letter by letter
+        ("20 °C, 3 €, „ja“ – „nein“ …", latin, "20 °C, 3 €, „ja“ – „nein“ …"),
+    ],
+)
+def test_what_the_model_is_asked(text: str, spells: Callable[[str], bool], asked: str) -> None:
+    [sentence] = take_apart(text, "text", spells=spells).sentences
+    assert sentence.text == asked
+    assert sentence.restored(asked) == text
+
+
+def test_a_text_of_nothing_else_is_no_sentence() -> None:
+    document = take_apart("Привет, как дела? 日本語", "text", spells=latin)
+    assert document.sentences == []
+    assert document.assemble([], []) == "Привет, как дела? 日本語"
+
+
+def test_beside_what_is_marked_as_untouched() -> None:
+    html = '<p><b>日本語</b> und <span translate="no">Русский</span> und Русский</p>'
+    document = take_apart(html, "html", "sentences", spells=latin)
+    [sentence] = document.sentences
+    assert sentence.text == "Tom und Boston und Max"
+    assert sentence.restored("Max, Tom, Boston") == (
+        'Русский, 日本語, <span translate="no">Русский</span>'
+    )
+
+
+def test_what_a_vocabulary_spells() -> None:
+    spells = Tokenizer(TINY_BUNDLE / "sentencepiece.model").spells
+    assert all(map(spells, "Hund"))
+    assert spells("\uff28")  # FULLWIDTH LATIN CAPITAL LETTER H, which is an H to it
+    assert not any(map(spells, "日Я"))
