@@ -10,7 +10,9 @@ from service.searcher import Work
 from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses
 from service.text.document import NO_ABBREVIATIONS, Document, Sentence, take_apart
+from service.text.languages import CAPITALIZE_NOUNS
 from service.text.tokenizer import Tokenizers
+from service.text.vocabulary import Vocabulary
 from service.translation import TranslationOptions
 
 
@@ -45,6 +47,11 @@ class Preparation:
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
         self.abbreviations = abbreviations
+        self.vocabulary = Vocabulary(
+            tokenizers.source.spells,
+            tokenizers.source.usual_case,
+            direction.source in CAPITALIZE_NOUNS,
+        )
         self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
         self.prefix: tuple[int, ...] = ()
         if options.target_prefix:
@@ -67,7 +74,7 @@ class Preparation:
         documents, tasks = [], []
         for text in texts:
             document = take_apart(
-                text, form, splitting, ignored, self.abbreviations, self.tokenizers.source.spells
+                text, form, splitting, ignored, self.abbreviations, self.vocabulary
             )
             documents.append(document)
             for index, sentence in enumerate(document.sentences):

@@ -11,17 +11,18 @@ from typing import Literal
 from service.errors import LimitExceededError
 from service.text import markup, placeholders
 from service.text.abbreviations import Abbreviations
-from service.text.capitals import in_small_letters, is_in_capitals
+from service.text.casing import in_usual_case, is_in_capitals, says_nothing
 from service.text.edits import replaced, shifted
 from service.text.markup import Run, Tag
 from service.text.projection import project, tree
 from service.text.scripts import shielded
 from service.text.segmenter import Splitting, has_letter, split
 from service.text.symbols import lifted
+from service.text.vocabulary import Vocabulary
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
-NO_ABBREVIATIONS = Abbreviations({})
+NO_ABBREVIATIONS, ANY_VOCABULARY = Abbreviations({}), Vocabulary()
 MOST_NESTED = 100
 """Inline elements within one another."""
 
@@ -114,7 +115,7 @@ def take_apart(
     splitting: Splitting = "all",
     ignored: Sequence[str] = (),
     abbreviations: Abbreviations = NO_ABBREVIATIONS,
-    spells: Callable[[str], bool] = lambda _: True,
+    vocabulary: Vocabulary = ANY_VOCABULARY,
 ) -> Document:
     """Take a text apart.
 
@@ -124,7 +125,7 @@ def take_apart(
         splitting: where to cut it.
         ignored: names of elements whose text comes through untouched.
         abbreviations: what is written out before.
-        spells: whether the model can write a letter.
+        vocabulary: what the model knows of words.
 
     Raises:
         LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
@@ -135,12 +136,14 @@ def take_apart(
         if isinstance(run, str):
             parts.append(run)
         else:
-            own = abbreviations.spelled_out(shielded(lifted(run), spells))
-            parts += _run(own, form, splitting)
+            own = abbreviations.spelled_out(shielded(lifted(run), vocabulary.spells))
+            parts += _run(own, form, splitting, vocabulary)
     return Document(tuple(part for part in parts if part != ""), form)
 
 
-def _run(run: Run, form: Format, splitting: Splitting) -> Iterator[str | Sentence]:
+def _run(
+    run: Run, form: Format, splitting: Splitting, vocabulary: Vocabulary
+) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
     tags = _without_empty_elements(run.tags)
     _check_nesting(tags)
@@ -157,7 +160,7 @@ def _run(run: Run, form: Format, splitting: Splitting) -> Iterator[str | Sentenc
         if segment.is_sentence:
             before, inner, behind = _outermost(inner, begin, at)
             yield from before
-            yield from _sentence(segment.text, begin, inner, protected, form)
+            yield from _sentence(segment.text, begin, inner, protected, form, vocabulary)
             yield from behind
         else:
             yield _literal(segment.text, begin, outer, protected, form)
@@ -191,7 +194,12 @@ def _outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[T
 
 
 def _sentence(
-    text: str, begin: int, tags: list[Tag], protected: list[_Protected], form: Format
+    text: str,
+    begin: int,
+    tags: list[Tag],
+    protected: list[_Protected],
+    form: Format,
+    vocabulary: Vocabulary,
 ) -> Iterator[str | Sentence]:
     """A sentence with names for its placeholders; where there are not enough, cut up at them."""
     rest = replaced(text, [(one.first, one.last, "") for one in protected])
@@ -199,8 +207,8 @@ def _sentence(
         yield _literal(text, begin, tags, protected, form)
         return
     in_capitals = is_in_capitals(rest)
-    if in_capitals:
-        text = in_small_letters(text)
+    if says_nothing(rest, vocabulary.capitalizes_nouns):
+        text = in_usual_case(text, vocabulary.usual_case, keeps_acronyms=not in_capitals)
     names = None
     if not _any_touches(text, protected):
         names = placeholders.stand_ins(rest, [one.original for one in protected])

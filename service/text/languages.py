@@ -15,6 +15,8 @@ NAMES = {
     "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 
+CAPITALIZE_NOUNS = frozenset({"de", "lb"})
+
 
 def name(code: str) -> str:
     """The English name, or the code itself where it is not known."""

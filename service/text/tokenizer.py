@@ -65,6 +65,15 @@ class Tokenizer:
             return text
         return lower + text[len(word) :]
 
+    def usual_case(self, word: str) -> str:
+        """A word in small letters, or with a capital in front: the one that is the likelier.
+
+        Names and the nouns of German have a capital.
+        """
+        lower = word.lower()
+        capital = lower[:1].upper() + lower[1:]
+        return capital if self._score(capital) > self._score(lower) else lower
+
     def _score(self, word: str) -> float:
         """How probable the vocabulary takes a word to be, in nats."""
         return math.fsum(map(self._processor.get_score, self._processor.encode(word)))

@@ -1,0 +1,85 @@
+"""Sentences whose case says nothing are translated as others are; those in capitals come back in capitals."""
+
+import pytest
+
+from service.bundle import load
+from service.settings import DEFAULT_BUNDLE
+from service.text.casing import in_usual_case
+from service.text.document import take_apart
+from service.text.tokenizer import Tokenizer
+from service.text.vocabulary import Vocabulary
+
+LOWER = Vocabulary(usual_case=str.lower, capitalizes_nouns=True)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    """Of English and German."""
+    return Tokenizer(load(DEFAULT_BUNDLE).vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "answer", "expected"),
+    [
+        ("ACHTUNG, HUND!", "Achtung, hund!", "Beware of the dog!", "BEWARE OF THE DOG!"),
+        ("(NICHT FÜTTERN)", "(Nicht füttern)", "(Don't feed)", "(DON'T FEED)"),
+        ("RUF {name} AN!", "Ruf Tom an!", "Call Tom!", "CALL {name}!"),
+        ("LIES https://a.org/b UND %s", "Lies Tom und Boston", "Tom, Boston", "https://a.org/b, %s"),
+        ("NATO", "NATO", "NATO", "NATO"),
+        ("Die NATO UND ICH", "Die NATO UND ICH", "NATO and I", "NATO and I"),
+        ("WİR WARTEN", "WİR WARTEN", "We wait", "WE WAIT"),  # a small İ is two characters
+    ],
+)  # fmt: skip
+def test_what_is_asked_and_what_comes_back(
+    text: str, asked: str, answer: str, expected: str
+) -> None:
+    document = take_apart(text, "text", vocabulary=LOWER)
+    [sentence] = document.sentences
+    assert sentence.text == asked
+    assert document.assemble([answer], [None]) == expected
+    assert sentence.restored(answer) == expected
+
+
+def test_markup_is_written_as_markup_is() -> None:
+    document = take_apart("<p>HUND &amp; KATZE {name}</p>", "html", "sentences", vocabulary=LOWER)
+    [sentence] = document.sentences
+    assert sentence.text == "Hund & katze Tom"
+    assert sentence.restored("Dog & cat Tom") == "DOG & CAT {name}"
+    document = take_apart("<p>HUND &amp; KATZE</p>", "html", "sentences", vocabulary=LOWER)
+    assert document.assemble(["Dog & cat"], [None]) == "<p>DOG &amp; CAT</p>"
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns", "asked"),
+    [
+        ("der hund schläft in berlin", True, "der Hund schläft in Berlin"),
+        ("i think tom is in boston", False, "I think Tom is in Boston"),
+        ("DER HUND UND DIE KATZE SCHLAFEN", True, "Der Hund und die Katze schlafen"),
+        ("Create New Account For NASA", False, "Create new account for NASA"),
+        ("How To Go To Boston With Tom", False, "How to go to Boston with Tom"),
+        ("Save As", False, "Save as"),
+        ("Guten Morgen", True, "Guten Morgen"),
+        ("Tom loves Mary", False, "Tom loves Mary"),
+        ("no results", False, "no results"),
+        ("20 km", False, "20 km"),
+    ],
+)
+def test_words_get_the_case_that_they_have_mostly(
+    tokenizer: Tokenizer, text: str, nouns: bool, asked: str
+) -> None:
+    vocabulary = Vocabulary(tokenizer.spells, tokenizer.usual_case, capitalizes_nouns=nouns)
+    [sentence] = take_apart(text, "text", vocabulary=vocabulary).sentences
+    assert sentence.text == asked
+
+
+def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> None:
+    vocabulary = Vocabulary(usual_case=tokenizer.usual_case)
+    html = "<p>DER <b>HUND</b> IST BEI {Name}</p>"
+    [sentence] = take_apart(html, "html", "sentences", vocabulary=vocabulary).sentences
+    assert sentence.text == "Der Hund ist bei Tom"
+    assert [(tag.at, tag.raw) for tag in sentence.tags] == [(4, "<b>"), (8, "</b>")]
+    assert sentence.restored("Tom's dog") == "{Name}'S DOG"
+
+
+def test_a_text_that_would_become_longer_stays_as_it_is() -> None:
+    assert in_usual_case("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
