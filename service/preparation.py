@@ -10,9 +10,9 @@ from service.searcher import Work
 from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses
 from service.text.document import NO_ABBREVIATIONS, Document, Sentence, take_apart
-from service.text.languages import CAPITALIZE_NOUNS
+from service.text.language_pair import LanguagePair
+from service.text.languages import CAPITALIZE_NOUNS, QUOTES
 from service.text.tokenizer import Tokenizers
-from service.text.vocabulary import Vocabulary
 from service.translation import TranslationOptions
 
 
@@ -47,10 +47,11 @@ class Preparation:
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
         self.abbreviations = abbreviations
-        self.vocabulary = Vocabulary(
+        self.pair = LanguagePair(
             tokenizers.source.spells,
             tokenizers.source.usual_case,
             direction.source in CAPITALIZE_NOUNS,
+            QUOTES.get(direction.target, ""),
         )
         self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
         self.prefix: tuple[int, ...] = ()
@@ -73,9 +74,7 @@ class Preparation:
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
         documents, tasks = [], []
         for text in texts:
-            document = take_apart(
-                text, form, splitting, ignored, self.abbreviations, self.vocabulary
-            )
+            document = take_apart(text, form, splitting, ignored, self.abbreviations, self.pair)
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
                 tasks.append(self._task(sentence, self.prefix if index == 0 else ()))

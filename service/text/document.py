@@ -13,16 +13,16 @@ from service.text import markup, placeholders
 from service.text.abbreviations import Abbreviations
 from service.text.casing import in_usual_case, is_in_capitals, says_nothing
 from service.text.edits import replaced, shifted
+from service.text.language_pair import LanguagePair
 from service.text.markup import Run, Tag
 from service.text.projection import project, tree
 from service.text.scripts import shielded
 from service.text.segmenter import Splitting, has_letter, split
 from service.text.symbols import lifted
-from service.text.vocabulary import Vocabulary
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
-NO_ABBREVIATIONS, ANY_VOCABULARY = Abbreviations({}), Vocabulary()
+NO_ABBREVIATIONS, ANY_PAIR = Abbreviations({}), LanguagePair()
 MOST_NESTED = 100
 """Inline elements within one another."""
 
@@ -115,7 +115,7 @@ def take_apart(
     splitting: Splitting = "all",
     ignored: Sequence[str] = (),
     abbreviations: Abbreviations = NO_ABBREVIATIONS,
-    vocabulary: Vocabulary = ANY_VOCABULARY,
+    pair: LanguagePair = ANY_PAIR,
 ) -> Document:
     """Take a text apart.
 
@@ -125,7 +125,7 @@ def take_apart(
         splitting: where to cut it.
         ignored: names of elements whose text comes through untouched.
         abbreviations: what is written out before.
-        vocabulary: what the model knows of words.
+        pair: what is to be known of the languages.
 
     Raises:
         LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
@@ -136,13 +136,13 @@ def take_apart(
         if isinstance(run, str):
             parts.append(run)
         else:
-            own = abbreviations.spelled_out(shielded(lifted(run), vocabulary.spells))
-            parts += _run(own, form, splitting, vocabulary)
+            own = abbreviations.spelled_out(shielded(lifted(run), pair.spells))
+            parts += _run(own, form, splitting, pair)
     return Document(tuple(part for part in parts if part != ""), form)
 
 
 def _run(
-    run: Run, form: Format, splitting: Splitting, vocabulary: Vocabulary
+    run: Run, form: Format, splitting: Splitting, pair: LanguagePair
 ) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
     tags = _without_empty_elements(run.tags)
@@ -160,10 +160,10 @@ def _run(
         if segment.is_sentence:
             before, inner, behind = _outermost(inner, begin, at)
             yield from before
-            yield from _sentence(segment.text, begin, inner, protected, form, vocabulary)
+            yield from _sentence(segment.text, begin, inner, protected, form, pair)
             yield from behind
         else:
-            yield _literal(segment.text, begin, outer, protected, form)
+            yield _literal(pair.written(segment), begin, outer, protected, form)
     yield "".join(tag.raw for tag in tags[taken:])  # of a run without any text
 
 
@@ -199,7 +199,7 @@ def _sentence(
     tags: list[Tag],
     protected: list[_Protected],
     form: Format,
-    vocabulary: Vocabulary,
+    pair: LanguagePair,
 ) -> Iterator[str | Sentence]:
     """A sentence with names for its placeholders; where there are not enough, cut up at them."""
     rest = replaced(text, [(one.first, one.last, "") for one in protected])
@@ -207,8 +207,8 @@ def _sentence(
         yield _literal(text, begin, tags, protected, form)
         return
     in_capitals = is_in_capitals(rest)
-    if says_nothing(rest, vocabulary.capitalizes_nouns):
-        text = in_usual_case(text, vocabulary.usual_case, keeps_acronyms=not in_capitals)
+    if says_nothing(rest, pair.capitalizes_nouns):
+        text = in_usual_case(text, pair.usual_case, keeps_acronyms=not in_capitals)
     names = None
     if not _any_touches(text, protected):
         names = placeholders.stand_ins(rest, [one.original for one in protected])

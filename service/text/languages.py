@@ -16,6 +16,8 @@ NAMES = {
 }  # fmt: skip
 
 CAPITALIZE_NOUNS = frozenset({"de", "lb"})
+QUOTES = {"de": "„“", "en": '""'}
+"""Opening and closing."""
 
 
 def name(code: str) -> str:

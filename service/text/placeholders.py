@@ -13,6 +13,7 @@ PLACEHOLDER = re.compile(
       https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]     # a URL, without the mark behind it
     | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++    # an e-mail address
     | (?<!\w)@\w++(?:@[\w.-]*\w)?               # @somebody, @somebody@example.org
+    | (?<![\w&])\#\w*[^\W\d_]\w*               # #hashtag
     | %(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)
     | \$?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}          # {name}, ${name}, {{ name }}
     | %%[^%\s]++%% | %\w++%                      # %%name%%, %name%

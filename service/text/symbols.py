@@ -1,4 +1,4 @@
-"""Emoji, arrows, check marks: a model loses them, or makes others of them, so they never see it.
+"""Emoji, smileys, arrows, check marks: a model loses them, or makes others of them, so they never see it.
 
 They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
 """
@@ -12,16 +12,22 @@ from service.text import placeholders
 from service.text.edits import Place, edited, shifted
 from service.text.markup import Run, Tag
 
-_SYMBOL = (
-    r"(?:[•\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
-    r"|[0-9#*]\ufe0f?\u20e3)[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]*"
+_PICTURE = (
+    "[•\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
 )
+_KEYCAP = "[0-9#*]\ufe0f?\u20e3"
+_SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
+_JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
+_SYMBOL = f"(?:{_PICTURE}|{_KEYCAP}|{_SMILEY}){_JOINED}*"
 _SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
 _SPACES = " \t\u00a0"
+_INVISIBLE = re.compile(r"(?<=\w)[\u00ad\u200b\u2060\ufeff]+(?=\w)")
+"""Within a word, such as soft hyphens: its translation is another, so that they have no place in it."""
 
 
 def lifted(run: Run) -> Run:
     """A run with its symbols as tags, each with such spaces that the text has one where it needs one."""
+    run = edited(run, [(*match.span(), "") for match in _INVISIBLE.finditer(run.text)])
     edges = [0, *(tag.at for tag in run.tags), len(run.text)]
     matches = [one for stretch in pairwise(edges) for one in _SYMBOLS.finditer(run.text, *stretch)]
     if not matches:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from service.text.document import take_apart
+from service.text.language_pair import LanguagePair
 from service.text.tokenizer import Tokenizer
-from service.text.vocabulary import Vocabulary
 from tests.conftest import TINY_BUNDLE
 
 
@@ -29,20 +29,20 @@ def everything(_: str) -> bool:
     ],
 )
 def test_what_the_model_is_asked(text: str, spells: Callable[[str], bool], asked: str) -> None:
-    [sentence] = take_apart(text, "text", vocabulary=Vocabulary(spells)).sentences
+    [sentence] = take_apart(text, "text", pair=LanguagePair(spells)).sentences
     assert sentence.text == asked
     assert sentence.restored(asked) == text
 
 
 def test_a_text_of_nothing_else_is_no_sentence() -> None:
-    document = take_apart("Привет, как дела? 日本語", "text", vocabulary=Vocabulary(latin))
+    document = take_apart("Привет, как дела? 日本語", "text", pair=LanguagePair(latin))
     assert document.sentences == []
     assert document.assemble([], []) == "Привет, как дела? 日本語"
 
 
 def test_beside_what_is_marked_as_untouched() -> None:
     html = '<p><b>日本語</b> und <span translate="no">Русский</span> und Русский</p>'
-    document = take_apart(html, "html", "sentences", vocabulary=Vocabulary(latin))
+    document = take_apart(html, "html", "sentences", pair=LanguagePair(latin))
     [sentence] = document.sentences
     assert sentence.text == "Tom und Boston und Max"
     assert sentence.restored("Max, Tom, Boston") == (

@@ -21,7 +21,10 @@ from tests.service.text.test_document import unchanged
             "Eins, und!\n",
             [(0, "1️⃣ "), (6, "👩‍👩‍👧 "), (9, " 👍🏽"), (11, "❤️")],
         ),
+        ("Gut :) Ja ;-) <3, ja :D", "Gut Ja, ja", [(4, ":) "), (6, " ;-) <3"), (10, " :D")]),
+        ("Liste :(a, b) 1:2 x=(y) http://a", "Liste :(a, b) 1:2 x=(y) http://a", []),
         ("siehe https://a.org/😀/b", "siehe https://a.org/😀/b", []),
+        ("Donau\u00addampf\u200bschiff \u200b 👋", "Donaudampfschiff \u200b", [(18, " 👋")]),
         ("20 °C, 3 €, § 4, A & B, 1 #2 *", "20 °C, 3 €, § 4, A & B, 1 #2 *", []),
     ],
 )
