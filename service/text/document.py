@@ -13,11 +13,13 @@ from service.text import markup, placeholders
 from service.text.abbreviations import Abbreviations
 from service.text.casing import in_usual_case, is_in_capitals, says_nothing
 from service.text.edits import replaced, shifted
+from service.text.emphasis import emphasized
 from service.text.language_pair import LanguagePair
 from service.text.markup import Run, Tag
 from service.text.projection import project, tree
 from service.text.scripts import shielded
 from service.text.segmenter import Splitting, has_letter, split
+from service.text.spelling import tidied
 from service.text.symbols import lifted
 from service.text.words import Alignment
 
@@ -130,14 +132,14 @@ def take_apart(
     Raises:
         LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
     """
-    runs = [Run(text)] if form == "text" else markup.parse(text, form, ignored)
+    runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
     parts: list[str | Sentence] = []
     for run in runs:
         if isinstance(run, str):
             parts.append(run)
         else:
-            own = abbreviations.spelled_out(shielded(lifted(run), pair.spells))
-            parts += _run(own, form, splitting, pair)
+            run = shielded(lifted(tidied(run)), pair.spells)
+            parts += _run(abbreviations.spelled_out(run), form, splitting, pair)
     return Document(tuple(part for part in parts if part != ""), form)
 
 
@@ -183,14 +185,26 @@ def _belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
 
 
 def _outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[Tag], list[str]]:
-    """A sentence's tags: single ones at its beginning and at its end, between them those to be aligned."""
+    """A sentence's tags: those before and behind all of it, and between them those to be aligned."""
     first, last = 0, len(tags)
-    while first < last and tags[first].kind == "void" and tags[first].at == begin:
-        first += 1
-    while first < last and tags[last - 1].kind == "void" and tags[last - 1].at == end:
-        last -= 1
+    while first < last:
+        in_front, behind = tags[first], tags[last - 1]
+        if in_front.kind == "void" and in_front.at == begin:
+            first += 1
+        elif behind.kind == "void" and behind.at == end:
+            last -= 1
+        elif in_front.at == begin and behind.at == end and _is_pair(tags[first:last]):
+            first, last = first + 1, last - 1
+        else:
+            break
     raws = [tag.raw for tag in tags]
     return raws[:first], tags[first:last], raws[last:]
+
+
+def _is_pair(tags: Sequence[Tag]) -> bool:
+    """Whether the last of these closes the first."""
+    depths = list(accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags))
+    return len(tags) > 1 and depths[-1] == 0 and min(depths[:-1]) > 0
 
 
 def _sentence(

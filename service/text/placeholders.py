@@ -5,15 +5,20 @@ does not come out exactly once, the caller translates what is between the placeh
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
+HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 PLACEHOLDER = re.compile(
     r"""
       https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]     # a URL, without the mark behind it
     | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++    # an e-mail address
     | (?<!\w)@\w++(?:@[\w.-]*\w)?               # @somebody, @somebody@example.org
-    | (?<![\w&])\#\w*[^\W\d_]\w*               # #hashtag
+    | """
+    + HASHTAG
+    + r"""
     | %(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)
     | \$?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}          # {name}, ${name}, {{ name }}
     | %%[^%\s]++%% | %\w++%                      # %%name%%, %name%
@@ -29,6 +34,12 @@ _NUMBER = re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]")
 def spans(text: str) -> list[tuple[int, int]]:
     """Where the placeholders of a text are."""
     return [match.span() for match in PLACEHOLDER.finditer(text)]
+
+
+def is_inside(at: int, found: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place is within one of these spans, which are in order, and not where it begins."""
+    place = bisect_left(found, at, key=itemgetter(0)) - 1
+    return place >= 0 and at < found[place][1]
 
 
 def stand_ins(text: str, originals: Sequence[str]) -> list[str] | None:

@@ -1,16 +1,15 @@
-"""Emoji, smileys, arrows, check marks: a model loses them, or makes others of them, so they never see it.
+"""Emoji, smileys, arrows, hashtags behind a text: models lose them, or make others of them.
 
 They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
 """
 
 import re
-from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
-from operator import itemgetter
 
-from service.text import placeholders
 from service.text.edits import Place, edited, shifted
 from service.text.markup import Run, Tag
+from service.text.placeholders import HASHTAG, is_inside, spans
 
 _PICTURE = (
     "[•\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
@@ -20,20 +19,19 @@ _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
 _SYMBOL = f"(?:{_PICTURE}|{_KEYCAP}|{_SMILEY}){_JOINED}*"
 _SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
+_WITH_HASHTAGS = re.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
+_ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
 _SPACES = " \t\u00a0"
-_INVISIBLE = re.compile(r"(?<=\w)[\u00ad\u200b\u2060\ufeff]+(?=\w)")
-"""Within a word, such as soft hyphens: its translation is another, so that they have no place in it."""
 
 
 def lifted(run: Run) -> Run:
     """A run with its symbols as tags, each with such spaces that the text has one where it needs one."""
-    run = edited(run, [(*match.span(), "") for match in _INVISIBLE.finditer(run.text)])
     edges = [0, *(tag.at for tag in run.tags), len(run.text)]
-    matches = [one for stretch in pairwise(edges) for one in _SYMBOLS.finditer(run.text, *stretch)]
+    matches = [one for stretch in pairwise(edges) for one in _matches(run.text, *stretch)]
     if not matches:
         return run
-    untouched = placeholders.spans(run.text)
-    found = [_taken(match) for match in matches if not _is_within(match.start(), untouched)]
+    untouched = spans(run.text)
+    found = [_taken(match) for match in matches if not is_inside(match.start(), untouched)]
     places = [place for place, _, _ in found]
     new = edited(run, places)
     behind = shifted([last for _, last, _ in places], places)
@@ -45,9 +43,13 @@ def lifted(run: Run) -> Run:
     return new
 
 
-def _is_within(at: int, spans: list[tuple[int, int]]) -> bool:
-    place = bisect_right(spans, at, key=itemgetter(0)) - 1
-    return place >= 0 and at < spans[place][1]
+def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
+    """Symbols, and at the end of a line hashtags; others are words of their sentence."""
+    for match in _WITH_HASHTAGS.finditer(text, first, last):
+        if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
+            yield match
+        else:
+            yield from _SYMBOLS.finditer(text, *match.span())
 
 
 def _taken(match: re.Match[str]) -> tuple[Place, int, str]:

@@ -88,6 +88,8 @@ def test_what_a_translation_brings_is_escaped_in_markup_only() -> None:
         "a.b+c@example.org",
         "@user",
         "@user@example.org",
+        "#hashtag",
+        "`a * b`",
         "{first}{last}",
         "%d%s",
         "{a}@user",
@@ -138,6 +140,16 @@ LARGEST = 50_000
         "a@",
         "%(",
         "{a} Ja ",
+        "#a ",
+        "#a b ",
+        "😀",
+        "*a b",
+        "`",
+        "`a` ",
+        "(",
+        "„a",
+        "a“ ",
+        "\u00ad",
         "http://",
         '("',
         "z.B. ",
@@ -152,6 +164,19 @@ def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
         document = take_apart(text, "text")
         same = [sentence.text for sentence in document.sentences]
         assert document.assemble(same, [None] * len(same)) == text
+
+
+@pytest.mark.parametrize(("unit", "kept"), [("😀 Ja ", "😀"), ("*a* ", "*"), ("a\u00ad", "a")])
+def test_the_largest_text_of_what_is_lifted_out_loses_nothing(unit: str, kept: str) -> None:
+    text = unit * (LARGEST // len(unit))
+    parts = take_apart(text, "text").parts
+    found = sum(
+        part.count(kept)
+        if isinstance(part, str)
+        else part.text.count(kept) + sum(tag.raw.count(kept) for tag in part.tags)
+        for part in parts
+    )
+    assert found == text.count(kept)
 
 
 @pytest.mark.parametrize(

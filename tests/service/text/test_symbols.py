@@ -23,8 +23,12 @@ from tests.service.text.test_document import unchanged
         ),
         ("Gut :) Ja ;-) <3, ja :D", "Gut Ja, ja", [(4, ":) "), (6, " ;-) <3"), (10, " :D")]),
         ("Liste :(a, b) 1:2 x=(y) http://a", "Liste :(a, b) 1:2 x=(y) http://a", []),
+        (
+            "Ja. #eins #zwei\nIch ❤️ #drei sehr",
+            "Ja.\nIch #drei sehr",
+            [(3, " #eins #zwei"), (8, "❤️ ")],
+        ),
         ("siehe https://a.org/😀/b", "siehe https://a.org/😀/b", []),
-        ("Donau\u00addampf\u200bschiff \u200b 👋", "Donaudampfschiff \u200b", [(18, " 👋")]),
         ("20 °C, 3 €, § 4, A & B, 1 #2 *", "20 °C, 3 €, § 4, A & B, 1 #2 *", []),
     ],
 )

@@ -1,0 +1,29 @@
+"""What people type, and a vocabulary has otherwise."""
+
+import pytest
+
+from service.text.document import take_apart
+from service.text.markup import Run
+from service.text.spelling import tidied
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Donau\u00addampf\u200b\u00adschiff \u200b", "Donaudampfschiff \u200b"),
+        ("don`t, geht´s", "don't, geht's"),
+        ("`code` ` ´ a´ it’s it's", "`code` ` ´ a´ it’s it's"),
+        ("", ""),
+    ],
+)
+def test_what_a_model_is_given(text: str, expected: str) -> None:
+    assert tidied(Run(text)).text == expected
+
+
+def test_tags_stay_where_they_were() -> None:
+    html = "<p>Das <b>Donau&shy;dampf&shy;schiff</b> <i>geht`s</i></p>"
+    [sentence] = take_apart(html, "html", "sentences").sentences
+    assert sentence.text == "Das Donaudampfschiff geht's"
+    assert [(tag.at, tag.raw) for tag in sentence.tags] == [
+        (4, "<b>"), (20, "</b>"), (21, "<i>"), (27, "</i>"),
+    ]  # fmt: skip
