@@ -14,9 +14,12 @@ _EMPHASIS = re.compile(
 
 def emphasized(text: str) -> Run:
     """A plain text with its asterisks and tildes as tags, where they are pairs around words."""
+    found = list(_EMPHASIS.finditer(text))
+    if not found:
+        return Run(text)
     untouched = placeholders.spans(text)
     marks: list[tuple[int, int, Literal["open", "close"]]] = []
-    for match in _EMPHASIS.finditer(text):
+    for match in found:
         (first, opened), last = match.span("mark"), match.end()
         closing = last - (opened - first)
         if not any(placeholders.is_inside(at, untouched) for at in (first, closing)):
