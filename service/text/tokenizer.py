@@ -68,11 +68,14 @@ class Tokenizer:
     def usual_case(self, word: str) -> str:
         """A word in small letters, or with a capital in front: the one that is the likelier.
 
-        Names and the nouns of German have a capital.
+        Names and the nouns of German have a capital; what has it and is not in the vocabulary may be a name.
         """
         lower = word.lower()
         capital = lower[:1].upper() + lower[1:]
-        return capital if self._score(capital) > self._score(lower) else lower
+        if self._score(capital) > self._score(lower):
+            return capital
+        is_known = len(self._processor.encode(lower)) == 1
+        return lower if is_known or word != capital else capital
 
     def _score(self, word: str) -> float:
         """How probable the vocabulary takes a word to be, in nats."""

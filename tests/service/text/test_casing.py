@@ -57,6 +57,7 @@ def test_markup_is_written_as_markup_is() -> None:
         ("DER HUND UND DIE KATZE SCHLAFEN", True, "Der Hund und die Katze schlafen"),
         ("Create New Account For NASA", False, "Create new account for NASA"),
         ("How To Go To Boston With Tom", False, "How to go to Boston with Tom"),
+        ("Angela Merkel, Vienna, Austria", False, "Angela Merkel, Vienna, Austria"),
         ("Save As", False, "Save as"),
         ("Guten Morgen", True, "Guten Morgen"),
         ("Tom loves Mary", False, "Tom loves Mary"),
