@@ -170,13 +170,17 @@ def _run(
 
 
 def _check_nesting(tags: Sequence[Tag]) -> None:
-    changes = ({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags)
-    depths = list(accumulate(changes, initial=0))  # below 0 where tags close that never opened
+    depths = [0, *_depths(tags)]
     deepest = max(depths) - min(depths)
     if deepest > MOST_NESTED:
         raise LimitExceededError(
             f"Invalid request: inline elements are nested {deepest} deep, the limit is {MOST_NESTED}"
         )
+
+
+def _depths(tags: Sequence[Tag]) -> list[int]:
+    """In how many elements one is behind each tag; below 0 where tags close that never opened."""
+    return list(accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags))
 
 
 def _belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
@@ -203,7 +207,7 @@ def _outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[T
 
 def _is_pair(tags: Sequence[Tag]) -> bool:
     """Whether the last of these closes the first."""
-    depths = list(accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags))
+    depths = _depths(tags)
     return len(tags) > 1 and depths[-1] == 0 and min(depths[:-1]) > 0
 
 
@@ -216,13 +220,15 @@ def _sentence(
     pair: LanguagePair,
 ) -> Iterator[str | Sentence]:
     """A sentence with names for its placeholders; where there are not enough, cut up at them."""
-    rest = replaced(text, [(one.first, one.last, "") for one in protected])
+    without = [(one.first, one.last, "") for one in protected]
+    rest = replaced(text, without)
     if not has_letter(rest):
         yield _literal(text, begin, tags, protected, form)
         return
     in_capitals = is_in_capitals(rest)
     if says_nothing(rest, pair.capitalizes_nouns):
         text = in_usual_case(text, pair.usual_case, keeps_acronyms=not in_capitals)
+        rest = replaced(text, without)
     names = None
     if not _any_touches(text, protected):
         names = placeholders.stand_ins(rest, [one.original for one in protected])

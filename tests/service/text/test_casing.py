@@ -82,5 +82,12 @@ def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> Non
     assert sentence.restored("Tom's dog") == "{Name}'S DOG"
 
 
+def test_no_name_that_is_in_capitals_stands_in_for_a_placeholder(tokenizer: Tokenizer) -> None:
+    pair = LanguagePair(usual_case=tokenizer.usual_case)
+    [sentence] = take_apart("TOM SIEHT {name}", "text", pair=pair).sentences
+    assert sentence.text == "Tom sieht Boston"
+    assert sentence.restored("Tom sees Boston") == "TOM SEES {name}"
+
+
 def test_a_text_that_would_become_longer_stays_as_it_is() -> None:
     assert in_usual_case("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
