@@ -11,7 +11,7 @@ from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses
 from service.text.document import NO_ABBREVIATIONS, Document, Sentence, take_apart
 from service.text.language_pair import LanguagePair
-from service.text.languages import CAPITALIZE_NOUNS, QUOTES
+from service.text.languages import CAPITALIZE_NOUNS, QUOTES_OF
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 
@@ -51,7 +51,7 @@ class Preparation:
             tokenizers.source.spells,
             tokenizers.source.usual_case,
             direction.source in CAPITALIZE_NOUNS,
-            QUOTES.get(direction.target, ""),
+            QUOTES_OF.get(direction.target, ""),
         )
         self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
         self.prefix: tuple[int, ...] = ()

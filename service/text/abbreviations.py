@@ -54,7 +54,7 @@ class Abbreviations:
         """A run with its abbreviations written out."""
         found = self._pattern.finditer(run.text)
         places = [(*match.span(), self._instead(match)) for match in found]
-        return edited(run, places) if places else run
+        return edited(run, places)
 
     def _instead(self, match: re.Match[str]) -> str:
         """What to write; with a dot where the abbreviation's own ended a sentence."""

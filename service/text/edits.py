@@ -31,7 +31,9 @@ def shifted(positions: Sequence[int], places: Sequence[Place]) -> list[int]:
 
 
 def edited(run: Run, places: Sequence[Place]) -> Run:
-    """A run with each of the places, in order, replaced in its text."""
+    """A run with each of the places, in order, replaced in its text; the run itself, if there is none."""
+    if not places:
+        return run
     tags = shifted([tag.at for tag in run.tags], places)
     firsts = shifted([first for first, _, _ in run.protected], places)
     lasts = shifted([last for _, last, _ in run.protected], places)

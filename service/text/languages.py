@@ -16,7 +16,7 @@ NAMES = {
 }  # fmt: skip
 
 CAPITALIZE_NOUNS = frozenset({"de", "lb"})
-QUOTES = {"de": "„“", "en": '""'}
+QUOTES_OF = {"de": "„“", "en": '""'}
 """Opening and closing."""
 
 

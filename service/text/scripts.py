@@ -19,7 +19,7 @@ def shielded(run: Run, spells: Callable[[str], bool]) -> Run:
     places = [
         (*match.span(), PROTECTED)
         for match in _WORDS.finditer(run.text)
-        if any(one.isalpha() and not spells(one) for one in match.group())
+        if any(one.isalpha() and not spells(one) for one in set(match.group()))
     ]
     if not places:
         return run

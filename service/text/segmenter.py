@@ -27,6 +27,8 @@ _MARKER = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 QUOTES = frozenset('„“”"«»')
 _BRACKETS = {"(": ")", "[": "]"}
+MOST_MARKS = 8
+"""Around a sentence that are looked at: each look is at all of it."""
 _OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
 
 _ABBREVIATIONS = frozenset(
@@ -139,8 +141,10 @@ def _unwrapped(core: str) -> tuple[int, int]:
     whose fellow is in another sentence is outside, too.
     """
     first, last = 0, len(core)
-    while last - first > 2:
+    for _ in range(MOST_MARKS):
         inner = core[first:last]
+        if len(inner) < 3:
+            break
         in_front, behind = inner[0], inner[-1]
         quotes = sum(map(inner.count, QUOTES))
         opens = quotes == 1 if in_front in QUOTES else _BRACKETS.get(in_front, inner) not in inner

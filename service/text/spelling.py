@@ -14,4 +14,4 @@ def tidied(run: Run) -> Run:
     """A run without what is invisible within its words, and with apostrophes where accents stand for them."""
     found = _WITHIN_WORDS.finditer(run.text)
     places = [(*match.span(), "" if match["invisible"] else "'") for match in found]
-    return edited(run, places) if places else run
+    return edited(run, places)

@@ -159,6 +159,7 @@ def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
     for text in (
         unit * (LARGEST // len(unit)),
         f"Ja{unit[0]}" + unit[-1] * LARGEST,
+        unit[0] * LARGEST + "ja",
         "%" + "0" * LARGEST,
     ):
         document = take_apart(text, "text")
