@@ -240,8 +240,10 @@ def _session(path: Path, device: Device, threads: int) -> onnxruntime.InferenceS
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     if threads > 1:
-        # idle threads must not spin while other loops compute; and they, too, are to flush denormals
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # between operators they wait awake, for sleep costs more; between runs others need the cores
+        options.add_session_config_entry("session.intra_op.spin_duration_us", "100")
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        # they are not Python's, which `_prepare_thread` has flush denormals
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
     providers: list[Any] = ["CPUExecutionProvider"]
     # on a CPU the fused Add + LayerNormalization is the slower of the two

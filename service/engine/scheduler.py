@@ -1,8 +1,10 @@
 """Who waits and who joins which batch next; pure Python, with no tensor, no thread and no clock in it.
 
 Requests take turns by the tokens they have been given so far (start-time fair queueing: Goyal, Vin and
-Cheng, 1996), so that a short one does not wait for a long document. Whoever's turn it is and does not fit
-yet is waited for, so that none starves.
+Cheng, 1996), so that a short one does not wait for a long document. Newcomers begin where the line stands, and
+that moves on by what its requests get on average (as in weighted fair queueing: Demers, Keshav and Shenker,
+1989): else the second sentence of any request would wait for as long as new ones come. Whoever's turn it is and
+does not fit yet is waited for, so that none starves.
 
 A batch is padded to its longest sentence, so those of similar length are put together: within a request the
 longest go first, and of several requests whose turn is near, each loop takes those in a range of its own.
@@ -93,12 +95,14 @@ class Scheduler:
             at = self._first_of_its_range(loop, window)
             _, arrival, request = self._line[at]
             sequence = request.sequences[-1]
-            self._turn = max(self._turn, request.turn)
             rows = len(running) + 1
             longest = max(longest, sequence.cost)
             fits = rows <= share and rows * longest <= self.config.max_num_batched_tokens
             if not fits and running:  # alone, even the longest sentence runs
                 break
+            # an even share of those in line, and of one who might come now
+            given = sequence.cost / (len(self._line) + 1)
+            self._turn = max(self._turn + given, request.turn)
             self._pop(at)
             request.turn += sequence.cost
             if request.sequences:

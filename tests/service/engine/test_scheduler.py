@@ -169,7 +169,7 @@ def test_a_short_request_does_not_wait_for_a_long_document() -> None:
     scheduler.add([short])
     scheduler.release(0, running[0])
     scheduler.release(0, running[1])
-    assert scheduler.schedule(0, now=0.0).admitted == [document[2], short]
+    assert scheduler.schedule(0, now=0.0).admitted == [short, document[2]]
 
 
 def test_requests_take_turns_by_tokens() -> None:
@@ -198,6 +198,23 @@ def test_a_long_sentence_is_not_starved_by_short_ones_that_keep_coming() -> None
             break
     assert long.status is SequenceStatus.RUNNING
     assert not running
+
+
+def test_the_second_sentence_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
+    """Were all served at once in equal parts, two sentences would take twice as long as one among so many."""
+    scheduler = Scheduler(EngineConfig(max_num_seqs=4))
+    scheduler.add([sequence(10) for _ in range(4)])
+    running = scheduler.schedule(0, now=0.0).admitted
+    scheduler.add(pair := [sequence(10), sequence(10)])
+    others = 30
+    add_each(scheduler, [sequence(10) for _ in range(others)])
+    served = 0
+    while pair[1].status is SequenceStatus.WAITING:
+        scheduler.release(0, running.pop(0))
+        running += scheduler.schedule(0, now=0.0).admitted
+        scheduler.add([sequence(10)])
+        served += 1
+    assert others < served <= 2 * (others + 1) + 4
 
 
 def test_aborted_sentences_leave_the_line_at_once() -> None:
