@@ -1,7 +1,7 @@
 """A sentence that has the engine to itself: whether all cores together are faster for it than one is.
 
-They are where a step is long (base: 1.2 to 1.4 times on two cores), and lose to their own coordination where it
-is short (the bundled model: 0.95 times); so both ways are tried, once, when an engine is made.
+They are where a step is long (base: 1.2 to 1.4 times on two cores), and lose to their own coordination
+where it is short (the bundled model: 0.95 times); so both ways are tried, once, when an engine is made.
 """
 
 import logging

@@ -1,10 +1,10 @@
 """Who waits and who joins which batch next; pure Python, with no tensor, no thread and no clock in it.
 
 Requests take turns by the tokens they have been given so far (start-time fair queueing: Goyal, Vin and
-Cheng, 1996), so that a short one does not wait for a long document. Newcomers begin where the line stands, and
-that moves on by what its requests get on average (as in weighted fair queueing: Demers, Keshav and Shenker,
-1989): else the second sentence of any request would wait for as long as new ones come. Whoever's turn it is and
-does not fit yet is waited for, so that none starves.
+Cheng, 1996), so that a short one does not wait for a long document. Newcomers begin where the line stands.
+It moves on by what its requests get on average (as in weighted fair queueing: Demers, Keshav and Shenker,
+1989), or the second sentence of any request would wait for as long as new ones come. Whoever's turn it is
+and does not fit yet is waited for, so that none starves.
 
 A batch is padded to its longest sentence, so those of similar length are put together: within a request the
 longest go first, and of several requests whose turn is near, each loop takes those in a range of its own.
