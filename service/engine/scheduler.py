@@ -1,10 +1,10 @@
 """Who waits and who joins which batch next; pure Python, with no tensor, no thread and no clock in it.
 
 Requests take turns by the tokens they have been given so far (start-time fair queueing: Goyal, Vin and
-Cheng, 1996), so that a short one does not wait for a long document. Newcomers begin where the line stands.
-It moves on by what its requests get on average (as in weighted fair queueing: Demers, Keshav and Shenker,
-1989), or the second sentence of any request would wait for as long as new ones come. Whoever's turn it is
-and does not fit yet is waited for, so that none starves.
+Cheng, 1996), so that a short one does not wait for a long document; a paragraph is served in one turn.
+Newcomers begin where the line stands. It moves on by what its requests get on average (as in weighted fair
+queueing: Demers, Keshav and Shenker, 1989), or the second turn of any request would wait for as long as new
+ones come. Whoever's turn it is and does not fit yet is waited for, so that none starves.
 
 A batch is padded to its longest sentence, so those of similar length are put together: within a request the
 longest go first, and of several requests whose turn is near, each loop takes those in a range of its own.
@@ -22,6 +22,8 @@ from service.engine.types import Sequence, SequenceStatus
 
 WINDOW = 8
 """Requests in line, times the loops, among which a loop looks for lengths of its own."""
+TURN_TOKENS = 256
+"""Of a request that is served in one turn; one with more takes a turn for every sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class _Request:
     sequences: list[Sequence]
     cost: int
     """Tokens that they may hold."""
+    in_one_turn: bool
 
 
 class Scheduler:
@@ -78,7 +81,7 @@ class Scheduler:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
         cost = sum(sequence.cost for sequence in sequences)
-        request = _Request(self._turn, ordered, cost)
+        request = _Request(self._turn, ordered, cost, cost <= TURN_TOKENS)
         bisect.insort(self._line, (request.turn, next(self._arrivals), request))
         self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
         self.num_waiting += len(sequences)
@@ -104,8 +107,8 @@ class Scheduler:
             given = sequence.cost / (len(self._line) + 1)
             self._turn = max(self._turn + given, request.turn)
             self._pop(at)
-            request.turn += sequence.cost
-            if request.sequences:
+            if request.sequences and not request.in_one_turn:
+                request.turn += sequence.cost
                 del self._line[at]
                 bisect.insort(self._line, (request.turn, arrival, request))
             self.num_waiting -= 1

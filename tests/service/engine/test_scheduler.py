@@ -3,7 +3,7 @@
 import random
 
 from service.engine.config import EngineConfig
-from service.engine.scheduler import WINDOW, Schedule, Scheduler
+from service.engine.scheduler import TURN_TOKENS, WINDOW, Schedule, Scheduler
 from service.engine.types import DecodingOptions, Sequence, SequenceStatus
 
 OPTIONS = DecodingOptions(max_decoding_length=50)
@@ -200,19 +200,33 @@ def test_a_long_sentence_is_not_starved_by_short_ones_that_keep_coming() -> None
     assert not running
 
 
-def test_the_second_sentence_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
+def test_the_sentences_of_a_paragraph_are_served_in_one_turn() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1))
+    scheduler.add(before := [sequence(10)])
+    scheduler.add(paragraph := [sequence(20), sequence(20), sequence(20)])
+    scheduler.add(behind := [sequence(10)])
+    order = []
+    while not scheduler.is_idle:
+        order += (admitted := scheduler.schedule(0, now=0.0).admitted)
+        scheduler.release(0, admitted[0])
+        if len(order) < 10:
+            scheduler.add([sequence(10)])
+    assert order[:5] == [*before, *paragraph, *behind]
+
+
+def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
     """Were all served at once in equal parts, two sentences would take twice as long as one among so many."""
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
-    scheduler.add([sequence(10) for _ in range(4)])
+    scheduler.add([sequence(TURN_TOKENS) for _ in range(4)])
     running = scheduler.schedule(0, now=0.0).admitted
-    scheduler.add(pair := [sequence(10), sequence(10)])
+    scheduler.add(pair := [sequence(TURN_TOKENS) for _ in range(2)])
     others = 30
-    add_each(scheduler, [sequence(10) for _ in range(others)])
+    add_each(scheduler, [sequence(TURN_TOKENS) for _ in range(others)])
     served = 0
     while pair[1].status is SequenceStatus.WAITING:
         scheduler.release(0, running.pop(0))
         running += scheduler.schedule(0, now=0.0).admitted
-        scheduler.add([sequence(10)])
+        scheduler.add([sequence(TURN_TOKENS)])
         served += 1
     assert others < served <= 2 * (others + 1) + 4
 
