@@ -73,7 +73,10 @@ class Scheduler:
 
     def tokens_before(self, tokens: int) -> int:
         """How many tokens have their turn before the last of a new request of so many."""
-        return sum(min(request.cost, tokens) for _, _, request in self._line)
+        return sum(
+            request.cost if request.in_one_turn else min(request.cost, tokens)
+            for _, _, request in self._line
+        )
 
     def add(self, sequences: Items[Sequence]) -> None:
         """Put a request's sentences in line."""

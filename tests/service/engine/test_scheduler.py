@@ -214,6 +214,13 @@ def test_the_sentences_of_a_paragraph_are_served_in_one_turn() -> None:
     assert order[:5] == [*before, *paragraph, *behind]
 
 
+def test_a_newcomer_waits_for_whole_paragraphs_and_for_an_even_share_of_documents() -> None:
+    scheduler = Scheduler(EngineConfig())
+    scheduler.add([sequence(10)] * 3)  # 60 tokens, served in one turn
+    scheduler.add([sequence(TURN_TOKENS // 8)] * 8)  # twice as many as one turn has
+    assert scheduler.tokens_before(20) == 60 + 20
+
+
 def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
     """Were all served at once in equal parts, two sentences would take twice as long as one among so many."""
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
