@@ -16,7 +16,7 @@ from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, average, load_run
 from model.config import ConfigError
 from model.data.text import DataError, read_aligned
-from service.bundle import MANIFEST, Bundle
+from service.bundle import MANIFEST, MANIFESTS_ALIKE, Bundle
 from service.errors import BundleError
 
 logger = logging.getLogger("export")
@@ -91,7 +91,7 @@ def _bundle_at(folder: Path) -> Bundle | None:
     if not (folder / MANIFEST).exists():
         return None
     try:
-        return service.bundle.load(folder)
+        return service.bundle.load(folder, MANIFESTS_ALIKE)
     except BundleError as error:
         logger.warning("decoding defaults and tables are not taken over: %s", error)
         return None
@@ -108,7 +108,9 @@ def main(arguments: list[str] | None = None) -> int:
             name=options.name or options.out.name,
             precisions=options.precisions,
             licences=tuple(options.licence),
-            like=service.bundle.load(options.like) if options.like else _bundle_at(options.out),
+            like=service.bundle.load(options.like, MANIFESTS_ALIKE)
+            if options.like
+            else _bundle_at(options.out),
         )
         manifest = write_bundle(checkpoint, text, options.out, chosen)
     except (

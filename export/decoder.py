@@ -2,14 +2,17 @@
 
 All beams of a sentence share one append-only self-attention cache; each step appends one entry a beam.
 An additive ancestor mask says which entries lie on a beam's own path, so that no cache is ever reordered.
+Several sentences may share one row of the cache, a group: a long one beside a short one leaves less padding
+than a row each, and attention takes fewer, larger products. The mask keeps them apart, too.
 The vocabulary never leaves the graph: what comes out is a handful of candidates a sentence.
 
-Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim, t steps
-done, V vocabulary.
+Shapes: B sentences, K beams, G groups of B / G sentences each, Q = K B / G queries of a group (its sentences'
+beams, one sentence after another), L cache entries, S source positions, H heads, D head dim, t steps done,
+V vocabulary.
 
 in:  steps i64 []            how many steps at most; no row may grow past its limit in them
      stop_after i64 []       end early when so many sentences have found their hypotheses
-     banned i64 [N, 3]       rows, beams and tokens that may not be decoded in this run
+     banned i64 [N, 3]       groups, queries and tokens that may not be decoded in this run
      ids i64 [B, K]          last token of each beam
      totals f32 [B, K]       its log-probability so far; DEAD where there is no beam
      position i64 [B, 1]     tokens decoded so far
@@ -19,14 +22,15 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      length_penalty f32 [B, 1]  likewise, the alpha of it
      likely bool [B, 1]      whether it has found what it wants once no live beam is ahead of `best`;
                              else once as many hypotheses have finished as it has beams
-     ancestors f32 [B, K, L] 0 where the entry is on the beam's path, MASKED elsewhere
-     row i64 [B], entry i64 [B, L]   where in the previous run's caches each row and entry is: retiring,
-                             compacting and admitting are this one gather
-     source_bias f32 [B, S]  0 at tokens, MASKED at padding
-     past_keys.N, past_values.N    [B', H, L', D] of the previous run
-     cross_keys.N, cross_values.N  [B, H, S, D] of the encoder
-out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [B, K, L + K t]
-     keys.N, values.N [B, H, L + K t, D]
+     ancestors f32 [G, Q, L] 0 where the entry is on the beam's path, MASKED elsewhere
+     row i64 [G, L], entry i64 [G, L]   where in the previous run's caches each entry is: retiring,
+                             compacting, admitting and grouping anew are this one gather
+     source i64 [B]          where each sentence is among the rows of the next three
+     source_bias f32 [B', S] 0 at tokens, MASKED at padding
+     cross_keys.N, cross_values.N  [B', H, S, D] of the encoder
+     past_keys.N, past_values.N    [G', H, L', D] of the previous run
+out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [G, Q, L + Q t]
+     keys.N, values.N [G, H, L + Q t, D]
      scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
 """
 
@@ -39,12 +43,9 @@ from onnx import TensorProto, helper
 
 from export.encoder import feed_forward
 from export.graph import MASKED, GraphBuilder, tensor, to_model
+from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
-from model.tokenizer import EOS_ID
 from model.transformer import sinusoids
-
-DEAD = -1e9
-"""Log-probability of a beam that does not exist; below every real one."""
 
 
 def build_decoder(
@@ -58,8 +59,10 @@ def build_decoder(
     layers = range(config.num_decoder_layers)
     caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
     compacted = _gather_caches(b, [f"past_{name}" for name in caches], config)
-    _name_constants_of_all_steps(b)
-    state = ["ids", "totals", "position", "finished", "best", "ancestors"]
+    for name in caches:
+        b.named(f"memory_{name}", "Gather", f"cross_{name}", "source", axis=0)  # [B, H, S, D]
+    _name_constants_of_all_steps(b, config)
+    state = ["ids", "totals", "finished", "best", "ancestors"]
     loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
     node = helper.make_node(
         "Loop",
@@ -73,33 +76,58 @@ def build_decoder(
     return to_model(b.finish("decoder", inputs, outputs))
 
 
-def _name_constants_of_all_steps(b: GraphBuilder) -> None:
-    """What stays the same in every step, seen by the body from outside: counts, ranks, bans and two masks."""
+def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
+    """What every step sees from outside: counts, shapes, ranks, bans, encodings, masks."""
     b.named("beams", "Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", "beams", b.constant([2]))
+    queries = b.op("Shape", "ancestors", start=1, end=2)
+    by_sentence, by_group = b.op("Shape", "ids"), b.op("Shape", "ancestors", start=0, end=2)
+    group, d_head = group_size(config.vocab_size), config.d_head
+    for name, shape, rest in (
+        ("grouped", by_group, [config.d_model]),
+        ("sentences_heads", by_sentence, [config.num_heads, d_head]),
+        ("sentences_vocabulary", by_sentence, [-1, group]),
+        ("groups_parents", by_group, [1]),
+    ):
+        b.named(name, "Concat", shape, b.constant(rest), axis=0)
     for ranks, count in (("finishing_ranks", "candidates"), ("live_ranks", "beams")):
         every = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
         b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
-    square = b.op("ConstantOfShape", b.op("Concat", "beams", "beams", axis=0))
-    b.named(
-        "banned_logits",
-        "Expand",
-        b.constant([-np.inf], np.float32),
-        b.op("Shape", "banned", start=0, end=1),
-    )
-    b.named("any_banned", "Greater", b.op("Size", "banned"), b.constant(0))
+    count = b.op("Shape", "banned", start=0, end=1)
+    b.named("banned_logits", "Expand", b.constant([-np.inf], np.float32), count)
+    # where in its group a sentence's beams begin, [B, 1]
+    batch = b.op("Squeeze", b.op("Shape", "ids", start=0, end=1))
+    firsts = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
+    b.named("first_query", "Unsqueeze", b.op("Mod", firsts, queries), b.constant([1]))
+    _name_what_depends_on_the_step(b, config)
+    square = b.op("ConstantOfShape", b.op("Concat", queries, queries, axis=0))
     own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
     own = b.op(
         "Mul", b.op("Sub", own, b.constant(1.0, np.float32)), b.constant(-MASKED, np.float32)
     )
-    batch = b.op("Shape", "ids", start=0, end=1)
-    # [B, K, K]: 0 on the diagonal, MASKED off it
-    b.named("own_entries", "Expand", own, b.op("Concat", batch, "beams", "beams", axis=0))
-    bias = b.op("Unsqueeze", b.to_float("source_bias"), b.constant([1, 2]))
-    one = b.constant([1])
+    # [G, Q, Q]: 0 on the diagonal, MASKED off it
+    b.named("own_entries", "Expand", own, b.op("Concat", by_group, queries, axis=0))
+    bias = b.op("Gather", b.to_float("source_bias"), "source", axis=0)
+    bias, one = b.op("Unsqueeze", bias, b.constant([1, 2])), b.constant([1])
     b.named(
         "cross_bias", "Expand", bias, b.op("Concat", one, one, "beams", one, axis=0)
     )  # [B, 1, K, S]
+
+
+def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None:
+    """Of all steps: the positions' encodings, [steps, B, 1, d], and length penalties, [steps, B, 1].
+
+    The penalty is ((5 + length) / 6)^alpha of Wu et al. (2016), equation 14.
+    """
+    step = b.op("Range", b.constant(0), "steps", b.constant(1))
+    position = b.op("Add", b.op("Unsqueeze", step, b.constant([1, 2])), "position")
+    sines = sinusoids(config.max_positions, config.d_model).numpy().astype(b.float_dtype)
+    b.named("encodings", "Gather", b.initializer("positions", sines), position)
+    length = b.op("Cast", position, to=TensorProto.FLOAT)  # before this step
+    base = b.op(
+        "Mul", b.op("Add", length, b.constant(6, np.float32)), b.constant(1 / 6, np.float32)
+    )
+    b.named("penalties", "Pow", base, "length_penalty")
 
 
 def _signature(
@@ -112,9 +140,9 @@ def _signature(
         "loop_totals": tensor("next_totals", "f32", ["B", "K"]),
         "loop_finished": tensor("next_finished", "i64", ["B", 1]),
         "loop_best": tensor("next_best", "f32", ["B", 1]),
-        "loop_ancestors": tensor("next_ancestors", "f32", ["B", "K", "next_L"]),
+        "loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"]),
         **{
-            f"loop_{name}": tensor(name, b.float_kind, ["B", heads, "next_L", width])
+            f"loop_{name}": tensor(name, b.float_kind, ["G", heads, "next_L", width])
             for name in caches
         },
         "loop_scores": tensor("scores", "f32", ["t", "B", "candidates"]),
@@ -133,27 +161,27 @@ def _signature(
         tensor("beam_size", "i64", ["B", 1]),
         tensor("length_penalty", "f32", ["B", 1]),
         tensor("likely", "bool", ["B", 1]),
-        tensor("ancestors", "f32", ["B", "K", "L"]),
-        tensor("row", "i64", ["B"]),
-        tensor("entry", "i64", ["B", "L"]),
-        tensor("source_bias", "f32", ["B", "S"]),
+        tensor("ancestors", "f32", ["G", "Q", "L"]),
+        tensor("row", "i64", ["G", "L"]),
+        tensor("entry", "i64", ["G", "L"]),
+        tensor("source", "i64", ["B"]),
+        tensor("source_bias", "f32", ["sources", "S"]),
         *(
-            tensor(f"past_{name}", b.float_kind, ["past_B", heads, "past_L", width])
+            tensor(f"past_{name}", b.float_kind, ["past_G", heads, "past_L", width])
             for name in caches
         ),
-        *(tensor(f"cross_{name}", b.float_kind, ["B", heads, "S", width]) for name in caches),
+        *(tensor(f"cross_{name}", b.float_kind, ["sources", heads, "S", width]) for name in caches),
     ]
     return inputs, outputs
 
 
 def _gather_caches(b: GraphBuilder, caches: list[str], config: ModelConfig) -> list[str]:
-    """[B', H, L', D] -> [B, H, L, D]: out[b, h, l] = cache[row[b], h, entry[b, l]], one Gather a cache."""
-    heads = config.num_heads
-    past_length = b.op("Shape", caches[0], start=2, end=3)
-    head = b.constant(np.arange(heads)[None, :, None])
-    place = b.op("Mul", b.op("Unsqueeze", "row", b.constant([1, 2])), b.constant([heads]))
-    place = b.op("Mul", b.op("Add", place, head), past_length)
-    place = b.op("Add", place, b.op("Unsqueeze", "entry", b.constant([1])))  # [B, H, L]
+    """[G', H, L', D] -> [G, H, L, D]: out[g, h, l] = cache[row[g, l], h, entry[g, l]], a Gather a cache."""
+    past_length, axis = b.op("Shape", caches[0], start=2, end=3), b.constant([1])
+    heads = b.constant(np.arange(config.num_heads)[None, :, None])
+    place = b.op("Mul", b.op("Unsqueeze", "row", axis), b.constant([config.num_heads]))
+    place = b.op("Mul", b.op("Add", place, heads), past_length)
+    place = b.op("Add", place, b.op("Unsqueeze", "entry", axis))  # [G, H, L]
     flat_shape = b.constant([-1, config.d_head])
     return [b.op("Gather", b.op("Reshape", cache, flat_shape), place) for cache in caches]
 
@@ -164,27 +192,25 @@ def _body(
     """One step of every beam; names that start with `b.prefix` are the body's own."""
     p = b.prefix
     new_caches: dict[str, str] = {}
-    mask = b.op("Concat", f"{p}ancestors", "own_entries", axis=2)  # [B, K, L + K]
+    mask = b.op("Concat", f"{p}ancestors", "own_entries", axis=2)  # [G, Q, L + Q]
     attention_mask = b.op("Unsqueeze", b.to_float(mask), b.constant([1]))
     table = b.weights["embedding.weight"]
-    positions = sinusoids(config.max_positions, config.d_model).numpy().astype(b.float_dtype)
     x = b.op(
         "Add",
         b.embed(f"{p}ids", table * math.sqrt(config.d_model), f"{p}embedding.weight.scaled"),
-        b.op("Gather", b.initializer(f"{p}positions", positions), f"{p}position"),
+        b.op("Gather", "encodings", f"{p}iteration", axis=0),
     )
+    x = b.op("Reshape", x, "grouped")
     for index in range(config.num_decoder_layers):
         x = _layer(b, x, index, attention_mask, new_caches, config)
     if config.norm == "pre":
         x = b.layer_norm(x, "decoder_norm")
-    logits = _project(b, x, config, suppressed)
-    chosen = _select(b, _log_probs(b, logits), mask)
+    chosen = select(b, log_probs(b, x, config, suppressed), mask)
 
     outputs = {
         chosen["go_on"]: tensor(f"{p}next_go_on", "bool", []),
         chosen["ids"]: tensor(f"{p}next_ids", "i64", ["B", "K"]),
         chosen["totals"]: tensor(f"{p}next_totals", "f32", ["B", "K"]),
-        chosen["position"]: tensor(f"{p}next_position", "i64", ["B", 1]),
         chosen["finished"]: tensor(f"{p}next_finished", "i64", ["B", 1]),
         chosen["best"]: tensor(f"{p}next_best", "f32", ["B", 1]),
         chosen["ancestors"]: tensor(f"{p}next_ancestors", "f32", None),
@@ -199,7 +225,6 @@ def _body(
         tensor(f"{p}go_on", "bool", []),
         tensor(f"{p}ids", "i64", ["B", "K"]),
         tensor(f"{p}totals", "f32", ["B", "K"]),
-        tensor(f"{p}position", "i64", ["B", 1]),
         tensor(f"{p}finished", "i64", ["B", 1]),
         tensor(f"{p}best", "f32", ["B", 1]),
         tensor(f"{p}ancestors", "f32", None),
@@ -211,138 +236,36 @@ def _body(
 def _layer(
     b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
 ) -> str:
-    """One decoder layer, [B, K, d] -> [B, K, d]; adds its grown caches to `new_caches`."""
+    """One decoder layer, [G, Q, d] -> [G, Q, d]; adds its grown caches to `new_caches`."""
     layer, pre_norm = f"decoder.{index}", config.norm == "pre"
     scale = float(np.float32(config.d_head**-0.5))
 
     def self_attention(x: str) -> str:
         module = f"{layer}.self_attention"
         qkv = b.linears(x, f"{module}.w_q", f"{module}.w_k", f"{module}.w_v")
-        q, k, v = b.split_heads(qkv, config.d_head, parts=3)
-        keys = b.op("Concat", f"{b.prefix}keys.{index}", k, axis=2)
-        values = b.op("Concat", f"{b.prefix}values.{index}", v, axis=2)
+        q, k, v = b.op("Split", qkv, axis=-1, num_outputs=3, outputs=3)
+        past = (f"{b.prefix}keys.{index}", f"{b.prefix}values.{index}")
+        heads = config.num_heads
+        context, keys, values = b.op(
+            "Attention",
+            *(q, k, v, mask, *past),
+            scale=scale,
+            outputs=3,
+            q_num_heads=heads,
+            kv_num_heads=heads,
+        )
         new_caches[f"keys.{index}"], new_caches[f"values.{index}"] = keys, values
-        context = b.merge_heads(b.op("Attention", q, keys, values, mask, scale=scale))
         return b.linear(context, f"{module}.w_o")
 
     def cross_attention(x: str) -> str:
-        [q] = b.split_heads(b.linear(x, f"{layer}.cross_attention.w_q"), config.d_head)
-        memory = (f"cross_keys.{index}", f"cross_values.{index}", "cross_bias")
-        context = b.merge_heads(b.op("Attention", q, *memory, scale=scale))
+        q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sentences_heads")
+        memory = (f"memory_keys.{index}", f"memory_values.{index}", "cross_bias")
+        q = b.op("Transpose", q, perm=[0, 2, 1, 3])
+        context = b.op("Attention", q, *memory, scale=scale)
+        context = b.op("Reshape", b.op("Transpose", context, perm=[0, 2, 1, 3]), "grouped")
         return b.linear(context, f"{layer}.cross_attention.w_o")
 
     x = b.residual(x, f"{layer}.norm_1", pre_norm, self_attention)
     x = b.residual(x, f"{layer}.norm_2", pre_norm, cross_attention)
     feeding = functools.partial(feed_forward, b, layer=layer, config=config)
     return b.residual(x, f"{layer}.norm_3", pre_norm, feeding)
-
-
-def _project(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:
-    """States [B, K, d] to float32 logits [B, K, V]; V is padded to whole groups with columns of -inf."""
-    vocab_size = config.vocab_size
-    padding = -vocab_size % group_size(vocab_size)
-    bias = np.zeros(vocab_size + padding, dtype=b.float_dtype)
-    bias[[*suppressed, *range(vocab_size, vocab_size + padding)]] = -np.inf
-    name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
-    stored_bias = b.initializer("projection.bias", bias)
-    columns = np.pad(b.weights[name], ((0, padding), (0, 0)))
-    logits = b.matmul(x, columns, name, "projection", stored_bias)
-    return logits if b.precision != "fp16" else str(b.op("Cast", logits, to=TensorProto.FLOAT))
-
-
-def _log_probs(b: GraphBuilder, logits: str) -> str:
-    """LogSoftmax of logits [B, K, V]; only where tokens are banned, a copy of them is made without those."""
-    constrained = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}constrained.")
-    allowed = constrained.op("ScatterND", logits, "banned", "banned_logits")
-    constrained.op("LogSoftmax", allowed, axis=-1)
-    free = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}free.")
-    free.op("LogSoftmax", logits, axis=-1)
-    return b.when("any_banned", constrained, free)
-
-
-def _candidates(b: GraphBuilder, log_probs: str) -> tuple[str, str, str]:
-    """The 2K best continuations of a sentence's beams: scores, tokens and parents, [B, 2K] each, best first.
-
-    They lie within the 2K groups of the vocabulary whose maxima are the best, so that only those are sorted.
-    """
-    size, flat = group_size(len(b.weights["embedding.weight"])), b.constant([0, -1])
-    groups = b.op("Reshape", log_probs, b.constant([0, 0, -1, size]))  # [B, K, V / size, size]
-    totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
-    maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
-    per_beam = b.constant(-(-len(b.weights["embedding.weight"]) // size))
-    _, chosen = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
-    parents = b.op("Div", chosen, per_beam)  # [B, 2K]
-    index = b.op("Unsqueeze", chosen, b.constant([2]))
-    every = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
-    best = b.op("GatherND", every, index, batch_dims=1)  # [B, 2K, size]
-    carried = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
-    sums = b.op("Add", best, b.op("Unsqueeze", carried, b.constant([2])))
-    scores, place = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
-    group = b.op("Div", place, b.constant(size))
-    chosen = b.op("GatherElements", chosen, group, axis=1)
-    first = b.op("Mul", b.op("Mod", chosen, per_beam), b.constant(size))
-    tokens = b.op("Add", first, b.op("Mod", place, b.constant(size)))
-    return scores, tokens, b.op("Div", chosen, per_beam)
-
-
-def group_size(vocab_size: int) -> int:
-    """Tokens in a group: about as many as there are groups, in whole cache lines."""
-    return 16 * max(1, round(math.sqrt(vocab_size) / 16))
-
-
-def _select(b: GraphBuilder, log_probs: str, mask: str) -> dict[str, str]:
-    """From log-probabilities [B, K, V] to the candidates and the beams that go on."""
-    p = b.prefix
-    scores, tokens, parents = _candidates(b, log_probs)
-
-    ends = b.op("Equal", tokens, b.constant(EOS_ID))
-    finishing = b.op("And", ends, "finishing_ranks")
-    counted = b.op("Cast", finishing, to=TensorProto.INT64)
-    newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
-    finished = b.op("Add", f"{p}finished", newly)
-    position = b.op("Add", f"{p}position", b.constant([1]))
-
-    dead = b.constant(DEAD, np.float32)
-    alive = b.op("Where", ends, dead, scores)
-    next_totals, survivors = b.op("TopK", alive, "beams", axis=-1, outputs=2)  # [B, K]
-    next_totals = b.op("Where", "live_ranks", next_totals, dead)
-    next_parents = b.op("GatherElements", parents, survivors, axis=1)
-    best, is_ahead = _best(b, position, scores, finishing, next_totals)
-    enough = b.op("GreaterOrEqual", finished, "beam_size")
-    done = b.op("Or", enough, b.op("And", "likely", is_ahead))
-    done = b.op("Cast", done, to=TensorProto.INT64)
-    return {
-        "scores": scores,
-        "tokens": tokens,
-        "parents": parents,
-        "ids": b.op("GatherElements", tokens, survivors, axis=1),
-        "totals": next_totals,
-        "position": position,
-        "finished": finished,
-        "best": best,
-        "ancestors": b.op(
-            "GatherND", mask, b.op("Unsqueeze", next_parents, b.constant([2])), batch_dims=1
-        ),
-        "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
-    }
-
-
-def _best(
-    b: GraphBuilder, position: str, scores: str, finishing: str, live: str
-) -> tuple[str, str]:
-    """The best score of any finished hypothesis, and whether no live beam is ahead of it; [B, 1] each.
-
-    Scores are over the length penalty ((5 + length) / 6)^alpha of Wu et al. (2016), equation 14.
-    """
-    length = b.op("Cast", position, to=TensorProto.FLOAT)
-    base = b.op(
-        "Add", b.op("Mul", length, b.constant(1 / 6, np.float32)), b.constant(5 / 6, np.float32)
-    )
-    penalty = b.op("Pow", base, "length_penalty")  # [B, 1]
-    ended = b.op("Where", finishing, b.op("Div", scores, penalty), b.constant(DEAD, np.float32))
-    newly = b.op("ReduceMax", ended, b.constant([1]), keepdims=1)
-    best = b.op("Max", f"{b.prefix}best", newly)
-    leader = b.op(
-        "Div", b.op("Slice", live, b.constant([0]), b.constant([1]), b.constant([1])), penalty
-    )
-    return best, b.op("GreaterOrEqual", best, leader)

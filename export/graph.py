@@ -17,6 +17,9 @@ Precision = Literal["fp32", "fp16", "int8"]
 OPSET = 23
 """The first with the operator Attention."""
 IR_VERSION = 11
+EVEN = 3.0
+"""By which the widest of a weight's columns may exceed their median for one scale to serve all: ONNX Runtime
+multiplies each column's scale anew in every product, one by one, a tenth of a lone sentence's step."""
 MASKED = -1e9
 """Added to an attention score to forbid it, however large a trained network makes it; -inf once in fp16."""
 ELEMENT_TYPES: dict[str, int] = {
@@ -149,7 +152,7 @@ class GraphBuilder:
         bias: str,
         relu_input: bool,
     ) -> str:
-        """Unsigned inputs, signed weights per output column; a zero point of 0 clips as ReLU does."""
+        """Unsigned inputs, signed weights; a zero point of 0 clips as ReLU does."""
         low = 0.0 if relu_input else min(seen.low, 0.0)
         high = max(seen.high, 0.0)
         scale = max((high - low) / 255, 1e-8)
@@ -171,30 +174,27 @@ class GraphBuilder:
             )
         )
 
-    def int8_columns(self, weight: np.ndarray, name: str) -> tuple[str, str]:
-        """A weight [out, in], transposed and in int8, and the scale of each of its columns."""
-        scales = np.maximum(np.abs(weight).max(axis=1) / 127, 1e-8).astype(np.float32)  # [out]
-        quantized = np.clip(np.rint(weight / scales[:, None]), -127, 127).astype(np.int8)
-        return (
-            self.initializer(f"{name}.T.int8", quantized.T),
-            self.initializer(f"{name}.T.scale", scales),
-        )
+    def int8_columns(self, weight: np.ndarray, name: str, shared: bool = True) -> tuple[str, str]:
+        """A weight [out, in], transposed and in int8, and the scale of its columns.
+
+        Where they are `EVEN` and it may be `shared`, there is one for all of them, else one for each, [out].
+        """
+        names = f"{name}.T.int8", f"{name}.T.scale"
+        if names[0] not in self.initializers:
+            widest = np.abs(weight).max(axis=1)
+            if shared and widest.max() <= EVEN * np.median(widest):
+                widest = widest.max()
+            scales = np.maximum(widest / 127, 1e-8).astype(np.float32)
+            quantized = np.clip(np.rint(weight / scales[..., None]), -127, 127).astype(np.int8)
+            self.initializer(names[0], quantized.T)
+            self.initializer(names[1], scales)
+        return names
 
     def embed(self, ids: str, table: np.ndarray, name: str) -> str:
         """Rows of `table` [V, d] by ids; stored in fp16 unless the graph is fp32."""
         stored = table.astype(np.float32 if self.precision == "fp32" else np.float16)
         rows = self.op("Gather", self.initializer(name, stored), ids)
         return str(rows) if self.precision != "int8" else self.to_float(rows)
-
-    def when(self, condition: str, *branches: "GraphBuilder") -> str:
-        """The last result of the first of two branches, or else of the second; they see all around them."""
-        names = ("then_branch", "else_branch")
-        graphs = {}
-        for name, branch in zip(names, branches, strict=True):
-            result = tensor(branch.nodes[-1].output[0], "f32", None)
-            weights = list(branch.initializers.values())
-            graphs[name] = helper.make_graph(branch.nodes, name, [], [result], weights)
-        return str(self.op("If", condition, **graphs))
 
     def layer_norm(self, x: str, layer: str) -> str:
         """LayerNorm of the module `layer` over the last axis."""

@@ -86,7 +86,7 @@ class _Decoder:
         place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
         table, root = b.weights["embedding.weight"], math.sqrt(sizes.d_model)
         if b.precision == "int8":  # the projection's own table, which is half of this file
-            columns, scales = b.int8_columns(table, "embedding.weight")
+            columns, scales = b.int8_columns(table, "embedding.weight", shared=False)
             rows = b.op("Transpose", b.op("Gather", columns, self.read, axis=1), perm=[1, 2, 0])
             scale = b.op("Mul", b.op("Gather", scales, self.read), b.constant(root, np.float32))
             x = b.op("Mul", b.to_float(rows), b.op("Unsqueeze", scale, b.constant([2])))

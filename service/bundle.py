@@ -17,7 +17,9 @@ from service.errors import BundleError
 from service.text.abbreviations import Abbreviations
 from service.text.names import Names
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
+MANIFESTS_ALIKE = (4, FORMAT_VERSION)
+"""Formats that differ in their graphs only, so that the rest can be taken over."""
 MANIFEST = "manifest.json"
 Precision = Literal["int8", "fp16", "fp32"]
 
@@ -192,8 +194,8 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def load(folder: Path) -> Bundle:
-    """Read and verify a bundle.
+def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
+    """Read and verify a bundle of one of these formats; graphs run in the last one only.
 
     Raises:
         BundleError: whatever is wrong with it, by file.
@@ -208,9 +210,10 @@ def load(folder: Path) -> Bundle:
     except ValueError as error:
         raise BundleError(f"{path} is not valid JSON: {error}") from None
     version = raw.get("format_version") if isinstance(raw, dict) else None
-    if version != FORMAT_VERSION:
+    if version not in formats:
         raise BundleError(
-            f"{path}: format_version is {version!r}, this service reads {FORMAT_VERSION}"
+            f"{path}: format_version is {version!r}, this service reads {FORMAT_VERSION}; "
+            "python -m export makes an older bundle anew"
         )
     try:
         manifest = Manifest.model_validate(raw)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.engine.runner import DecoderRun
-from service.engine.types import DecoderState, Floats, Ints, RunPlan, SpecialIds, identity_places
+from service.engine.types import DecoderState, Floats, Ints, RunPlan, SpecialIds
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 JUNK = 9
@@ -51,13 +51,13 @@ class EchoRunner:
         """Emit the source again, up to its EOS."""
         assert self.hold.wait(10)
         time.sleep(self.seconds_per_step * plan.steps)
-        sources = cross[0][:, 0, :, 0].astype(np.int64)
+        sources = cross[0][state.source, 0, :, 0].astype(np.int64)
         rows, width = state.ids.shape
         self.largest_batch = max(self.largest_batch, rows)
         if self.fail_on & set(sources.ravel().tolist()):
             raise RuntimeError("the graph failed")
         past = np.zeros((1, 1), np.int64) if caches is None else caches
-        entries = past[state.row[:, None], state.entry]  # [B, L]
+        entries = past[state.row]  # [B, L]
         for index in range(rows):
             seen = entries[index][state.ancestors[index, 0] == 0].tolist()
             done = int(state.position[index, 0])
@@ -90,7 +90,6 @@ class EchoRunner:
             position = position + 1
             if (finished >= state.beam_size).sum() >= plan.stop_after:
                 break
-        row, entry = identity_places(rows, entries.shape[1])
         after = replace(
             state,
             ids=ids,
@@ -98,8 +97,7 @@ class EchoRunner:
             position=position,
             finished=finished,
             ancestors=ancestors,
-            row=row,
-            entry=entry,
+            row=np.arange(rows),
         )
         parents = np.zeros((len(scores), rows, 2 * width), np.int64)
         return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)

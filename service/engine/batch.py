@@ -33,6 +33,8 @@ class _Row:
 
     sequence: Sequence
     search: BeamSearch
+    source: int
+    """Its row in the pool of sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,13 @@ class Batch:
         for group in _similar(sequences):
             ids, bias = cache.pad([one.source_ids for one in group], self.special.pad)
             encoded = self.runner.encode(ids, bias)
-            self._sources.admit(encoded, [len(one.source_ids) for one in group])
-            self._state = cache.admit(self._state, [one.options for one in group], self.special.bos)
-            self._rows += [_Row(one, BeamSearch(one.options, self.special.eos)) for one in group]
+            sources = self._sources.admit(encoded, [len(one.source_ids) for one in group])
+            options = [one.options for one in group]
+            self._state = cache.admit(self._state, options, sources, self.special.bos)
+            self._rows += [
+                _Row(one, BeamSearch(one.options, self.special.eos), source)
+                for one, source in zip(group, sources, strict=True)
+            ]
 
     def decode(self, max_steps: int, stop_after: int, runner: ModelRunner | None = None) -> Decoded:
         """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished.
@@ -86,7 +92,7 @@ class Batch:
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
         run = (runner or self.runner).decode(
-            self._state, self._caches, *self._sources.views(), plan
+            self._state, self._caches, self._sources.arrays, self._sources.bias, plan
         )
         seconds = time.perf_counter() - started
         self._state, self._caches = run.state, run.caches
@@ -131,11 +137,14 @@ class Batch:
                 row.search.advance(*candidates)
 
     def _keep(self, stays: Items[bool]) -> None:
-        """Free the rows of the others; the next run's gather compacts the caches."""
-        order = cache.keep_order([not stay for stay in stays])
-        self._rows = [self._rows[index] for index in order]
-        self._sources.retire(order)
-        self._state = cache.retire_and_compact(self._state, order)
+        """Free the rows of the others; the next run gathers what is left of the caches."""
+        kept = [index for index, stay in enumerate(stays) if stay]
+        if len(kept) < len(self._rows):
+            self._sources.retire(
+                [row.source for row, stay in zip(self._rows, stays, strict=True) if not stay]
+            )
+        self._rows = [self._rows[index] for index in kept]
+        self._state = cache.retire(self._state, kept)
         if not self._rows:
             self._caches = None
 

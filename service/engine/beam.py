@@ -29,10 +29,10 @@ class BeamSearch:
         self.eos_id = eos_id
         self.length = 0
         self._finished: list[Hypothesis] = []
-        self._totals: list[float] = [0.0]
-        self._tokens: list[list[int]] = []
+        self._totals: Items[float] = [0.0]
+        self._tokens: list[Items[int]] = []
         """Per step, the last token of each live beam."""
-        self._parents: list[list[int]] = []
+        self._parents: list[Items[int]] = []
         """Per step, the beam of the step before that each continues."""
 
     @property
@@ -94,6 +94,9 @@ class BeamSearch:
             self._grow([0.0], [self.options.target_prefix[self.length]], [0])
             return
         width = self.options.beam_size
+        if self.eos_id not in tokens:
+            self._grow(scores[:width], tokens[:width], parents[:width])
+            return
         live: list[tuple[float, int, int]] = []
         for rank, candidate in enumerate(zip(scores, tokens, parents, strict=True)):
             score, token, parent = candidate
@@ -119,7 +122,7 @@ class BeamSearch:
         ranked = sorted(found, key=lambda hypothesis: -hypothesis.score)
         return ranked[: self.options.beam_size]
 
-    def _grow(self, totals: list[float], tokens: list[int], parents: list[int]) -> None:
+    def _grow(self, totals: Items[float], tokens: Items[int], parents: Items[int]) -> None:
         self.length += 1
         self._totals = totals
         self._tokens.append(tokens)

@@ -1,8 +1,7 @@
-"""The rows of a running batch: which row and which cache entries each sentence keeps. Pure numpy.
+"""The rows of a running batch: what the next run of the decoder knows of each sentence. Pure numpy.
 
-The caches themselves stay where the runner put them; this room decides what the next run gathers from
-them. `retire`, `admit` and compaction cost nothing of their own: the gather at the head of the decoder's
-graph (`row`, `entry`) does all three.
+The caches themselves stay where the runner put them, and their rows are not moved either when sentences
+leave and join: `groups.py` decides what the next run gathers from them.
 
 Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim.
 """
@@ -13,15 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.types import DecoderState, DecodingOptions, Floats, Ints, StopRule
+from service.engine.types import (
+    DEAD,
+    MASKED,
+    DecoderState,
+    DecodingOptions,
+    Floats,
+    Ints,
+    StopRule,
+)
 
-MASKED = -1e9
-"""In an additive mask: not to be attended to."""
-DEAD = -1e9
-"""Log-probability of a beam that does not exist."""
 NEVER = -(10**9)
 """Hypotheses that a row "has" whose search does not end after so many as it has beams."""
-ROUND_ENTRIES = 4
 ROUND_SOURCE = 4
 ROUND_ROWS = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
@@ -38,63 +40,44 @@ def empty_state() -> DecoderState:
         beam_size=np.zeros((0, 1), np.int64),
         length_penalty=np.zeros((0, 1), np.float32),
         likely=np.zeros((0, 1), np.bool_),
+        source=np.zeros(0, np.int64),
         ancestors=np.zeros((0, 1, 1), np.float32),
         row=np.zeros(0, np.int64),
-        entry=np.zeros((0, 1), np.int64),
     )
 
 
-def keep_order(leaving: Items[bool]) -> list[int]:
-    """Which old row each new row is, when the `leaving` ones go and the last ones fill their places.
-
-    >>> keep_order([False, True, False, False])
-    [0, 3, 2]
-    """
-    order = list(range(len(leaving)))
-    index = 0
-    while index < len(order):
-        if not leaving[order[index]]:
-            index += 1
-        elif index == len(order) - 1:
-            order.pop()
-        else:
-            order[index] = order.pop()
-    return order
-
-
-def retire_and_compact(state: DecoderState, order: Items[int]) -> DecoderState:
-    """The rows `order` of `state`, with only the cache entries that a live beam descends from."""
-    rows = np.asarray(order, dtype=np.int64)
-    if not len(rows):
+def retire(state: DecoderState, stays: Items[int]) -> DecoderState:
+    """The rows `stays` of `state`, as wide as their widest beam."""
+    if not stays:
         return empty_state()
-    totals = state.totals[rows]
-    ancestors = state.ancestors[rows]
+    rows = np.asarray(stays, dtype=np.int64)
+    beam_size = state.beam_size[rows]
+    width = int(beam_size.max())
+    totals = state.totals[rows, :width]
+    ancestors = state.ancestors[rows, :width]
     ancestors[totals <= DEAD / 2] = MASKED
-    live = (ancestors > MASKED / 2).any(axis=1)  # [B, L]
-    length = _round_up(int(live.sum(axis=1).max()), ROUND_ENTRIES)
-    entry = np.argsort(~live, axis=1, kind="stable")[:, :length]
-    width = int(state.beam_size[rows].max())
     return DecoderState(
         ids=state.ids[rows, :width],
-        totals=totals[:, :width],
+        totals=totals,
         position=state.position[rows],
         finished=state.finished[rows],
         best=state.best[rows],
-        beam_size=state.beam_size[rows],
+        beam_size=beam_size,
         length_penalty=state.length_penalty[rows],
         likely=state.likely[rows],
-        ancestors=np.take_along_axis(ancestors, entry[:, None, :], axis=2)[:, :width],
+        source=state.source[rows],
+        ancestors=ancestors,
         row=state.row[rows],
-        entry=np.take_along_axis(state.entry[rows], entry, axis=1),
     )
 
 
-def admit(state: DecoderState, options: Items[DecodingOptions], bos_id: int) -> DecoderState:
-    """The same rows, and below them one new row for each of `options`."""
+def admit(
+    state: DecoderState, options: Items[DecodingOptions], sources: Items[int], bos_id: int
+) -> DecoderState:
+    """The same rows, and below them one new row for each of `options`, with its source's row in the pool."""
     if not len(options):
         return state
-    old, width = state.ids.shape
-    length = state.entry.shape[1]
+    old, width, length = state.ancestors.shape
     new = len(options)
     needed = max(width if old else 1, *(one.beam_size for one in options))
     totals = np.full((old + new, needed), DEAD, np.float32)
@@ -116,9 +99,9 @@ def admit(state: DecoderState, options: Items[DecodingOptions], bos_id: int) -> 
         beam_size=_below(state.beam_size, [one.beam_size for one in options]),
         length_penalty=_below(state.length_penalty, [one.length_penalty for one in options]),
         likely=_below(state.likely, [_is_likely(one) for one in options]),
+        source=np.concatenate((state.source, np.asarray(sources, np.int64))),
         ancestors=ancestors,
         row=np.concatenate((state.row, none[:, 0])),
-        entry=np.concatenate((state.entry, np.zeros((new, length), np.int64))),
     )
 
 
@@ -146,63 +129,54 @@ def force(state: DecoderState, row: int, token: int) -> None:
 
 
 class SourcePool:
-    """Cross-attention keys and values of the running sentences, rows in the order of the batch.
+    """Cross-attention keys and values of the running sentences, each in a row that is its own.
 
-    One array for each of the decoder's, [rows, H, S, D], with room for more rows; the sentences at hand are a
-    dense prefix of it, so that a run gets a view. S follows the longest sentence at hand, up at once and
-    down when a quarter is to be saved: padding costs attention time.
+    One array for each of the decoder's, [rows, H, S, D], with room for more. S follows the longest sentence
+    at hand, up at once and down when a quarter is to be saved: padding costs attention time.
     """
 
     def __init__(self) -> None:
         """Start with no rows and no memory."""
-        self._arrays: list[NDArray[np.floating]] = []
-        self._bias: Floats = np.zeros((0, 0), np.float32)
-        self._lengths: list[int] = []
+        self.arrays: list[NDArray[np.floating]] = []
+        self.bias: Floats = np.zeros((0, 0), np.float32)
+        """The additive mask, [rows, S]."""
+        self._lengths: dict[int, int] = {}  # by row
 
-    def retire(self, order: Items[int]) -> None:
-        """Keep the rows `order`, as `keep_order` gave them."""
-        for new, old in enumerate(order):
-            if new != old:
-                for array in self._arrays:
-                    array[new] = array[old]
-                self._bias[new] = self._bias[old]
-        self._lengths = [self._lengths[old] for old in order]
-        needed = _round_up(max(self._lengths, default=0), ROUND_SOURCE)
-        if needed <= 0.75 * self._bias.shape[1]:
-            self._resize(len(self._bias), needed, self._arrays)
+    def retire(self, rows: Items[int]) -> None:
+        """Free these rows."""
+        for row in rows:
+            del self._lengths[row]
+        needed = _round_up(max(self._lengths.values(), default=0), ROUND_SOURCE)
+        if needed <= 0.75 * self.bias.shape[1]:
+            self._resize(len(self.bias), needed, self.arrays)
 
-    def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> None:
-        """Append rows: `encoded` [B, H, S, D] each, of which the first `lengths` positions are tokens."""
-        count, new_width = len(self._lengths), encoded[0].shape[2]
-        rows, width = self._bias.shape
-        if count + len(lengths) > rows or new_width > width:
-            needed = max(rows, _round_up(count + len(lengths), ROUND_ROWS))
-            self._resize(needed, max(width, new_width), encoded)
-        place = slice(count, count + len(lengths))
-        for array, new in zip(self._arrays, encoded, strict=True):
-            array[place, :, :new_width] = new
-            array[place, :, new_width:] = 0
-        self._bias[place] = np.where(
-            np.arange(self._bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
+    def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> list[int]:
+        """Take in `encoded` [B, H, S, D] each, whose first `lengths` positions are tokens; their rows."""
+        needed, new_width = len(self._lengths) + len(lengths), encoded[0].shape[2]
+        rows, width = self.bias.shape
+        if needed > rows or new_width > width:
+            self._resize(max(rows, _round_up(needed, ROUND_ROWS)), max(width, new_width), encoded)
+        free = [row for row in range(len(self.bias)) if row not in self._lengths]
+        places = free[: len(lengths)]
+        for array, new in zip(self.arrays, encoded, strict=True):
+            array[places, :, :new_width] = new
+            array[places, :, new_width:] = 0
+        self.bias[places] = np.where(
+            np.arange(self.bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
         )
-        self._lengths += lengths
-
-    def views(self) -> tuple[list[NDArray[np.floating]], Floats]:
-        """The live rows of every array, and of the additive mask [B, S]."""
-        count = len(self._lengths)
-        return [array[:count] for array in self._arrays], self._bias[:count]
+        self._lengths.update(zip(places, lengths, strict=True))
+        return places
 
     def _resize(self, rows: int, width: int, like: Items[NDArray[np.floating]]) -> None:
-        """Move what is live to arrays of `rows` rows and `width` positions, of the kind of `like`."""
-        live, live_bias = self.views()
-        kept = min(width, self._bias.shape[1])
-        self._arrays = [
-            np.zeros((rows, new.shape[1], width, new.shape[3]), new.dtype) for new in like
-        ]
-        self._bias = np.full((rows, width), MASKED, np.float32)
-        for array, old in zip(self._arrays, live, strict=False):  # there is no old one at first
-            array[: len(old), :, :kept] = old[:, :, :kept]
-        self._bias[: len(live_bias), :kept] = live_bias[:, :kept]
+        """Move all to arrays of `rows` rows and `width` positions, of the kind of `like`."""
+        old_rows, old_width = self.bias.shape
+        kept = min(width, old_width)
+        resized = [np.zeros((rows, new.shape[1], width, new.shape[3]), new.dtype) for new in like]
+        bias = np.full((rows, width), MASKED, np.float32)
+        for array, old in zip(resized, self.arrays, strict=False):  # there is no old one at first
+            array[:old_rows, :, :kept] = old[:, :, :kept]
+        bias[:old_rows, :kept] = self.bias[:, :kept]
+        self.arrays, self.bias = resized, bias
 
 
 def pad(rows: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:

@@ -33,8 +33,10 @@ logger = logging.getLogger(__name__)
 
 SAFETY = 1.25
 """A request is refused if so many times its expected wait would be too late."""
-MOST_STEPS = 16
+MOST_STEPS = 32
 """In one run, however fast they are: the cache holds all beams' entries until a run ends."""
+ALONE = 3
+"""Times as long as others a run of a lone sentence may take, as another loop is free for the next one."""
 
 
 class Engine:
@@ -243,7 +245,8 @@ class _Loop:
         if not rows:
             return
         is_alone = rows == 1 == engine.num_running and not engine.num_waiting
-        decoded = self.batch.decode(*self._pace(rows), engine.lone_runner if is_alone else None)
+        runner = engine.lone_runner if is_alone else None
+        decoded = self.batch.decode(*self._pace(rows, is_alone), runner)
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
         in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
@@ -266,7 +269,7 @@ class _Loop:
             for sequence, hypotheses in decoded.finished:
                 _resolve(sequence, hypotheses)
 
-    def _pace(self, rows: int) -> tuple[int, int]:
+    def _pace(self, rows: int, is_alone: bool) -> tuple[int, int]:
         """Steps until the next look, and how many finished sentences end them early.
 
         While nobody waits, a sentence is given out as soon as it is done; while somebody does, a quarter of
@@ -275,7 +278,8 @@ class _Loop:
         config = self.engine.config
         if self.engine.num_waiting:
             return config.steps_per_run, max(1, rows // 4)
-        fitting = int(config.seconds_per_run / self.step_seconds)
+        patience = ALONE if is_alone and config.num_loops > 1 else 1
+        fitting = int(patience * config.seconds_per_run / self.step_seconds)
         return max(config.steps_per_run, min(fitting, MOST_STEPS)), 1
 
     def _release(self, sequences: Iterable[Sequence]) -> None:

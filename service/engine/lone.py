@@ -54,7 +54,7 @@ def _seconds_a_step(runner: ModelRunner, special: SpecialIds, clock: Callable[[]
     options = DecodingOptions(STEPS + 2, min_decoding_length=STEPS)
     source = [special.bos] * (SOURCE_TOKENS - 1) + [special.eos]
     ids, bias = cache.pad([source], special.pad)
-    state = cache.admit(cache.empty_state(), [options], special.bos)
+    state = cache.admit(cache.empty_state(), [options], [0], special.bos)
     plan = RunPlan(STEPS, 1, np.zeros((0, 3), np.int64))
     started = clock()
     run = runner.decode(state, None, runner.encode(ids, bias), bias, plan)

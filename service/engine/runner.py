@@ -7,7 +7,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Sequence as Items
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -16,7 +16,8 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
-from service.engine.types import DecoderState, Floats, Ints, RunPlan, identity_places
+from service.engine.groups import Groups, group
+from service.engine.types import DecoderState, Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)
 
@@ -176,11 +177,15 @@ class OnnxModelRunner:
     ) -> DecoderRun:
         """See ModelRunner."""
         self._prepare_thread()
+        groups = group(state)
         feeds: dict[str, NDArray[Any]] = {
             "steps": np.array(plan.steps, np.int64),
             "stop_after": np.array(plan.stop_after, np.int64),
-            "banned": plan.banned,
-            **{name: getattr(state, name) for name in _STATE_INPUTS},
+            "banned": _banned_queries(plan.banned, groups),
+            **{name: getattr(state, name)[groups.order] for name in _SENTENCE_INPUTS},
+            "ancestors": groups.ancestors,
+            "row": groups.row,
+            "entry": groups.entry,
             "source_bias": source_bias,
             **dict(zip(self._cross, cross, strict=True)),
         }
@@ -199,29 +204,47 @@ class OnnxModelRunner:
         for name in self._past:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
-        return _unpack(state, binding.get_outputs())
+        return _unpack(state, groups, binding.get_outputs())
 
 
-def _unpack(before: DecoderState, values: list[onnxruntime.OrtValue]) -> DecoderRun:
-    """What a run gave out, of which only the caches stay where they are."""
+def _banned_queries(banned: Ints, groups: Groups) -> Ints:
+    """[N, 3]: rows, beams and tokens become groups, queries and tokens."""
+    rows, beams, tokens = banned.T
+    group_index, member = np.divmod(np.argsort(groups.order)[rows], groups.size)
+    width = groups.ancestors.shape[1] // groups.size
+    return np.stack((group_index, member * width + beams, tokens), axis=1)
+
+
+def _unpack(before: DecoderState, groups: Groups, values: list[onnxruntime.OrtValue]) -> DecoderRun:
+    """What a run gave out, in the order of the state before; only the caches stay where they are."""
     host = [value.numpy() for value in values[: len(_HOST_OUTPUTS)]]
     ids, totals, finished, best, ancestors, scores, tokens, parents = host
-    row, entry = identity_places(len(ids), ancestors.shape[2])
+    place = np.argsort(groups.order)
     state = replace(
         before,
-        ids=ids,
-        totals=totals,
+        ids=ids[place],
+        totals=totals[place],
         position=before.position + len(scores),
-        finished=finished,
-        best=best,
-        ancestors=ancestors,
-        row=row,
-        entry=entry,
+        finished=finished[place],
+        best=best[place],
+        ancestors=ancestors.reshape(*ids.shape, -1)[place],
+        row=place // groups.size,
     )
-    return DecoderRun(state, values[len(_HOST_OUTPUTS) :], scores, tokens, parents)
+    candidates = scores[:, place], tokens[:, place], parents[:, place]
+    return DecoderRun(state, values[len(_HOST_OUTPUTS) :], *candidates)
 
 
-_STATE_INPUTS = tuple(field.name for field in fields(DecoderState))
+_SENTENCE_INPUTS = (
+    "ids",
+    "totals",
+    "position",
+    "finished",
+    "best",
+    "beam_size",
+    "length_penalty",
+    "likely",
+    "source",
+)
 _HOST_OUTPUTS = (
     "next_ids",
     "next_totals",

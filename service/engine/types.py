@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+MASKED = -1e9
+"""In an additive mask: not to be attended to."""
+DEAD = -1e9
+"""Log-probability of a beam that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +202,9 @@ class DecoderState:
     """[B, 1]"""
     likely: NDArray[np.bool_]
     """[B, 1], whether the row's search is done when no live beam is ahead of `best`."""
+    source: Ints
+    """[B], the row of each sentence's cross-attention keys and values."""
     ancestors: Floats
-    """[B, K, L]"""
+    """[B, K, L], over the entries of the previous run's caches."""
     row: Ints
-    """[B]"""
-    entry: Ints
-    """[B, L]"""
-
-
-def identity_places(rows: int, entries: int) -> tuple[Ints, Ints]:
-    """`row` and `entry` of a state whose caches are just as its run left them."""
-    return np.arange(rows), np.broadcast_to(np.arange(entries), (rows, entries))
+    """[B], the row of those caches that each sentence's entries are in."""

@@ -11,10 +11,11 @@ import onnx
 import pytest
 import torch
 
-from export.decoder import DEAD, build_decoder
+from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import MASKED, GraphBuilder, Precision
 from export.quantize import calibrate
+from export.selection import DEAD
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
 from model.data.batches import Batch
@@ -22,7 +23,7 @@ from model.evaluate import suppressed_ids
 from model.search import SearchOptions, beam_search
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
-from service.engine import cache
+from service.engine import cache, types
 from service.engine.beam import BeamSearch
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
@@ -89,13 +90,12 @@ def test_cached_decoding_equals_full_decoding(
     runner = export(network, tmp_path, precision)
     sources = sources_of(5)
     ids, bias = cache.pad(sources, 0)
-    pool = cache.SourcePool()
-    pool.admit(runner.encode(ids, bias), [len(source) for source in sources])
-    state, caches = cache.admit(cache.empty_state(), [GREEDY] * 5, BOS_ID), None
+    cross = runner.encode(ids, bias)
+    state, caches = cache.admit(cache.empty_state(), [GREEDY] * 5, range(5), BOS_ID), None
     prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
     for _ in range(6):
         totals = state.totals.copy()
-        run = runner.decode(state, caches, *pool.views(), RunPlan(2, 6, NO_BANS))
+        run = runner.decode(state, caches, cross, bias, RunPlan(2, 6, NO_BANS))
         for step in range(2):
             for row, source in enumerate(sources):
                 logits = network(torch.tensor([source]), torch.tensor([prefixes[row]]))[0, -1]
@@ -107,7 +107,7 @@ def test_cached_decoding_equals_full_decoding(
                 place = run.tokens[step, row].tolist().index(chosen)
                 totals[row, 0] = run.scores[step, row, place]
                 prefixes[row].append(chosen)
-        state, caches = cache.retire_and_compact(run.state, list(range(5))), run.caches
+        state, caches = cache.retire(run.state, range(5)), run.caches
         assert state.ids[:, 0].tolist() == [prefix[-1] for prefix in prefixes]
 
 
@@ -220,7 +220,7 @@ def test_padding_hides_however_sharp_attention_is(
 
 
 def test_exporter_and_engine_agree_on_their_constants() -> None:
-    assert (DEAD, MASKED) == (cache.DEAD, cache.MASKED)
+    assert (DEAD, MASKED) == (types.DEAD, types.MASKED)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
@@ -236,7 +236,7 @@ def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
         options = DecodingOptions(40, beam_size=3, length_penalty=alpha, stop_rule=rule)
         search = BeamSearch(options, EOS_ID)
         padded, bias = cache.pad([source], 0)
-        state = cache.admit(cache.empty_state(), [options], BOS_ID)
+        state = cache.admit(cache.empty_state(), [options], [0], BOS_ID)
         cross = runner.encode(padded, bias)
         run = runner.decode(state, None, cross, bias, RunPlan(40, 1, NO_BANS))
         for step, candidates in enumerate(zip(run.scores, run.tokens, run.parents, strict=True)):

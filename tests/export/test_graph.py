@@ -4,6 +4,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
+from onnx.numpy_helper import to_array
 
 from export.graph import ActivationRange, GraphBuilder, Precision, tensor, to_model
 
@@ -45,9 +46,12 @@ def run(b: GraphBuilder, result: str, x: Array, width: int = 10) -> Array:
 
 
 def rounding(x: Array, weight: Array) -> Array:
-    """The most that half a quantum in every input and every weight can do to x W^T: [..., out]."""
+    """The most that half a quantum in every input and every weight can do to x W^T: [..., out].
+
+    The columns of these weights share one scale.
+    """
     of_input = (RANGE.high - RANGE.low) / 255 / 2 + 1e-6
-    of_weight = np.abs(weight).max(axis=1) / 127 / 2
+    of_weight = np.abs(weight).max() / 127 / 2
     inputs = np.abs(x).sum(-1, keepdims=True) + of_input * WIDTH
     bound: Array = of_input * np.abs(weight).sum(axis=1) + of_weight * inputs
     return bound
@@ -93,11 +97,22 @@ def test_several_modules_as_one_product_give_what_each_gives(
 ) -> None:
     b = builder(precision, weights)
     together = run(b, b.linears("x", "first", "second"), x, width=20)
-    parts = []
-    for layer in ("first", "second"):
-        b = builder(precision, weights)
-        parts.append(run(b, b.linear("x", layer), x))
-    np.testing.assert_allclose(together, np.concatenate(parts, axis=-1), atol=1e-5)
+    stacked, bias = (
+        np.concatenate([weights[f"{layer}.{kind}"] for layer in ("first", "second")])
+        for kind in ("weight", "bias")
+    )
+    bound = rounding(x, stacked) if precision == "int8" else 1e-5
+    assert (np.abs(together - (x @ stacked.T + bias)) <= bound).all()
+
+
+@pytest.mark.parametrize(("widest", "scales"), [(2.9, 1), (3.1, 10)])
+def test_columns_share_a_scale_unless_one_is_far_wider(widest: float, scales: int) -> None:
+    weight = np.ones((10, WIDTH), np.float32)
+    weight[4] = -widest
+    b = builder("int8", {})
+    columns, scale = (to_array(b.initializers[name]) for name in b.int8_columns(weight, "w"))
+    assert scale.size == scales
+    np.testing.assert_allclose(columns.T * scale.reshape(-1, 1), weight, atol=widest / 127 / 2)
 
 
 def test_heads_split_and_merged_are_as_before(x: Array) -> None:

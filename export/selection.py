@@ -1,0 +1,117 @@
+"""The end of a decoder's step: from its states to each sentence's candidates and the beams that go on.
+
+Shapes, and the names of what stands outside the step, are those of `decoder.py`.
+"""
+
+import math
+
+import numpy as np
+from onnx import TensorProto
+
+from export.graph import GraphBuilder
+from model.config import ModelConfig
+from model.tokenizer import EOS_ID
+
+DEAD = -1e9
+"""Log-probability of a beam that does not exist; below every real one."""
+
+
+def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:
+    """States [G, Q, d] to float32 log-probabilities [G, Q, V]; V is padded to whole groups.
+
+    Padding, suppressed tokens and banned ones get none. ScatterND copies the logits, which takes no longer
+    than a branch that avoids it: LogSoftmax writes where they were.
+    """
+    vocab_size = config.vocab_size
+    padding = -vocab_size % group_size(vocab_size)
+    nothing = [*suppressed, *range(vocab_size, vocab_size + padding)]
+    bias = np.zeros(vocab_size + padding, dtype=b.float_dtype)
+    bias[nothing] = -np.inf
+    name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
+    stored_bias = b.initializer("projection.bias", bias)
+    columns = np.pad(b.weights[name], ((0, padding), (0, 0)))
+    if b.precision == "int8":
+        columns[nothing] = 0  # without them, one scale serves all the others
+    logits = b.matmul(x, columns, name, "projection", stored_bias)
+    if b.precision == "fp16":
+        logits = b.op("Cast", logits, to=TensorProto.FLOAT)
+    allowed = b.op("ScatterND", logits, "banned", "banned_logits")
+    return str(b.op("LogSoftmax", allowed, axis=-1))
+
+
+def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:
+    """The 2K best continuations of a sentence's beams: scores, tokens and parents, [B, 2K] each, best first.
+
+    They lie within the 2K groups of the vocabulary whose maxima are the best, so that only those are sorted.
+    """
+    size, flat = group_size(len(b.weights["embedding.weight"])), b.constant([0, -1])
+    groups = b.op("Reshape", scored, "sentences_vocabulary")  # [B, K, V / size, size]
+    totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
+    maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
+    per_beam = b.constant(-(-len(b.weights["embedding.weight"]) // size))
+    _, chosen = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
+    parents = b.op("Div", chosen, per_beam)  # [B, 2K]
+    index = b.op("Unsqueeze", chosen, b.constant([2]))
+    every = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
+    best = b.op("GatherND", every, index, batch_dims=1)  # [B, 2K, size]
+    carried = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
+    sums = b.op("Add", best, b.op("Unsqueeze", carried, b.constant([2])))
+    scores, place = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
+    group = b.op("Div", place, b.constant(size))
+    chosen = b.op("GatherElements", chosen, group, axis=1)
+    first = b.op("Mul", b.op("Mod", chosen, per_beam), b.constant(size))
+    tokens = b.op("Add", first, b.op("Mod", place, b.constant(size)))
+    return scores, tokens, b.op("Div", chosen, per_beam)
+
+
+def group_size(vocab_size: int) -> int:
+    """Tokens in a group: about as many as there are groups, in whole cache lines."""
+    return 16 * max(1, round(math.sqrt(vocab_size) / 16))
+
+
+def select(b: GraphBuilder, scored: str, mask: str) -> dict[str, str]:
+    """From log-probabilities [G, Q, V] to the candidates and the beams that go on."""
+    p = b.prefix
+    scores, tokens, parents = _candidates(b, scored)
+
+    ends = b.op("Equal", tokens, b.constant(EOS_ID))
+    finishing = b.op("And", ends, "finishing_ranks")
+    counted = b.op("Cast", finishing, to=TensorProto.INT64)
+    newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
+    finished = b.op("Add", f"{p}finished", newly)
+
+    dead = b.constant(DEAD, np.float32)
+    alive = b.op("Where", ends, dead, scores)
+    next_totals, survivors = b.op("TopK", alive, "beams", axis=-1, outputs=2)  # [B, K]
+    next_totals = b.op("Where", "live_ranks", next_totals, dead)
+    next_parents = b.op("GatherElements", parents, survivors, axis=1)
+    parent_queries = b.op("Add", next_parents, "first_query")
+    best, is_ahead = _best(b, scores, finishing, next_totals)
+    enough = b.op("GreaterOrEqual", finished, "beam_size")
+    done = b.op("Or", enough, b.op("And", "likely", is_ahead))
+    done = b.op("Cast", done, to=TensorProto.INT64)
+    return {
+        "scores": scores,
+        "tokens": tokens,
+        "parents": parents,
+        "ids": b.op("GatherElements", tokens, survivors, axis=1),
+        "totals": next_totals,
+        "finished": finished,
+        "best": best,
+        "ancestors": b.op(
+            "GatherND", mask, b.op("Reshape", parent_queries, "groups_parents"), batch_dims=1
+        ),
+        "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
+    }
+
+
+def _best(b: GraphBuilder, scores: str, finishing: str, live: str) -> tuple[str, str]:
+    """The best score of any finished hypothesis, and whether no live beam is ahead of it; [B, 1] each."""
+    penalty = b.op("Gather", "penalties", f"{b.prefix}iteration", axis=0)  # [B, 1]
+    ended = b.op("Where", finishing, b.op("Div", scores, penalty), b.constant(DEAD, np.float32))
+    newly = b.op("ReduceMax", ended, b.constant([1]), keepdims=1)
+    best = b.op("Max", f"{b.prefix}best", newly)
+    leader = b.op(
+        "Div", b.op("Slice", live, b.constant([0]), b.constant([1]), b.constant([1])), penalty
+    )
+    return best, b.op("GreaterOrEqual", best, leader)

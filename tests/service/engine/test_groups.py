@@ -1,0 +1,78 @@
+"""Which entries a run gathers, and which sentences share a row."""
+
+from collections.abc import Sequence as Items
+
+import numpy as np
+import pytest
+
+from service.engine import cache
+from service.engine.groups import LARGEST, ROUND_ENTRIES, Groups, group
+from service.engine.types import MASKED, DecoderState, DecodingOptions
+
+
+def state_with(counts: Items[int], width: int = 2, length: int = 40) -> DecoderState:
+    """Rows with so many live entries each, at random places, and every one on some beam's path."""
+    rng = np.random.default_rng(len(counts))
+    options = [DecodingOptions(99, beam_size=width)] * len(counts)
+    state = cache.admit(cache.empty_state(), options, range(len(counts)), bos_id=2)
+    state.ancestors = np.full((len(counts), width, length), MASKED, np.float32)
+    state.row = rng.integers(0, 9, len(counts))
+    for row, count in enumerate(counts):
+        for entry in rng.choice(length, count, replace=False):
+            state.ancestors[row, rng.choice(width, rng.integers(1, width + 1), False), entry] = 0
+    return state
+
+
+def paths(groups: Groups, width: int) -> dict[int, list[list[tuple[int, int]]]]:
+    """By row of the state, each beam's entries as (row, entry) of the caches that they are gathered from."""
+    found = {}
+    for place, row in enumerate(groups.order.tolist()):
+        at, member = divmod(place, groups.size)
+        beams = groups.ancestors[at, member * width : (member + 1) * width]
+        found[row] = [
+            sorted(
+                (int(groups.row[at, column]), int(groups.entry[at, column]))
+                for column in np.flatnonzero(beam == 0)
+            )
+            for beam in beams
+        ]
+    return found
+
+
+@pytest.mark.parametrize(
+    "counts", [[0], [5], [5, 7], [3] * 7, [1, 30] * 8, [0, 9, 40, 2, 2, 2], [8] * 9]
+)
+def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[int]) -> None:
+    state = state_with(counts)
+    found = paths(group(state), width=2)
+    for row in range(len(counts)):
+        assert found[row] == [
+            [(int(state.row[row]), int(entry)) for entry in np.flatnonzero(beam == 0)]
+            for beam in state.ancestors[row]
+        ]
+
+
+def test_compaction_leaves_behind_what_no_beam_descends_from() -> None:
+    groups = group(state_with([5, 5, 5], length=400))
+    assert groups.row.shape[1] < 20
+
+
+def test_a_long_sentence_shares_its_row_with_a_short_one() -> None:
+    groups = group(state_with([30, 4, 28, 2, 8, 26]))
+    shared = {frozenset(pair) for pair in groups.order.reshape(-1, 2).tolist()}
+    assert shared == {frozenset({0, 3}), frozenset({1, 2}), frozenset({4, 5})}
+    assert groups.row.shape == (3, 36)  # 26 and 8 are 34, in whole fours
+
+
+@pytest.mark.parametrize("rows", range(1, 20))
+def test_groups_are_of_equal_size_and_not_large(rows: int) -> None:
+    counts = np.random.default_rng(rows).integers(1, 30, rows).tolist()
+    groups = group(state_with(counts))
+    assert sorted(groups.order) == list(range(rows))
+    assert groups.size * len(groups.row) == rows
+    assert groups.size <= LARGEST
+    assert groups.row.shape[1] % ROUND_ENTRIES == 0
+
+
+def test_sentences_of_one_length_keep_a_row_each() -> None:
+    assert group(state_with([10] * 8)).size == 1
