@@ -50,9 +50,7 @@ def group(state: DecoderState) -> Groups:
     groups, length = rows // size, max(1, -(-longest // ROUND_ENTRIES)) * ROUND_ENTRIES
     ancestors = np.full((groups, size, width, length), MASKED, np.float32)
     row, entry = np.zeros((2, groups, length), np.int64)
-    place, old = np.nonzero(
-        live[order]
-    )  # every entry's sentence, by its new place, and its old column
+    place, old = np.nonzero(live[order])  # of every entry: the sentence's new place, its old column
     at, member = np.divmod(place, size)
     column = np.arange(len(at)) - np.searchsorted(at, np.arange(groups))[at]
     sentence = order[place]

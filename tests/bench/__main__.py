@@ -78,7 +78,7 @@ def main() -> int:
                 _limit(model, effort, results)
         next_part("done")
     if not (options.quick or options.no_readme):
-        report.write_documents(results, ROOT)
+        report.write_documents(report.read(ROOT), ROOT)  # rounded as they are kept
     print(report.details(results))
     return 0
 
