@@ -46,12 +46,9 @@ def run(b: GraphBuilder, result: str, x: Array, width: int = 10) -> Array:
 
 
 def rounding(x: Array, weight: Array) -> Array:
-    """The most that half a quantum in every input and every weight can do to x W^T: [..., out].
-
-    The columns of these weights share one scale.
-    """
+    """The most that half a quantum in every input and every weight can do to x W^T: [..., out]."""
     of_input = (RANGE.high - RANGE.low) / 255 / 2 + 1e-6
-    of_weight = np.abs(weight).max() / 127 / 2
+    of_weight = np.abs(weight).max(axis=1) / 127 / 2
     inputs = np.abs(x).sum(-1, keepdims=True) + of_input * WIDTH
     bound: Array = of_input * np.abs(weight).sum(axis=1) + of_weight * inputs
     return bound

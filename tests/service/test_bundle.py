@@ -73,6 +73,19 @@ def test_the_manifest_is_strict(
         bundle.load(copy)
 
 
+def test_the_last_format_is_read_where_only_its_tables_are_wanted_and_never_served(
+    copy: Path,
+) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"format_version": 4}))
+    assert bundle.load(copy, bundle.MANIFESTS_ALIKE).manifest.decoding.beam_size == 4
+    with pytest.raises(
+        BundleError, match=r"format_version is 4.*export makes an older bundle anew"
+    ):
+        bundle.load(copy)
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [(None, "is not a bundle"), ("{", "not valid JSON")]
 )
