@@ -142,7 +142,10 @@ class ModelSet:
             found = await _together(work)
         for places, translations in zip(groups.values(), found, strict=True):
             results.update(zip(places, translations, strict=True))
-        return [replace(results[at], detected=route.detected) for at, route in enumerate(routes)]
+        return [
+            replace(results[at], detected=route.detected) if route.detected else results[at]
+            for at, route in enumerate(routes)
+        ]
 
     @contextmanager
     def _active_request(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
+from typing import Any
 
 from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
@@ -80,8 +81,12 @@ class Preparation:
                 tasks.append(self._task(sentence, self.prefix if index == 0 else ()))
         return documents, tasks
 
-    def work(self, text: str, decoding: DecodingOptions, prefix: tuple[int, ...] = ()) -> Work:
-        """What is asked for a sentence, or a piece of one.
+    def work(
+        self, text: str, most_tokens: int, prefix: tuple[int, ...] = (), **special: Any
+    ) -> Work:
+        """What is asked for a sentence, or a piece of one, of at most so many tokens.
+
+        `special` goes over the options of all sentences.
 
         Raises:
             TextTooLongError: it has more tokens than the model can take.
@@ -90,14 +95,15 @@ class Preparation:
         self._check_length(text, len(ids))
         limits, defaults = self.manifest.limits, self.manifest.decoding
         length = max(len(ids), len(prefix)) + defaults.extra_length
-        length = min(length, decoding.max_decoding_length)
+        length = min(length, most_tokens)
         # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
         can_be_read_back = length + 2 <= limits.max_target_length
         options = replace(
-            decoding,
+            self.decoding,
             max_decoding_length=length,
             target_prefix=prefix,
-            reverse_tag=decoding.reverse_tag if can_be_read_back else None,
+            reverse_tag=self.decoding.reverse_tag if can_be_read_back else None,
+            **special,
         )
         return (self.direction.tag, *ids, self.manifest.special_tokens.eos), options
 
@@ -110,7 +116,7 @@ class Preparation:
         if len(prefix) >= most[0]:
             parts, most = [sentence.text], [longest]
         work = [
-            self.work(part, replace(self.decoding, max_decoding_length=tokens), prefix * (at == 0))
+            self.work(part, tokens, prefix * (at == 0))
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
         return Task(sentence, parts, work)

@@ -201,8 +201,11 @@ class Translator:
             for at in range(0, len(pieces), 2)  # between are the placeholders
             if has_letter(pieces[at])
         ]
-        single = replace(request.decoding, num_hypotheses=1)
-        work = [request.work(words_of(pieces[at])[1], single) for pieces, at in places]
+        most_tokens = request.decoding.max_decoding_length
+        work = [
+            request.work(words_of(pieces[at])[1], most_tokens, num_hypotheses=1)
+            for pieces, at in places
+        ]
         found, at_once = [], self.searcher.most_sentences
         for start in range(0, len(work), at_once):
             found += await self.searcher.search(work[start : start + at_once], deadline)

@@ -6,7 +6,7 @@ What is accepted and changes nothing: `context`, `model_type`, `preserve_formatt
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
 from service.api.access import Gate
@@ -14,7 +14,7 @@ from service.api.dependencies import (
     GateDependency,
     MetricsDependency,
     ModelsDependency,
-    ServicesDependency,
+    services,
     unless_client_leaves,
 )
 from service.api.errors import documented
@@ -114,21 +114,17 @@ async def _translate_request(request: Request) -> TranslateRequest:
 
 @router.get("/translate", openapi_extra=openapi_query(TranslateRequest, "text"), responses=ERRORS)
 @router.post("/translate", openapi_extra=openapi_body(TranslateRequest), responses=ERRORS)
-async def translate(
-    body: Annotated[TranslateRequest, Depends(_translate_request)],
-    request: Request,
-    services: ServicesDependency,
-    metrics: MetricsDependency,
-) -> TranslateResponse:
+async def translate(request: Request) -> TranslateResponse:
     """Translate texts."""
-    _enter(services.gate, request, body.auth_key)
-    models, timeout = services.models, services.settings.request_timeout_seconds
+    body, service = await _translate_request(request), services(request)
+    _enter(service.gate, request, body.auth_key)
+    models, timeout = service.models, service.settings.request_timeout_seconds
     source = _code(body.source_lang, "source_lang", models.sources) if body.source_lang else AUTO
     target = _code(body.target_lang, "target_lang", models.targets)
     options = _options(body)
     work = models.translate(body.text, source, target, options, timeout)
     translations = await unless_client_leaves(request, work)
-    metrics.characters.inc(sum(map(len, body.text)))
+    service.metrics.characters.inc(sum(map(len, body.text)))
     return TranslateResponse(
         translations=[
             _translated(text, source, translation)

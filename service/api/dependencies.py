@@ -1,6 +1,6 @@
 """What handlers are given: the parts of the running service, and the watch over their client.
 
-All of it is `async`: the framework would take every plain function to another thread and back.
+Those that the framework calls are `async`: it would take a plain function to another thread and back.
 """
 
 import asyncio
@@ -89,24 +89,26 @@ async def _until_disconnected(request: Request) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What a translation needs, in one dependency: the framework takes its time for each."""
+    """What a translation needs."""
 
     models: ModelSet
     gate: Gate
     settings: Settings
+    metrics: Metrics
 
 
-async def services(request: Request) -> Services:
+def services(request: Request) -> Services:
     """The models that serve now, and who may use them for how long.
+
+    Handlers that translate call it themselves: the framework takes its time for each dependency.
 
     Raises:
         NotReadyError: they are being loaded, or the service is stopping.
     """
     state = request.app.state
-    return Services(state.models.get(), state.gate, state.settings)
+    return Services(state.models.get(), state.gate, state.settings, state.metrics)
 
 
-ServicesDependency = Annotated[Services, Depends(services)]
 StoreDependency = Annotated[ModelStore, Depends(store)]
 ModelsDependency = Annotated[ModelSet, Depends(loaded_models)]
 GateDependency = Annotated[Gate, Depends(gate)]

@@ -27,7 +27,8 @@ async def fields_of(request: Request) -> dict[str, Any]:
         InvalidRequestError: the body cannot be read.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return _pairs(request.url.query) | _fields(kind, await request.body())
+    query = request.scope["query_string"].decode("latin-1")
+    return _pairs(query) | _fields(kind, await request.body())
 
 
 def parse(model: type[Model], fields: dict[str, Any]) -> Model:

@@ -3,17 +3,17 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import PlainTextResponse, Response
 
 from service.api.dependencies import (
     GateDependency,
     ModelsDependency,
-    ServicesDependency,
     SettingsDependency,
+    services,
     unless_client_leaves,
 )
 from service.api.errors import documented
-from service.api.inputs import PLAIN, detect_request, openapi_body, translate_request
+from service.api.inputs import JSON, PLAIN, detect_request, openapi_body, translate_request
 from service.api.schemas import (
     DetectedLanguage,
     DetectRequest,
@@ -39,19 +39,15 @@ UNREADY = documented(ErrorResponse, 503)
 @router.post(
     "/translate",
     response_model=TranslateResponse,
-    response_model_exclude_none=True,
     openapi_extra=openapi_body(TranslateRequest),
     responses=ERRORS,
 )
-async def translate(
-    body: Annotated[TranslateRequest, Depends(translate_request)],
-    request: Request,
-    services: ServicesDependency,
-) -> TranslateResponse | PlainTextResponse | StreamingResponse:
+async def translate(request: Request) -> Response:
     """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""
-    services.gate.enter(request, body.api_key)
-    models = services.models
-    timeout = _timeout(body.timeout_seconds, services.settings.request_timeout_seconds)
+    body, service = await translate_request(request), services(request)
+    service.gate.enter(request, body.api_key)
+    models = service.models
+    timeout = _timeout(body.timeout_seconds, service.settings.request_timeout_seconds)
     asked = (body.texts, body.source, body.target, _options(body), timeout)
     accepted = request.headers.get("accept")
     if accepted == EVENT_STREAM:
@@ -62,7 +58,8 @@ async def translate(
     translations = await unless_client_leaves(request, models.translate(*asked))
     if accepted == PLAIN:
         return PlainTextResponse("\n".join(translation.text for translation in translations))
-    return _response(body, translations)
+    answer = _response(body, translations).model_dump_json(exclude_none=True)
+    return Response(answer, media_type=JSON)
 
 
 @router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
