@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
+from service.engine.pace import until_next_look
 from service.engine.runner import ModelRunner
 from service.engine.scheduler import Schedule, Scheduler
 from service.engine.throughput import Throughput
@@ -33,10 +34,6 @@ logger = logging.getLogger(__name__)
 
 SAFETY = 1.25
 """A request is refused if so many times its expected wait would be too late."""
-MOST_STEPS = 32
-"""In one run, however fast they are: the cache holds all beams' entries until a run ends."""
-ALONE = 3
-"""Times as long as others a run of a lone sentence may take, as another loop is free for the next one."""
 
 
 class Engine:
@@ -244,9 +241,13 @@ class _Loop:
         rows = len(self.batch)
         if not rows:
             return
-        is_alone = rows == 1 == engine.num_running and not engine.num_waiting
+        others_wait = engine.num_waiting > 0
+        is_alone = rows == 1 == engine.num_running and not others_wait
+        steps, stop_after = until_next_look(
+            engine.config, rows, self.step_seconds, others_wait=others_wait, is_alone=is_alone
+        )
         runner = engine.lone_runner if is_alone else None
-        decoded = self.batch.decode(*self._pace(rows, is_alone), runner)
+        decoded = self.batch.decode(steps, stop_after, runner)
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
         in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
@@ -268,19 +269,6 @@ class _Loop:
         finally:
             for sequence, hypotheses in decoded.finished:
                 _resolve(sequence, hypotheses)
-
-    def _pace(self, rows: int, is_alone: bool) -> tuple[int, int]:
-        """Steps until the next look, and how many finished sentences end them early.
-
-        While nobody waits, a sentence is given out as soon as it is done; while somebody does, a quarter of
-        the rows may come free before they are filled.
-        """
-        config = self.engine.config
-        if self.engine.num_waiting:
-            return config.steps_per_run, max(1, rows // 4)
-        patience = ALONE if is_alone and config.num_loops > 1 else 1
-        fitting = int(patience * config.seconds_per_run / self.step_seconds)
-        return max(config.steps_per_run, min(fitting, MOST_STEPS)), 1
 
     def _release(self, sequences: Iterable[Sequence]) -> None:
         """Tell the scheduler, and whoever waits for room or for the end."""

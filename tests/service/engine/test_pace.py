@@ -1,0 +1,41 @@
+"""How long a loop decodes before it looks again."""
+
+import math
+
+import pytest
+
+from service.engine.config import EngineConfig
+from service.engine.pace import until_next_look
+
+
+@pytest.mark.parametrize(
+    ("loops", "rows", "step_ms", "others_wait", "is_alone", "expected"),
+    [
+        # as few steps as may be, until a quarter of the rows is free: somebody waits for them
+        (2, 16, 1.0, True, False, (4, 4)),
+        (2, 3, 1.0, True, False, (4, 1)),
+        # nobody waits: as many as fit in 8 ms, and no fewer than 4
+        (2, 5, 1.0, False, False, (8, 1)),
+        (2, 16, 4.0, False, False, (4, 1)),
+        # a lone sentence may take three times as long, unless the next one has no other loop
+        (2, 1, 1.0, False, True, (24, 1)),
+        (1, 1, 1.0, False, True, (8, 1)),
+        # however fast they are
+        (2, 1, 0.01, False, True, (32, 1)),
+        (2, 5, 0.01, False, False, (32, 1)),
+        # before the first step nobody knows
+        (2, 1, math.inf, False, True, (4, 1)),
+    ],
+)
+def test_a_loop_decodes_for_so_long(
+    loops: int,
+    rows: int,
+    step_ms: float,
+    expected: tuple[int, int],
+    *,
+    others_wait: bool,
+    is_alone: bool,
+) -> None:
+    config = EngineConfig(num_loops=loops, steps_per_run=4, seconds_per_run=0.008)
+    found = until_next_look(config, rows, step_ms / 1e3, others_wait=others_wait, is_alone=is_alone)
+    assert found == expected
