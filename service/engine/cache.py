@@ -146,48 +146,62 @@ class SourcePool:
         """Free these rows."""
         for row in rows:
             del self._lengths[row]
-        needed = _round_up(max(self._lengths.values(), default=0), ROUND_SOURCE)
+        if not self._lengths:
+            self.arrays = []
+            return
+        needed = _round_up(max(self._lengths.values()), ROUND_SOURCE)
         if needed <= 0.75 * self.bias.shape[1]:
-            self._resize(len(self.bias), needed, self.arrays)
+            self._resize(len(self.bias), needed)
 
     def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> list[int]:
-        """Take in `encoded` [B, H, S, D] each, whose first `lengths` positions are tokens; their rows."""
+        """Take in `encoded` [B, H, S, D] each, whose first `lengths` positions are tokens; their rows.
+
+        An empty pool keeps the arrays themselves.
+        """
+        if not self._lengths:
+            self.arrays, self.bias = list(encoded), _bias(lengths, encoded[0].shape[2])
+            self._lengths = dict(enumerate(lengths))
+            return list(self._lengths)
         needed, new_width = len(self._lengths) + len(lengths), encoded[0].shape[2]
         rows, width = self.bias.shape
         if needed > rows or new_width > width:
-            self._resize(max(rows, _round_up(needed, ROUND_ROWS)), max(width, new_width), encoded)
+            self._resize(max(rows, _round_up(needed, ROUND_ROWS)), max(width, new_width))
         free = [row for row in range(len(self.bias)) if row not in self._lengths]
         places = free[: len(lengths)]
         for array, new in zip(self.arrays, encoded, strict=True):
             array[places, :, :new_width] = new
             array[places, :, new_width:] = 0
-        self.bias[places] = np.where(
-            np.arange(self.bias.shape[1]) < np.array(lengths)[:, None], 0.0, MASKED
-        )
+        self.bias[places] = _bias(lengths, self.bias.shape[1])
         self._lengths.update(zip(places, lengths, strict=True))
         return places
 
-    def _resize(self, rows: int, width: int, like: Items[NDArray[np.floating]]) -> None:
-        """Move all to arrays of `rows` rows and `width` positions, of the kind of `like`."""
+    def _resize(self, rows: int, width: int) -> None:
+        """Move all to arrays of `rows` rows and `width` positions."""
         old_rows, old_width = self.bias.shape
         kept = min(width, old_width)
-        resized = [np.zeros((rows, new.shape[1], width, new.shape[3]), new.dtype) for new in like]
+        resized = [
+            np.zeros((rows, old.shape[1], width, old.shape[3]), old.dtype) for old in self.arrays
+        ]
         bias = np.full((rows, width), MASKED, np.float32)
-        for array, old in zip(resized, self.arrays, strict=False):  # there is no old one at first
+        for array, old in zip(resized, self.arrays, strict=True):
             array[:old_rows, :, :kept] = old[:, :, :kept]
         bias[:old_rows, :kept] = self.bias[:, :kept]
         self.arrays, self.bias = resized, bias
+
+
+def _bias(lengths: Items[int], width: int) -> Floats:
+    """The additive mask of so many tokens a row, [B, width]."""
+    tokens = np.arange(width) < np.array(lengths)[:, None]
+    return np.where(tokens, np.float32(0), np.float32(MASKED))
 
 
 def pad(rows: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:
     """Rows of ids as one array [B, S], and their additive mask [B, S]."""
     width = _round_up(max(map(len, rows)), ROUND_SOURCE)
     ids = np.full((len(rows), width), pad_id, np.int64)
-    bias = np.full((len(rows), width), MASKED, np.float32)
     for index, row in enumerate(rows):
         ids[index, : len(row)] = row
-        bias[index, : len(row)] = 0.0
-    return ids, bias
+    return ids, _bias([len(row) for row in rows], width)
 
 
 def _round_up(length: int, multiple: int) -> int:

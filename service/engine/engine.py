@@ -60,9 +60,10 @@ class Engine:
         self._accepting, self._closing = False, False
         self._failure: BaseException | None = None
         self._throughput = Throughput()
+        self._loops = [_Loop(self, index) for index in range(config.num_loops)]
         self._threads = [
-            threading.Thread(target=_Loop(self, index).run, name=f"engine-{index}", daemon=True)
-            for index in range(config.num_loops)
+            threading.Thread(target=loop.run, name=f"engine-{loop.index}", daemon=True)
+            for loop in self._loops
         ]
 
     def start(self) -> None:
@@ -156,8 +157,13 @@ class Engine:
         with self._changed:
             self._accepting = False
             return self._changed.wait_for(
-                lambda: self._scheduler.is_idle or self._failure is not None, timeout
+                lambda: self._is_done or self._failure is not None, timeout
             )
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether nothing waits, runs or is still to be given out."""
+        return self._scheduler.is_idle and not any(loop.found for loop in self._loops)
 
     def close(self) -> None:
         """Stop; whatever is not done fails with CancelledError."""
@@ -185,13 +191,19 @@ class Engine:
 
 
 class _Loop:
-    """One thread and its batch. Its `step` reads as what it does: retire, admit, decode, give out."""
+    """One thread and its batch. Its `step` reads as what it does: retire, admit, give out, decode.
+
+    What a step found is given out in the next one, when nothing but the decoder is left to do: whoever waits
+    for it wakes up and takes the interpreter's lock, and a thread that still had to admit would stand still.
+    """
 
     def __init__(self, engine: Engine, index: int) -> None:
         self.engine, self.index = engine, index
         self.batch = Batch(engine.runner, engine.special)
         self.failures = 0
         self.step_seconds = math.inf
+        self.found: list[tuple[Sequence, list[Hypothesis]]] = []
+        """Of the last step, and still to be given out."""
 
     def run(self) -> None:
         """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
@@ -200,6 +212,8 @@ class _Loop:
                 self._step_or_fail(schedule)
         except BaseException as error:
             self.engine._give_up(error)
+        finally:
+            self._give_out()
 
     def _next_schedule(self) -> Schedule | None:
         """What to do next; waits while there is nothing. None: the end."""
@@ -211,7 +225,7 @@ class _Loop:
                 schedule = engine._scheduler.schedule(self.index, engine.clock())
                 if schedule.left:
                     engine._changed.notify_all()  # for whoever drains
-                if self.batch or schedule.admitted or schedule.left:
+                if self.batch or schedule.admitted or schedule.left or self.found:
                     return schedule
                 engine._changed.wait()
 
@@ -222,6 +236,7 @@ class _Loop:
             self.failures = 0
         except Exception as error:
             self.failures += 1
+            self._give_out()
             logger.exception("a step failed with %d sentences", len(self.batch))
             self._fail_batch(schedule, error)
             if self.failures >= self.engine.config.max_consecutive_failures:
@@ -239,6 +254,7 @@ class _Loop:
         self.batch.admit(schedule.admitted)
         encode_seconds = time.perf_counter() - before_encode
         rows = len(self.batch)
+        self._give_out()
         if not rows:
             return
         others_wait = engine.num_waiting > 0
@@ -264,11 +280,18 @@ class _Loop:
             rerank_seconds=decoded.rerank_seconds,
             host_seconds=time.perf_counter() - started - in_model,
         )
-        try:
-            engine.on_step(stats)  # first, so that who has an answer finds it counted
-        finally:
-            for sequence, hypotheses in decoded.finished:
-                _resolve(sequence, hypotheses)
+        self.found = decoded.finished
+        # before they are given out, so that who has an answer finds it counted
+        engine.on_step(stats)
+
+    def _give_out(self) -> None:
+        """Resolve what the last step found."""
+        for sequence, hypotheses in self.found:
+            _resolve(sequence, hypotheses)
+        self.found = []
+        if not self.engine._accepting:
+            with self.engine._changed:
+                self.engine._changed.notify_all()  # for whoever drains
 
     def _release(self, sequences: Iterable[Sequence]) -> None:
         """Tell the scheduler, and whoever waits for room or for the end."""

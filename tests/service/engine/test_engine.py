@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from service import errors
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, FinishReason, StepStats
+from service.engine.types import DecodingOptions, FinishReason, Floats, Ints, StepStats
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 
 GREEDY = DecodingOptions(max_decoding_length=60, beam_size=1)
@@ -111,6 +113,27 @@ def test_an_engine_that_keeps_failing_dies_and_leaves_nobody_waiting() -> None:
         assert not engine.is_alive
         with pytest.raises(errors.EngineDeadError, match="the graph failed"):
             engine.submit([(echo_source(3), GREEDY)])
+
+
+def test_what_was_found_is_given_out_though_the_next_ones_cannot_be_encoded() -> None:
+    runner = EchoRunner()
+    encode = runner.encode
+
+    def failing(source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        if 77 in source_ids:
+            raise RuntimeError("the encoder failed")
+        return encode(source_ids, source_bias)
+
+    runner.encode = failing  # type: ignore[method-assign]
+    runner.hold.clear()
+    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=1)
+    with running(runner, config) as engine:
+        [good, bad] = engine.submit([(echo_source(5), GREEDY), ([1, 77, 3], GREEDY)])
+        runner.hold.set()
+        assert good.future.result(10)[0].ids == echo_of(echo_source(5))
+        with pytest.raises(errors.StepFailedError, match="the encoder failed"):
+            bad.future.result(10)
+        wait_until(lambda: not engine.is_alive)
 
 
 def test_a_loop_that_breaks_between_steps_leaves_nobody_waiting() -> None:

@@ -1,0 +1,68 @@
+"""`python -m tests.bench.together`: whether clients who come at once get what they get one after another.
+
+In fp32 all must; in int8 a sentence's neighbours may tip a rounding. For fp32, give a bundle that has it
+(`python -m export service/default_bundle --precisions fp32 ...`).
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+from collections.abc import Sequence
+
+import httpx
+
+from service.settings import DEFAULT_BUNDLE
+from tests.bench.over_http import UNLIMITED, serving
+from tests.bench.text import everyday_german
+
+PORT = 8792
+CLIENTS = 64
+MOST_WORDS = 80
+
+
+def texts_of(seed: int) -> list[str]:
+    """One for each client, of 1 to `MOST_WORDS` words."""
+    rng = random.Random(seed)
+    words = " ".join(everyday_german(40 * CLIENTS, seed)).split()
+    starts = [rng.randrange(len(words) - MOST_WORDS) for _ in range(CLIENTS)]
+    return [" ".join(words[at : at + rng.randint(1, MOST_WORDS)]) for at in starts]
+
+
+async def translated(client: httpx.AsyncClient, text: str) -> str:
+    """A text's translation."""
+    response = await client.post("/translate", json={"q": text, "source": "de", "target": "en"})
+    response.raise_for_status()
+    found: str = response.json()["translatedText"]
+    return found
+
+
+async def count_equal(texts: Sequence[str]) -> int:
+    """How many get the same both ways."""
+    limits = httpx.Limits(max_connections=CLIENTS)
+    base = f"http://127.0.0.1:{PORT}"
+    async with httpx.AsyncClient(base_url=base, timeout=600, limits=limits) as client:
+        apart = [await translated(client, text) for text in texts]
+        together = await asyncio.gather(*(translated(client, text) for text in texts))
+    return sum(one == other for one, other in zip(apart, together, strict=True))
+
+
+def main() -> int:
+    """Count and print; returns 1 where any differs in fp32."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bundle", default=str(DEFAULT_BUNDLE))
+    parser.add_argument("--precision", default="int8", choices=["int8", "fp32"])
+    parser.add_argument("--sets", type=int, default=24, help=f"of {CLIENTS} texts each")
+    options = parser.parse_args()
+    settings = {"ATTENDANT_BUNDLE": options.bundle, "ATTENDANT_PRECISION": options.precision}
+    equal = 0
+    with serving(["service"], PORT, **UNLIMITED, **settings):
+        for seed in range(options.sets):
+            equal += asyncio.run(count_equal(texts_of(seed)))
+            print(f"{equal} of {(seed + 1) * CLIENTS} are equal", flush=True)
+    differ = options.sets * CLIENTS - equal
+    return 1 if differ and options.precision == "fp32" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
