@@ -48,6 +48,15 @@ class Searcher:
         """Sentences that a search may have at once, even while nothing else waits."""
         return self.engine.config.max_waiting
 
+    def check_deadline(self, deadline: float) -> None:
+        """Refuse what cannot be done in time, unless it might be known already.
+
+        Raises:
+            QueueFullError: with the time in which what waits now should be done.
+        """
+        if not self.cache.capacity:
+            self.engine.check_deadline(deadline)
+
     async def search(
         self, work: Items[Work], deadline: float, on_found: OnFound | None = None
     ) -> list[Found]:

@@ -79,6 +79,7 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         request = self._preparation(direction, options)
+        self._check_deadline(direction, len(texts), deadline)
         if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
             documents, tasks = await asyncio.to_thread(self._prepare, request, texts)
         else:
@@ -100,6 +101,14 @@ class Translator:
                     translated, direction.tag, options.align, deadline
                 )
         return _assemble(documents, translated, options.alternatives + 1)
+
+    def _check_deadline(self, direction: Direction, texts: int, deadline: float) -> None:
+        """Refuse what cannot be done in time, before it costs anything; each text counts as a sentence."""
+        try:
+            self.searcher.check_deadline(deadline)
+        except RefusedError:
+            self.on_outcome(f"{direction.source}-{direction.target}", "rejected", texts)
+            raise
 
     @contextmanager
     def _counted(self, direction: Direction, sentences: int) -> Iterator[None]:

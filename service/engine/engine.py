@@ -117,6 +117,15 @@ class Engine:
             self._changed.notify_all()
         return sequences
 
+    def check_deadline(self, deadline: float) -> None:
+        """Refuse a request that would be too late if it were the shortest, before its text is looked at.
+
+        Raises:
+            QueueFullError: with the time in which what waits now should be done.
+        """
+        with self._changed:
+            self._check_room([], self.clock(), deadline)
+
     def _check_room(self, sequences: list[Sequence], now: float, deadline: float | None) -> None:
         """Refuse what would wait for too long before it costs anything.
 

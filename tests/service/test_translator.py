@@ -15,7 +15,7 @@ from prometheus_client import Counter
 from service.aligner import Aligner
 from service.bundle import load
 from service.engine.types import Floats, Sequence
-from service.errors import DeadlineExceededError, LimitExceededError
+from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
 from service.metrics import Metrics
 from service.model_set import DETECTED_AT_ONCE, ModelSet
 from service.searcher import Work
@@ -74,6 +74,32 @@ def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics:
     with pytest.raises(DeadlineExceededError):
         translate(models, ["Der alte Hund schläft. Die alte Frau wartet."], timeout=1e-9)
     assert outcomes(metrics) == {"expired": 2}
+
+
+@pytest.mark.parametrize("cached", [0, 10])
+def test_what_cannot_be_done_in_time_is_refused_before_its_text_is_looked_at_unless_it_may_be_known(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch, cached: int
+) -> None:
+    settings = Settings(precision="fp32", device="cpu", cached_sentences=cached)
+    models = start(settings, metrics)
+    try:
+        known = translate(models, TEXTS)
+
+        def refuse(deadline: float) -> None:
+            raise QueueFullError("it would take too long", 1.0)
+
+        monkeypatch.setattr(models.models[0].engine, "check_deadline", refuse)
+        assert b"attendant_tokenize_duration_seconds_count 1.0" in metrics.render()
+        if cached:
+            assert translate(models, TEXTS) == known
+            assert b"attendant_tokenize_duration_seconds_count 2.0" in metrics.render()
+        else:
+            with pytest.raises(QueueFullError):
+                translate(models, TEXTS)
+            assert b"attendant_tokenize_duration_seconds_count 1.0" in metrics.render()
+            assert outcomes(metrics) == {"ok": 2, "rejected": 2}
+    finally:
+        models.close()
 
 
 def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(

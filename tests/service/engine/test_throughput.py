@@ -65,6 +65,14 @@ def test_what_cannot_be_done_in_time_is_refused_at_once() -> None:
     engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.2)
 
 
+def test_what_would_be_too_late_if_it_were_nothing_is_refused_before_it_is_known() -> None:
+    now = [100.0]
+    engine = engine_with_a_line(now)  # 0.8 s, and a quarter more to be on the safe side
+    with pytest.raises(QueueFullError, match=r"about 0\.8 s, and the deadline is 0\.9 s"):
+        engine.check_deadline(now[0] + 0.9)
+    engine.check_deadline(now[0] + 1.1)
+
+
 def test_a_full_line_tells_when_it_will_be_done() -> None:
     now = [100.0]
     engine = engine_with_a_line(now)
