@@ -20,6 +20,9 @@ from service.translator import Translator
 class Copying:
     most_sentences = 100
 
+    def check_deadline(self, deadline: float) -> None:
+        pass
+
     async def search(
         self, work: Items[Work], deadline: float, on_found: OnFound | None = None
     ) -> list[Found]:
