@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
-from typing import Any
 
 from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
@@ -82,11 +81,15 @@ class Preparation:
         return documents, tasks
 
     def work(
-        self, text: str, most_tokens: int, prefix: tuple[int, ...] = (), **special: Any
+        self,
+        text: str,
+        most_tokens: int,
+        prefix: tuple[int, ...] = (),
+        num_hypotheses: int | None = None,
     ) -> Work:
-        """What is asked for a sentence, or a piece of one, of at most so many tokens.
+        """What is asked for a sentence, or a piece of one; the translation has at most so many tokens.
 
-        `special` goes over the options of all sentences.
+        `num_hypotheses` is that of all sentences unless it is given.
 
         Raises:
             TextTooLongError: it has more tokens than the model can take.
@@ -103,7 +106,7 @@ class Preparation:
             max_decoding_length=length,
             target_prefix=prefix,
             reverse_tag=self.decoding.reverse_tag if can_be_read_back else None,
-            **special,
+            num_hypotheses=num_hypotheses or self.decoding.num_hypotheses,
         )
         return (self.direction.tag, *ids, self.manifest.special_tokens.eos), options
 

@@ -63,7 +63,7 @@ class Gate:
         Raises:
             MissingKeyError, InvalidKeyError, RateLimitError: it may not go on.
         """
-        found = self._find(key or _key_of_head(request)) if self.keys is not None else None
+        found = self._find(key or _key_of_head(request))
         if found is not None:
             name, entry = found
             self._limiter.take(f"key {name}", entry.requests_per_minute)

@@ -27,7 +27,7 @@ async def fields_of(request: Request) -> dict[str, Any]:
         InvalidRequestError: the body cannot be read.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    query = request.scope["query_string"].decode("latin-1")
+    query = request.scope["query_string"].decode()
     return _pairs(query) | _fields(kind, await request.body())
 
 

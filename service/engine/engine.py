@@ -273,6 +273,7 @@ class _Loop:
         )
         runner = engine.lone_runner if is_alone else None
         decoded = self.batch.decode(steps, stop_after, runner)
+        self.found = decoded.finished
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
         in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
@@ -289,7 +290,6 @@ class _Loop:
             rerank_seconds=decoded.rerank_seconds,
             host_seconds=time.perf_counter() - started - in_model,
         )
-        self.found = decoded.finished
         # before they are given out, so that who has an answer finds it counted
         engine.on_step(stats)
 
