@@ -2,13 +2,13 @@
 
 All beams of a sentence share one append-only self-attention cache; each step appends one entry a beam.
 An additive ancestor mask says which entries lie on a beam's own path, so that no cache is ever reordered.
-Several sentences may share one row of the cache, a group: a long one beside a short one leaves less padding
-than a row each, and attention takes fewer, larger products. The mask keeps them apart, too.
+Several sentences may share one row of the cache, and one of their sources, a group: a long one beside a short
+one leaves less padding than a row each, and attention takes fewer, larger products. Masks keep them apart.
 The vocabulary never leaves the graph: what comes out is a handful of candidates a sentence.
 
 Shapes: B sentences, K beams, G groups of B / G sentences each, Q = K B / G queries of a group (its sentences'
-beams, one sentence after another), L cache entries, S source positions, H heads, D head dim, t steps done,
-V vocabulary.
+beams, one sentence after another), L cache entries of a group, C rows of sources (as many as groups, or one a
+sentence), S source positions of one, H heads, D head dim, t steps done, V vocabulary.
 
 in:  steps i64 []            how many steps at most; no row may grow past its limit in them
      stop_after i64 []       end early when so many sentences have found their hypotheses
@@ -25,9 +25,9 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      ancestors f32 [G, Q, L] 0 where the entry is on the beam's path, MASKED elsewhere
      row i64 [G, L], entry i64 [G, L]   where in the previous run's caches each entry is: retiring,
                              compacting, admitting and grouping anew are this one gather
-     source i64 [B]          where each sentence is among the rows of the next three
-     source_bias f32 [B', S] 0 at tokens, MASKED at padding
-     cross_keys.N, cross_values.N  [B', H, S, D] of the encoder
+     source_row i64 [C, S], source_entry i64 [C, S]   likewise, where in the next two each position is
+     cross_keys.N, cross_values.N  [B', H, S', D] of the encoder
+     source_bias f32 [B, S]  0 at each sentence's own positions in its row of C, MASKED elsewhere
      past_keys.N, past_values.N    [G', H, L', D] of the previous run
 out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [G, Q, L + Q t]
      keys.N, values.N [G, H, L + Q t, D]
@@ -58,15 +58,16 @@ def build_decoder(
     b = builder
     layers = range(config.num_decoder_layers)
     caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
-    compacted = _gather_caches(b, [f"past_{name}" for name in caches], config)
-    for name in caches:
-        b.named(f"memory_{name}", "Gather", f"cross_{name}", "source", axis=0)  # [B, H, S, D]
+    compacted = {f"past_{name}": f"compacted_{name}" for name in caches}
+    memory = {f"cross_{name}": f"memory_{name}" for name in caches}
+    _gather(b, compacted, "row", "entry", config)
+    _gather(b, memory, "source_row", "source_entry", config)
     _name_constants_of_all_steps(b, config)
     state = ["ids", "totals", "finished", "best", "ancestors"]
     loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
     node = helper.make_node(
         "Loop",
-        ["steps", b.constant(True, np.bool_), *state, *compacted],
+        ["steps", b.constant(True, np.bool_), *state, *compacted.values()],
         loop_outputs,
         body=_body(body, config, caches, suppressed),
     )
@@ -82,10 +83,11 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
     b.named("candidates", "Mul", "beams", b.constant([2]))
     queries = b.op("Shape", "ancestors", start=1, end=2)
     by_sentence, by_group = b.op("Shape", "ids"), b.op("Shape", "ancestors", start=0, end=2)
+    sources = b.op("Shape", "source_row", start=0, end=1)
     group, d_head = group_size(config.vocab_size), config.d_head
     for name, shape, rest in (
         ("grouped", by_group, [config.d_model]),
-        ("sentences_heads", by_sentence, [config.num_heads, d_head]),
+        ("sources_heads", sources, [-1, config.num_heads, d_head]),
         ("sentences_vocabulary", by_sentence, [-1, group]),
         ("groups_parents", by_group, [1]),
     ):
@@ -95,6 +97,7 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
         b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
     count = b.op("Shape", "banned", start=0, end=1)
     b.named("banned_logits", "Expand", b.constant([-np.inf], np.float32), count)
+    b.named("any_banned", "Cast", b.op("Squeeze", count), to=TensorProto.BOOL)
     # where in its group a sentence's beams begin, [B, 1]
     batch = b.op("Squeeze", b.op("Shape", "ids", start=0, end=1))
     firsts = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
@@ -107,11 +110,11 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
     )
     # [G, Q, Q]: 0 on the diagonal, MASKED off it
     b.named("own_entries", "Expand", own, b.op("Concat", by_group, queries, axis=0))
-    bias = b.op("Gather", b.to_float("source_bias"), "source", axis=0)
-    bias, one = b.op("Unsqueeze", bias, b.constant([1, 2])), b.constant([1])
-    b.named(
-        "cross_bias", "Expand", bias, b.op("Concat", one, one, "beams", one, axis=0)
-    )  # [B, 1, K, S]
+    one, length = b.constant([1]), b.op("Shape", "source_row", start=1, end=2)
+    bias = b.op("Unsqueeze", b.to_float("source_bias"), one)
+    bias = b.op("Expand", bias, b.op("Concat", one, "beams", one, axis=0))  # [B, K, S]
+    shape = b.op("Concat", sources, one, b.constant([-1]), length, axis=0)
+    b.named("cross_bias", "Reshape", bias, shape)  # [C, 1, K B / C, S]
 
 
 def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None:
@@ -164,26 +167,36 @@ def _signature(
         tensor("ancestors", "f32", ["G", "Q", "L"]),
         tensor("row", "i64", ["G", "L"]),
         tensor("entry", "i64", ["G", "L"]),
-        tensor("source", "i64", ["B"]),
-        tensor("source_bias", "f32", ["sources", "S"]),
+        tensor("source_row", "i64", ["C", "S"]),
+        tensor("source_entry", "i64", ["C", "S"]),
+        tensor("source_bias", "f32", ["B", "S"]),
         *(
             tensor(f"past_{name}", b.float_kind, ["past_G", heads, "past_L", width])
             for name in caches
         ),
-        *(tensor(f"cross_{name}", b.float_kind, ["sources", heads, "S", width]) for name in caches),
+        *(
+            tensor(f"cross_{name}", b.float_kind, ["sources", heads, "source_L", width])
+            for name in caches
+        ),
     ]
     return inputs, outputs
 
 
-def _gather_caches(b: GraphBuilder, caches: list[str], config: ModelConfig) -> list[str]:
-    """[G', H, L', D] -> [G, H, L, D]: out[g, h, l] = cache[row[g, l], h, entry[g, l]], a Gather a cache."""
-    past_length, axis = b.op("Shape", caches[0], start=2, end=3), b.constant([1])
+def _gather(
+    b: GraphBuilder, caches: dict[str, str], row: str, entry: str, config: ModelConfig
+) -> None:
+    """[G', H, L', D] -> [G, H, L, D]: out[g, h, l] = cache[row[g, l], h, entry[g, l]], a Gather a cache.
+
+    `caches` maps them to what they become.
+    """
+    past_length, axis = b.op("Shape", next(iter(caches)), start=2, end=3), b.constant([1])
     heads = b.constant(np.arange(config.num_heads)[None, :, None])
-    place = b.op("Mul", b.op("Unsqueeze", "row", axis), b.constant([config.num_heads]))
+    place = b.op("Mul", b.op("Unsqueeze", row, axis), b.constant([config.num_heads]))
     place = b.op("Mul", b.op("Add", place, heads), past_length)
-    place = b.op("Add", place, b.op("Unsqueeze", "entry", axis))  # [G, H, L]
+    place = b.op("Add", place, b.op("Unsqueeze", entry, axis))  # [G, H, L]
     flat_shape = b.constant([-1, config.d_head])
-    return [b.op("Gather", b.op("Reshape", cache, flat_shape), place) for cache in caches]
+    for cache, name in caches.items():
+        b.named(name, "Gather", b.op("Reshape", cache, flat_shape), place)
 
 
 def _body(
@@ -258,7 +271,7 @@ def _layer(
         return b.linear(context, f"{module}.w_o")
 
     def cross_attention(x: str) -> str:
-        q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sentences_heads")
+        q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sources_heads")
         memory = (f"memory_keys.{index}", f"memory_values.{index}", "cross_bias")
         q = b.op("Transpose", q, perm=[0, 2, 1, 3])
         context = b.op("Attention", q, *memory, scale=scale)

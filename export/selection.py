@@ -8,7 +8,7 @@ import math
 import numpy as np
 from onnx import TensorProto
 
-from export.graph import GraphBuilder
+from export.graph import GraphBuilder, tensor
 from model.config import ModelConfig
 from model.tokenizer import EOS_ID
 
@@ -19,8 +19,8 @@ DEAD = -1e9
 def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:
     """States [G, Q, d] to float32 log-probabilities [G, Q, V]; V is padded to whole groups.
 
-    Padding, suppressed tokens and banned ones get none. ScatterND copies the logits, which takes no longer
-    than a branch that avoids it: LogSoftmax writes where they were.
+    Padding, suppressed tokens and banned ones get none. Most runs ban nothing, and spare the copy of all
+    logits that ScatterND is.
     """
     vocab_size = config.vocab_size
     padding = -vocab_size % group_size(vocab_size)
@@ -35,8 +35,14 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
     logits = b.matmul(x, columns, name, "projection", stored_bias)
     if b.precision == "fp16":
         logits = b.op("Cast", logits, to=TensorProto.FLOAT)
-    allowed = b.op("ScatterND", logits, "banned", "banned_logits")
-    return str(b.op("LogSoftmax", allowed, axis=-1))
+    branches = []
+    for name, banned in (("banned", True), ("free", False)):
+        branch = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}{name}.")
+        allowed = branch.op("ScatterND", logits, "banned", "banned_logits") if banned else logits
+        result = branch.op("LogSoftmax", allowed, axis=-1)
+        described = tensor(f"{branch.prefix}log_probs", "f32", None)
+        branches.append(branch.finish(name, [], {result: described}))
+    return b.choice("any_banned", *branches)
 
 
 def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Sequence as Items
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,26 +44,26 @@ class EchoRunner:
         state: DecoderState,
         caches: Any,
         cross: Items[NDArray[np.floating]],
-        source_bias: Floats,
         plan: RunPlan,
     ) -> DecoderRun:
         """Emit the source again, up to its EOS."""
         assert self.hold.wait(10)
         time.sleep(self.seconds_per_step * plan.steps)
-        sources = cross[0][state.source, 0, :, 0].astype(np.int64)
+        sources = cross[0][state.rows["source"], 0, :, 0].astype(np.int64)
         rows, width = state.ids.shape
         self.largest_batch = max(self.largest_batch, rows)
         if self.fail_on & set(sources.ravel().tolist()):
             raise RuntimeError("the graph failed")
         past = np.zeros((1, 1), np.int64) if caches is None else caches
-        entries = past[state.row]  # [B, L]
+        entries = past[state.rows["cache"]]  # [B, L]
         for index in range(rows):
             seen = entries[index][state.ancestors[index, 0] == 0].tolist()
-            done = int(state.position[index, 0])
+            done = int(state.rows["position"][index])
             assert seen == [SPECIAL.bos, *sources[index, 1:done].tolist()][:done], (
                 "a cache row is not its own"
             )
-        ids, position, finished = state.ids, state.position, state.finished
+        ids, rows_after = state.ids, state.rows.copy()
+        position, finished = (state.rows[name][:, None] for name in ("position", "finished"))
         totals, ancestors = state.totals, state.ancestors
         scores, tokens = [], []
         for _ in range(plan.steps):
@@ -88,17 +87,11 @@ class EchoRunner:
                 (step_scores[:, :1], np.full((rows, width - 1), -1e9)), axis=1, dtype=np.float32
             )
             position = position + 1
-            if (finished >= state.beam_size).sum() >= plan.stop_after:
+            if (finished[:, 0] >= state.rows["beam_size"]).sum() >= plan.stop_after:
                 break
-        after = replace(
-            state,
-            ids=ids,
-            totals=totals,
-            position=position,
-            finished=finished,
-            ancestors=ancestors,
-            row=np.arange(rows),
-        )
+        rows_after["position"], rows_after["finished"] = position[:, 0], finished[:, 0]
+        rows_after["cache"] = np.arange(rows)
+        after = DecoderState(rows_after, ids, totals, ancestors)
         parents = np.zeros((len(scores), rows, 2 * width), np.int64)
         return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)
 

@@ -75,9 +75,10 @@ class Batch:
         for group in _similar(sequences):
             ids, bias = cache.pad([one.source_ids for one in group], self.special.pad)
             encoded = self.runner.encode(ids, bias)
-            sources = self._sources.admit(encoded, [len(one.source_ids) for one in group])
+            lengths = [len(one.source_ids) for one in group]
+            sources = self._sources.admit(encoded, lengths)
             options = [one.options for one in group]
-            self._state = cache.admit(self._state, options, sources, self.special.bos)
+            self._state = cache.admit(self._state, options, sources, lengths, self.special.bos)
             self._rows += [
                 _Row(one, BeamSearch(one.options, self.special.eos), source)
                 for one, source in zip(group, sources, strict=True)
@@ -91,9 +92,7 @@ class Batch:
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
-        run = (runner or self.runner).decode(
-            self._state, self._caches, self._sources.arrays, self._sources.bias, plan
-        )
+        run = (runner or self.runner).decode(self._state, self._caches, self._sources.arrays, plan)
         seconds = time.perf_counter() - started
         self._state, self._caches = run.state, run.caches
         self._advance(run)
@@ -129,11 +128,11 @@ class Batch:
         return np.array(triples, np.int64).reshape(-1, 3)
 
     def _advance(self, run: DecoderRun) -> None:
-        """Take each step's candidates in."""
-        for scores, tokens, parents in zip(
-            run.scores.tolist(), run.tokens.tolist(), run.parents.tolist(), strict=True
-        ):
-            for row, *candidates in zip(self._rows, scores, tokens, parents, strict=True):
+        """Take each step's candidates in, one sentence after another."""
+        parts = run.scores, run.tokens, run.parents
+        by_row = (part.swapaxes(0, 1).tolist() for part in parts)
+        for row, *steps in zip(self._rows, *by_row, strict=True):
+            for candidates in zip(*steps, strict=True):
                 row.search.advance(*candidates)
 
     def _keep(self, stays: Items[bool]) -> None:

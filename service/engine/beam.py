@@ -31,7 +31,7 @@ class BeamSearch:
         self._finished: list[Hypothesis] = []
         self._totals: Items[float] = [0.0]
         self._tokens: list[Items[int]] = []
-        """Per step, the last token of each live beam."""
+        """Per step, the last token of each live beam; what follows belongs to none."""
         self._parents: list[Items[int]] = []
         """Per step, the beam of the step before that each continues."""
 
@@ -95,7 +95,7 @@ class BeamSearch:
             return
         width = self.options.beam_size
         if self.eos_id not in tokens:
-            self._grow(scores[:width], tokens[:width], parents[:width])
+            self._grow(scores[:width], tokens, parents)  # the first of them are the live ones
             return
         live: list[tuple[float, int, int]] = []
         for rank, candidate in enumerate(zip(scores, tokens, parents, strict=True)):

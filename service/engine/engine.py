@@ -56,7 +56,11 @@ class Engine:
         self.lone_runner = lone_runner
         self.on_step, self.clock = on_step, clock
         self._scheduler = Scheduler(config)
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._arrived = threading.Condition(lock)
+        """Wakes idle loops; one that is idle leaves nobody waiting, so that nothing else need wake it."""
+        self._changed = threading.Condition(lock)
+        """Wakes whoever drains."""
         self._accepting, self._closing = False, False
         self._failure: BaseException | None = None
         self._throughput = Throughput()
@@ -114,7 +118,7 @@ class Engine:
                 raise NotReadyError("the service is not accepting work")
             self._check_room(sequences, now, deadline)
             self._scheduler.add(sequences)
-            self._changed.notify_all()
+            self._arrived.notify(len(sequences))
         return sequences
 
     def check_deadline(self, deadline: float) -> None:
@@ -178,6 +182,7 @@ class Engine:
         """Stop; whatever is not done fails with CancelledError."""
         with self._changed:
             self._accepting, self._closing = False, True
+            self._arrived.notify_all()
             self._changed.notify_all()
         for thread in self._threads:
             if thread.ident is not None:
@@ -189,6 +194,7 @@ class Engine:
         logger.critical("the engine gives up", exc_info=failure)
         with self._changed:
             self._failure = failure
+            self._arrived.notify_all()
             self._changed.notify_all()
         self._fail_everybody(EngineDeadError(f"the engine has given up: {failure}"))
 
@@ -233,10 +239,10 @@ class _Loop:
                     return None
                 schedule = engine._scheduler.schedule(self.index, engine.clock())
                 if schedule.left:
-                    engine._changed.notify_all()  # for whoever drains
+                    engine._changed.notify_all()
                 if self.batch or schedule.admitted or schedule.left or self.found:
                     return schedule
-                engine._changed.wait()
+                engine._arrived.wait()
 
     def _step_or_fail(self, schedule: Schedule) -> None:
         """A failed step fails its batch; the last of several in a row is raised."""
@@ -300,10 +306,10 @@ class _Loop:
         self.found = []
         if not self.engine._accepting:
             with self.engine._changed:
-                self.engine._changed.notify_all()  # for whoever drains
+                self.engine._changed.notify_all()
 
     def _release(self, sequences: Iterable[Sequence]) -> None:
-        """Tell the scheduler, and whoever waits for room or for the end."""
+        """Tell the scheduler, and whoever waits for the end."""
         with self.engine._changed:
             for sequence in sequences:
                 self.engine._scheduler.release(self.index, sequence)

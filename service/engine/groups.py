@@ -1,11 +1,11 @@
-"""What a run of the decoder gathers from the caches of the run before: compaction, and who shares a row.
+"""What a run of the decoder gathers from the run before and from the sources: compaction, who shares a row.
 
 Entries that no live beam descends from are left behind. Rows are as long as the longest, and a batch holds
 sentences that have just begun beside others near their end: a long one and a short one in one row, a group,
-leave little padding, and attention has fewer, larger products. The ancestor mask keeps them apart.
-Pure numpy.
+leave little padding, and attention has fewer, larger products. Masks keep them apart. Pure numpy.
 
-Shapes: B sentences, K beams, G groups of n sentences, L cache entries.
+Shapes: B sentences, K beams, G groups of n sentences, L cache entries of a group, C rows of sources (a group
+or a sentence each), S source positions of one.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from service.engine.types import MASKED, DecoderState, Floats, Ints
 
-ROUND_ENTRIES = 4
+ROUND = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
 LARGEST = 4
-"""Sentences in a group; more waste more on attention to one another than they save on padding."""
-WORTHWHILE = 0.95
-"""What a larger group must leave of the rows' length, all together."""
+"""Sentences in a group."""
+AS_MUCH_AGAIN = 16
+"""So many queries of a group make attention to an entry twice as dear as reading it is (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,20 @@ class Groups:
 
     order: Ints
     """[B], the row of the state that is in each place; the first n are the first group."""
+    place: Ints
+    """[B], the place of each row of the state."""
     ancestors: Floats
     """[G, n K, L], the sentences' beams one after another."""
     row: Ints
     """[G, L], where in the previous run's caches each entry is; so is the next."""
     entry: Ints
     """[G, L]"""
+    source_row: Ints
+    """[C, S], where among the sources each position is; so is the next."""
+    source_entry: Ints
+    """[C, S]"""
+    source_bias: Floats
+    """[B, S], 0 at each sentence's own positions in that row, MASKED elsewhere."""
 
     @property
     def size(self) -> int:
@@ -44,35 +52,82 @@ class Groups:
 
 def group(state: DecoderState) -> Groups:
     """Put those sentences together that leave the least padding."""
-    live: NDArray[np.bool_] = np.any(state.ancestors > MASKED / 2, axis=1)  # [B, L']
-    order, longest, size = _balanced(live.sum(axis=1))
+    live: NDArray[np.bool_] = state.ancestors.max(axis=1) > MASKED / 2  # [B, L']
     rows, width = state.ids.shape
-    groups, length = rows // size, max(1, -(-longest // ROUND_ENTRIES)) * ROUND_ENTRIES
-    ancestors = np.full((groups, size, width, length), MASKED, np.float32)
-    row, entry = np.zeros((2, groups, length), np.int64)
-    place, old = np.nonzero(live[order])  # of every entry: the sentence's new place, its old column
-    at, member = np.divmod(place, size)
-    column = np.arange(len(at)) - np.searchsorted(at, np.arange(groups))[at]
-    sentence = order[place]
-    row[at, column] = state.row[sentence]
-    entry[at, column] = old
-    ancestors[at, member, :, column] = state.ancestors[sentence, :, old]
-    return Groups(order, ancestors.reshape(groups, size * width, length), row, entry)
+    order, size, source_size = _arrange(live.sum(axis=1), state.rows["source_length"], width)
+
+    entries = _Packing(live[order], size)
+    sentence = order[entries.place]
+    ancestors = np.full((rows // size, size, width, entries.width), MASKED, np.float32)
+    member = entries.place % size
+    ancestors[entries.at, member, :, entries.column] = state.ancestors[sentence, :, entries.old]
+
+    lengths = state.rows["source_length"][order]
+    positions = _Packing(np.arange(lengths.max()) < lengths[:, None], source_size)
+    bias = np.full((rows, positions.width), MASKED, np.float32)
+    bias[positions.place, positions.column] = 0
+
+    return Groups(
+        order,
+        np.argsort(order),
+        ancestors.reshape(rows // size, size * width, entries.width),
+        entries.spread(state.rows["cache"][sentence]),
+        entries.spread(entries.old),
+        positions.spread(state.rows["source"][order[positions.place]]),
+        positions.spread(positions.old),
+        bias,
+    )
 
 
-def _balanced(counts: Ints) -> tuple[Ints, int, int]:
-    """An order, the most entries that a group has in it, and the sentences of a group.
+class _Packing:
+    """What B rows have, side by side in the rows of G groups: for each thing, from where to where."""
 
-    Sentences are dealt to the groups by falling length, back and forth.
+    def __init__(self, present: NDArray[np.bool_], size: int) -> None:
+        """Pack what is `present` [B, N], `size` rows to a group."""
+        self.groups = len(present) // size
+        self.place, self.old = np.nonzero(present)
+        self.at = self.place // size
+        firsts = np.searchsorted(self.at, np.arange(self.groups))
+        self.column = np.arange(len(self.at)) - firsts[self.at]
+        self.width = max(1, -(-(int(self.column.max(initial=-1)) + 1) // ROUND)) * ROUND
+
+    def spread(self, values: Ints) -> Ints:
+        """One value for each thing, where it is to be, [G, width]; 0 where nothing is."""
+        spread = np.zeros((self.groups, self.width), np.int64)
+        spread[self.at, self.column] = values
+        return spread
+
+
+def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
+    """An order of sentences, and how many make a group, of entries and of sources: what costs the least.
+
+    Args:
+        counts: cache entries of each.
+        lengths: source positions of each.
+        width: beams of each.
+
+    Sentences are dealt to the groups by falling length, back and forth; length is that of the one, of the
+    other, or of both. Sources have a row each where that is cheaper.
     """
-    rows, falling = len(counts), np.argsort(-counts, kind="stable")
-    best = (falling, int(counts.max()), 1)
-    for size in range(2, LARGEST + 1):
-        if rows % size:
-            continue
-        dealt = falling.reshape(size, -1).copy()
-        dealt[1::2] = dealt[1::2, ::-1].copy()
-        longest = int(counts[dealt].sum(axis=0).max())
-        if longest * best[2] < WORTHWHILE * best[1] * size:
-            best = (dealt.T.ravel(), longest, size)
+    rows = len(counts)
+    best = (np.arange(rows), 1, 1)
+    sizes = [size for size in range(2, LARGEST + 1) if rows % size == 0]
+    if not sizes:
+        return best
+    alone = rows * (AS_MUCH_AGAIN + width)
+    sources_alone = alone * int(lengths.max())
+    least = alone * int(counts.max()) + sources_alone
+    falling = np.argsort(-np.stack((counts, lengths, counts + lengths)), axis=1, kind="stable")
+    for size in sizes:
+        dealt = falling.reshape(len(falling), size, -1).copy()
+        dealt[:, 1::2] = dealt[:, 1::2, ::-1].copy()
+        together = rows // size * (AS_MUCH_AGAIN + size * width)
+        entries = together * counts[dealt].sum(axis=1).max(axis=1)
+        sources = together * lengths[dealt].sum(axis=1).max(axis=1)
+        costs = entries + np.minimum(sources, sources_alone)
+        chosen = int(costs.argmin())
+        if costs[chosen] < least:
+            least = int(costs[chosen])
+            source_size = size if sources[chosen] < sources_alone else 1
+            best = dealt[chosen].T.ravel(), size, source_size
     return best

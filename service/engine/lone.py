@@ -54,8 +54,8 @@ def _seconds_a_step(runner: ModelRunner, special: SpecialIds, clock: Callable[[]
     options = DecodingOptions(STEPS + 2, min_decoding_length=STEPS)
     source = [special.bos] * (SOURCE_TOKENS - 1) + [special.eos]
     ids, bias = cache.pad([source], special.pad)
-    state = cache.admit(cache.empty_state(), [options], [0], special.bos)
+    state = cache.admit(cache.empty_state(), [options], [0], [SOURCE_TOKENS], special.bos)
     plan = RunPlan(STEPS, 1, np.zeros((0, 3), np.int64))
     started = clock()
-    run = runner.decode(state, None, runner.encode(ids, bias), bias, plan)
+    run = runner.decode(state, None, runner.encode(ids, bias), plan)
     return (clock() - started) / len(run.scores)

@@ -7,7 +7,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Sequence as Items
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -50,7 +50,6 @@ class ModelRunner(Protocol):
         state: DecoderState,
         caches: Caches | None,
         cross: Items[NDArray[np.floating]],
-        source_bias: Floats,
         plan: RunPlan,
     ) -> DecoderRun:
         """As many steps as the plan says."""
@@ -172,29 +171,30 @@ class OnnxModelRunner:
         state: DecoderState,
         caches: Caches | None,
         cross: Items[NDArray[np.floating]],
-        source_bias: Floats,
         plan: RunPlan,
     ) -> DecoderRun:
         """See ModelRunner."""
         self._prepare_thread()
         groups = group(state)
+        rows = state.rows[groups.order]
         feeds: dict[str, NDArray[Any]] = {
             "steps": np.array(plan.steps, np.int64),
             "stop_after": np.array(plan.stop_after, np.int64),
             "banned": _banned_queries(plan.banned, groups),
-            **{name: getattr(state, name)[groups.order] for name in _SENTENCE_INPUTS},
-            "ancestors": groups.ancestors,
-            "row": groups.row,
-            "entry": groups.entry,
-            "source_bias": source_bias,
+            "ids": state.ids[groups.order],
+            "totals": state.totals[groups.order],
+            **{name: rows[name][:, None] for name in _ROW_INPUTS},
+            **{name: getattr(groups, name) for name in _GROUP_INPUTS},
             **dict(zip(self._cross, cross, strict=True)),
         }
         if caches is None:
             feeds |= dict.fromkeys(self._past, self._no_cache)
         # the arrays must live until the run ends: their values share memory
-        contiguous = {name: np.require(array, requirements="C") for name, array in feeds.items()}
+        for name, array in feeds.items():
+            if not array.flags.c_contiguous:
+                feeds[name] = np.ascontiguousarray(array)
         binding = self._decoder.io_binding()
-        for name, array in contiguous.items():
+        for name, array in feeds.items():
             binding.bind_cpu_input(name, array)
         if caches is not None:
             for name, value in zip(self._past, caches, strict=True):
@@ -209,8 +209,10 @@ class OnnxModelRunner:
 
 def _banned_queries(banned: Ints, groups: Groups) -> Ints:
     """[N, 3]: rows, beams and tokens become groups, queries and tokens."""
+    if not len(banned):
+        return banned
     rows, beams, tokens = banned.T
-    group_index, member = np.divmod(np.argsort(groups.order)[rows], groups.size)
+    group_index, member = np.divmod(groups.place[rows], groups.size)
     width = groups.ancestors.shape[1] // groups.size
     return np.stack((group_index, member * width + beams, tokens), axis=1)
 
@@ -219,32 +221,18 @@ def _unpack(before: DecoderState, groups: Groups, values: list[onnxruntime.OrtVa
     """What a run gave out, in the order of the state before; only the caches stay where they are."""
     host = [value.numpy() for value in values[: len(_HOST_OUTPUTS)]]
     ids, totals, finished, best, ancestors, scores, tokens, parents = host
-    place = np.argsort(groups.order)
-    state = replace(
-        before,
-        ids=ids[place],
-        totals=totals[place],
-        position=before.position + len(scores),
-        finished=finished[place],
-        best=best[place],
-        ancestors=ancestors.reshape(*ids.shape, -1)[place],
-        row=place // groups.size,
-    )
+    place, rows = groups.place, before.rows.copy()
+    rows["position"] += len(scores)
+    rows["finished"], rows["best"] = finished[place, 0], best[place, 0]
+    rows["cache"] = place // groups.size
+    ancestors = ancestors.reshape(*ids.shape, -1)[place]
+    state = DecoderState(rows, ids[place], totals[place], ancestors)
     candidates = scores[:, place], tokens[:, place], parents[:, place]
     return DecoderRun(state, values[len(_HOST_OUTPUTS) :], *candidates)
 
 
-_SENTENCE_INPUTS = (
-    "ids",
-    "totals",
-    "position",
-    "finished",
-    "best",
-    "beam_size",
-    "length_penalty",
-    "likely",
-    "source",
-)
+_ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "likely")
+_GROUP_INPUTS = ("ancestors", "row", "entry", "source_row", "source_entry", "source_bias")
 _HOST_OUTPUTS = (
     "next_ids",
     "next_totals",

@@ -182,29 +182,32 @@ class RunPlan:
     """[N, 3]: rows, beams and tokens that may not be decoded in any of the steps."""
 
 
+ROW = np.dtype(
+    [
+        ("position", np.int64),  # tokens decoded so far
+        ("finished", np.int64),  # hypotheses that have ended so far
+        ("best", np.float32),  # the best of them: its score over its length penalty
+        ("beam_size", np.int64),
+        ("length_penalty", np.float32),  # alpha
+        ("likely", np.bool_),  # whether the search is done when no live beam is ahead of `best`
+        ("source", np.int64),  # the row of its cross-attention keys and values
+        ("source_length", np.int64),  # how many of that row's positions are its tokens
+        ("cache", np.int64),  # the row of the previous run's caches that its entries are in
+    ],
+    align=True,
+)
+"""What a run of the decoder knows of a sentence, its beams aside."""
+
+
 @dataclass(slots=True)
 class DecoderState:
     """What a run starts from and leaves behind, on the host; see export/decoder.py for the contract."""
 
+    rows: NDArray[np.void]
+    """[B] of ROW"""
     ids: Ints
     """[B, K]"""
     totals: Floats
     """[B, K]"""
-    position: Ints
-    """[B, 1]"""
-    finished: Ints
-    """[B, 1]"""
-    best: Floats
-    """[B, 1], the best finished hypothesis's score over its length penalty."""
-    beam_size: Ints
-    """[B, 1]"""
-    length_penalty: Floats
-    """[B, 1]"""
-    likely: NDArray[np.bool_]
-    """[B, 1], whether the row's search is done when no live beam is ahead of `best`."""
-    source: Ints
-    """[B], the row of each sentence's cross-attention keys and values."""
     ancestors: Floats
     """[B, K, L], over the entries of the previous run's caches."""
-    row: Ints
-    """[B], the row of those caches that each sentence's entries are in."""

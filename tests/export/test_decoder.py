@@ -91,11 +91,13 @@ def test_cached_decoding_equals_full_decoding(
     sources = sources_of(5)
     ids, bias = cache.pad(sources, 0)
     cross = runner.encode(ids, bias)
-    state, caches = cache.admit(cache.empty_state(), [GREEDY] * 5, range(5), BOS_ID), None
+    lengths = [len(source) for source in sources]
+    state = cache.admit(cache.empty_state(), [GREEDY] * 5, range(5), lengths, BOS_ID)
+    caches = None
     prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
     for _ in range(6):
         totals = state.totals.copy()
-        run = runner.decode(state, caches, cross, bias, RunPlan(2, 6, NO_BANS))
+        run = runner.decode(state, caches, cross, RunPlan(2, 6, NO_BANS))
         for step in range(2):
             for row, source in enumerate(sources):
                 logits = network(torch.tensor([source]), torch.tensor([prefixes[row]]))[0, -1]
@@ -236,9 +238,9 @@ def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
         options = DecodingOptions(40, beam_size=3, length_penalty=alpha, stop_rule=rule)
         search = BeamSearch(options, EOS_ID)
         padded, bias = cache.pad([source], 0)
-        state = cache.admit(cache.empty_state(), [options], [0], BOS_ID)
+        state = cache.admit(cache.empty_state(), [options], [0], [len(source)], BOS_ID)
         cross = runner.encode(padded, bias)
-        run = runner.decode(state, None, cross, bias, RunPlan(40, 1, NO_BANS))
+        run = runner.decode(state, None, cross, RunPlan(40, 1, NO_BANS))
         for step, candidates in enumerate(zip(run.scores, run.tokens, run.parents, strict=True)):
             assert not search.is_done, f"{rule}: done before step {step} of {len(run.scores)}"
             search.advance(*(part[0].tolist() for part in candidates))

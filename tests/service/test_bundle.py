@@ -54,7 +54,7 @@ def _set(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set("format_version", 1), "format_version is 1, this service reads 5"),
+        (_set("format_version", 1), "format_version is 1, this service reads 6"),
         (_set("surprise", 1), "surprise: Extra inputs are not permitted"),
         (_set("directions", []), "directions: List should have at least 1 item"),
         (_set("vocab_size", "many"), "vocab_size: Input should be a valid integer"),
@@ -73,15 +73,16 @@ def test_the_manifest_is_strict(
         bundle.load(copy)
 
 
-def test_the_last_format_is_read_where_only_its_tables_are_wanted_and_never_served(
-    copy: Path,
+@pytest.mark.parametrize("version", [4, 5])
+def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_served(
+    copy: Path, version: int
 ) -> None:
     path = copy / "manifest.json"
     manifest = json.loads(path.read_text())
-    path.write_text(json.dumps(manifest | {"format_version": 4}))
+    path.write_text(json.dumps(manifest | {"format_version": version}))
     assert bundle.load(copy, bundle.MANIFESTS_ALIKE).manifest.decoding.beam_size == 4
     with pytest.raises(
-        BundleError, match=r"format_version is 4.*export makes an older bundle anew"
+        BundleError, match=rf"format_version is {version}.*export makes an older bundle anew"
     ):
         bundle.load(copy)
 

@@ -4,25 +4,17 @@ import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.types import DEAD, MASKED, DecoderState, DecodingOptions, StopRule
+from service.engine.types import DEAD, MASKED, ROW, DecoderState, DecodingOptions, StopRule
 
 
 def state_of(ancestors: list[list[list[float]]], totals: list[list[float]]) -> DecoderState:
     mask = np.array(ancestors, np.float32)
     rows, width, _ = mask.shape
-    return DecoderState(
-        ids=np.arange(rows * width).reshape(rows, width),
-        totals=np.array(totals, np.float32),
-        position=np.full((rows, 1), 3),
-        finished=np.zeros((rows, 1), np.int64),
-        best=np.full((rows, 1), DEAD, np.float32),
-        beam_size=np.full((rows, 1), width),
-        length_penalty=np.zeros((rows, 1), np.float32),
-        likely=np.zeros((rows, 1), np.bool_),
-        source=np.arange(rows),
-        ancestors=mask,
-        row=np.arange(rows),
-    )
+    known = np.zeros(rows, ROW)
+    known["position"], known["best"], known["beam_size"] = 3, DEAD, width
+    known["source"] = known["cache"] = np.arange(rows)
+    ids = np.arange(rows * width).reshape(rows, width)
+    return DecoderState(known, ids, np.array(totals, np.float32), mask)
 
 
 def test_rows_that_stay_keep_what_is_theirs_and_dead_beams_hold_no_entry() -> None:
@@ -34,7 +26,7 @@ def test_rows_that_stay_keep_what_is_theirs_and_dead_beams_hold_no_entry() -> No
     ]
     kept = cache.retire(state_of(ancestors, [[-1, -2], [-3, -4], [-5, DEAD]]), [2, 0])
     assert kept.totals.tolist() == [[-5, DEAD], [-1, -2]]
-    assert kept.row.tolist() == kept.source.tolist() == [2, 0]
+    assert kept.rows["cache"].tolist() == kept.rows["source"].tolist() == [2, 0]
     assert kept.ancestors.tolist() == [[[no, no, 0], [no] * 3], [[0, no, no], [0, 0, no]]]
 
 
@@ -42,14 +34,14 @@ def test_a_second_retirement_before_a_run_still_points_into_the_last_runs_caches
     no = MASKED
     state = state_of([[[0, 0]], [[no, 0]], [[0, no]]], [[-1], [-1], [-1]])
     twice = cache.retire(cache.retire(state, [1, 2]), [0])
-    assert twice.row.tolist() == [1]
+    assert twice.rows["cache"].tolist() == [1]
     assert twice.ancestors.tolist() == [[[no, 0]]]
 
 
 @pytest.mark.parametrize("stays", [[0], [1], [0, 1]])
 def test_rows_are_as_wide_as_the_widest_beam_that_stays(stays: list[int]) -> None:
     state = state_of([[[0], [0]], [[0], [0]]], [[-1, DEAD], [-1, -2]])
-    state.beam_size[:] = [[1], [2]]
+    state.rows["beam_size"] = [1, 2]
     assert cache.retire(state, stays).ids.shape == (len(stays), max(stays) + 1)
 
 
@@ -57,13 +49,15 @@ def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
     state = state_of([[[0, 0, 0, 0]]], [[-1]])
     wide = DecodingOptions(9, beam_size=3, length_penalty=0.5)
     narrow = DecodingOptions(9, beam_size=2, stop_rule=StopRule.LIKELY)
-    grown = cache.admit(state, [wide, narrow], [7, 1], bos_id=2)
+    grown = cache.admit(state, [wide, narrow], [7, 1], [5, 9], bos_id=2)
     assert grown.ids.shape == (3, 3)
-    assert grown.source.tolist() == [0, 7, 1]
-    assert grown.finished.tolist() == [[0], [0], [cache.NEVER]]
-    assert grown.beam_size.tolist() == [[1], [3], [2]]
-    assert grown.length_penalty.tolist() == [[0], [0.5], [np.float32(0.6)]]
-    assert grown.likely.tolist() == [[False], [False], [True]]
+    assert grown.rows["source"].tolist() == [0, 7, 1]
+    assert grown.rows["source_length"].tolist() == [0, 5, 9]
+    assert grown.rows["position"].tolist() == [3, 0, 0]
+    assert grown.rows["finished"].tolist() == [0, 0, cache.NEVER]
+    assert grown.rows["beam_size"].tolist() == [1, 3, 2]
+    assert grown.rows["length_penalty"].tolist() == [0, 0.5, np.float32(0.6)]
+    assert grown.rows["likely"].tolist() == [False, False, True]
     assert grown.ids[1:].tolist() == [[2] * 3] * 2
     assert (grown.ancestors[1:] == MASKED).all()
     assert grown.totals[1:].tolist() == [[0, DEAD, DEAD]] * 2
@@ -96,5 +90,3 @@ def test_the_source_pool_gives_every_row_its_own_source_through_any_history() ->
             length = source.shape[1]
             assert (keys[row, :, :length] == source).all()
             assert (values[row, :, :length] == -source).all()
-            assert (pool.bias[row] == 0).sum() == length
-            assert (pool.bias[row, :length] == 0).all()

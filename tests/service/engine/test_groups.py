@@ -6,17 +6,24 @@ import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.groups import LARGEST, ROUND_ENTRIES, Groups, group
+from service.engine.groups import LARGEST, ROUND, Groups, group
 from service.engine.types import MASKED, DecoderState, DecodingOptions
 
 
-def state_with(counts: Items[int], width: int = 2, length: int = 40) -> DecoderState:
-    """Rows with so many live entries each, at random places, and every one on some beam's path."""
+def state_with(
+    counts: Items[int], width: int = 2, length: int = 40, sources: Items[int] | None = None
+) -> DecoderState:
+    """Rows with so many live entries each, at random places, and every one on some beam's path.
+
+    `sources` are the lengths of theirs, 10 each where nothing is said.
+    """
     rng = np.random.default_rng(len(counts))
     options = [DecodingOptions(99, beam_size=width)] * len(counts)
-    state = cache.admit(cache.empty_state(), options, range(len(counts)), bos_id=2)
+    lengths = sources or [10] * len(counts)
+    places = rng.permutation(2 * len(counts))[: len(counts)].tolist()
+    state = cache.admit(cache.empty_state(), options, places, lengths, bos_id=2)
     state.ancestors = np.full((len(counts), width, length), MASKED, np.float32)
-    state.row = rng.integers(0, 9, len(counts))
+    state.rows["cache"] = rng.integers(0, 9, len(counts))
     for row, count in enumerate(counts):
         for entry in rng.choice(length, count, replace=False):
             state.ancestors[row, rng.choice(width, rng.integers(1, width + 1), False), entry] = 0
@@ -47,7 +54,7 @@ def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[
     found = paths(group(state), width=2)
     for row in range(len(counts)):
         assert found[row] == [
-            [(int(state.row[row]), int(entry)) for entry in np.flatnonzero(beam == 0)]
+            [(int(state.rows["cache"][row]), int(entry)) for entry in np.flatnonzero(beam == 0)]
             for beam in state.ancestors[row]
         ]
 
@@ -71,8 +78,36 @@ def test_groups_are_of_equal_size_and_not_large(rows: int) -> None:
     assert sorted(groups.order) == list(range(rows))
     assert groups.size * len(groups.row) == rows
     assert groups.size <= LARGEST
-    assert groups.row.shape[1] % ROUND_ENTRIES == 0
+    assert groups.row.shape[1] % ROUND == 0
 
 
 def test_sentences_of_one_length_keep_a_row_each() -> None:
     assert group(state_with([10] * 8)).size == 1
+
+
+@pytest.mark.parametrize(
+    "lengths", [[7], [3, 60], [9] * 7, [5, 40] * 8, [1, 2, 3, 4, 50, 60], [30, 8] * 4]
+)
+def test_every_sentence_sees_its_own_source_and_no_others(lengths: list[int]) -> None:
+    state = state_with([len(lengths)] * len(lengths), sources=lengths)
+    groups = group(state)
+    shared = len(lengths) // len(groups.source_row)
+    for place, row in enumerate(groups.order.tolist()):
+        columns = np.flatnonzero(groups.source_bias[place] == 0)
+        assert set(groups.source_row[place // shared, columns]) == {state.rows["source"][row]}
+        assert groups.source_entry[place // shared, columns].tolist() == list(range(lengths[row]))
+        assert (np.delete(groups.source_bias[place], columns) == np.float32(MASKED)).all()
+
+
+def test_sources_share_rows_where_that_leaves_less_padding_and_only_there() -> None:
+    counts = [30, 4] * 8
+    uneven = group(state_with(counts, sources=[40, 6] * 8))
+    assert uneven.source_row.shape[0] == len(uneven.row) < 16
+    even = group(state_with(counts, sources=[20] * 16))
+    assert len(even.row) < 16 == len(even.source_row)
+    assert even.source_row.shape[1] == 20
+
+
+def test_where_entries_and_sources_disagree_about_pairs_the_sum_of_both_is_made_small() -> None:
+    groups = group(state_with([20, 20, 20, 20], sources=[40, 4, 40, 4]))
+    assert groups.source_row.shape == (2, 44)

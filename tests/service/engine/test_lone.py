@@ -41,7 +41,6 @@ class TimedRunner:
         state: DecoderState,
         caches: Any,
         cross: Items[NDArray[np.floating]],
-        source_bias: Floats,
         plan: RunPlan,
     ) -> DecoderRun:
         steps = min(plan.steps, self.steps)
