@@ -35,7 +35,7 @@ class Schedule:
     """Were waiting, and are no longer wanted: aborted, or past their deadline."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Request:
     """The sentences of one `add` that still wait, the next one last."""
 
@@ -57,6 +57,8 @@ class Scheduler:
         self.waiting_tokens = 0
         self.running: list[set[Sequence]] = [set() for _ in range(config.num_loops)]
         self._line: list[tuple[float, int, _Request]] = []  # sorted by turn, then by arrival
+        self._long: set[_Request] = set()  # those in line that are not served in one turn
+        self._tokens_in_one_turn = 0  # of all others in line
         self._next_deadline = math.inf
         self._arrivals = itertools.count()
         self._turn = 0.0
@@ -73,10 +75,7 @@ class Scheduler:
 
     def tokens_before(self, tokens: int) -> int:
         """How many tokens have their turn before the last of a new request of so many."""
-        return sum(
-            request.cost if request.in_one_turn else min(request.cost, tokens)
-            for _, _, request in self._line
-        )
+        return self._tokens_in_one_turn + sum(min(long.cost, tokens) for long in self._long)
 
     def add(self, sequences: Items[Sequence]) -> None:
         """Put a request's sentences in line."""
@@ -86,6 +85,10 @@ class Scheduler:
         cost = sum(sequence.cost for sequence in sequences)
         request = _Request(self._turn, ordered, cost, cost <= TURN_TOKENS)
         bisect.insort(self._line, (request.turn, next(self._arrivals), request))
+        if request.in_one_turn:
+            self._tokens_in_one_turn += cost
+        else:
+            self._long.add(request)
         self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
         self.num_waiting += len(sequences)
         self.waiting_tokens += cost
@@ -136,7 +139,8 @@ class Scheduler:
         """Forget everybody, waiting and running; returns them."""
         everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
         self._line.clear()
-        self.num_waiting = self.waiting_tokens = 0
+        self._long.clear()
+        self.num_waiting = self.waiting_tokens = self._tokens_in_one_turn = 0
         for batch in self.running:
             batch.clear()
         return everybody
@@ -169,9 +173,13 @@ class Scheduler:
     def _pop(self, at: int) -> None:
         """Take the next out of the request at a place in line, and with the last one the request."""
         request = self._line[at][2]
-        request.cost -= request.sequences.pop().cost
+        cost = request.sequences.pop().cost
+        request.cost -= cost
+        if request.in_one_turn:
+            self._tokens_in_one_turn -= cost
         if not request.sequences:
             del self._line[at]
+            self._long.discard(request)
 
     def _expire(self, now: float) -> list[Sequence]:
         """Who waits and is late; wherever such a one stands in its request, it is passed over from now on."""

@@ -221,6 +221,27 @@ def test_a_newcomer_waits_for_whole_paragraphs_and_for_an_even_share_of_document
     assert scheduler.tokens_before(20) == 60 + 20
 
 
+def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
+    rng = random.Random(0)
+    scheduler = Scheduler(EngineConfig(max_num_seqs=4))
+    requests: list[list[Sequence]] = []
+    for _ in range(200):
+        lengths = [rng.randint(1, TURN_TOKENS // 4) for _ in range(rng.choice([1, 1, 2, 9]))]
+        scheduler.add(request := [sequence(length) for length in lengths])
+        requests.append(request)
+        for one in scheduler.schedule(0, now=0.0).admitted:
+            if rng.random() < 0.9:
+                scheduler.release(0, one)
+        tokens, expected = rng.randint(2, 600), 0
+        for request in requests:
+            cost = sum(one.cost for one in request if one.status is SequenceStatus.WAITING)
+            in_one_turn = sum(one.cost for one in request) <= TURN_TOKENS
+            expected += cost if in_one_turn else min(cost, tokens)
+        assert scheduler.tokens_before(tokens) == expected
+    scheduler.clear()
+    assert scheduler.tokens_before(100) == 0
+
+
 def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
     """Were all served at once in equal parts, two sentences would take twice as long as one among so many."""
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
