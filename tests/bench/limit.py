@@ -90,7 +90,10 @@ class Gauge:
         }
 
     def kernels(self) -> list[Row]:
-        """Share of every kind of kernel in decoding 16 rows, by ONNX Runtime's own profile."""
+        """Share of every kind of kernel in decoding 16 rows, by ONNX Runtime's own profile.
+
+        In the second pass: the first one's new memory is mapped as it is written to.
+        """
         profiled: list[onnxruntime.InferenceSession] = []
         plain = onnxruntime.InferenceSession
         with tempfile.TemporaryDirectory() as folder:
@@ -104,11 +107,15 @@ class Gauge:
             onnxruntime.InferenceSession = session  # the runner asks for it by this name
             ours = Ours(self.model, "int8", 1)
             _decode(ours, 16, self.model.sizes)
+            warm = time.time_ns()
+            _decode(ours, 16, self.model.sizes)
             ours.engine.close()
             onnxruntime.InferenceSession = plain
             spent: Counter[str] = Counter()
+            after = (warm - profiled[1].get_profiling_start_time_ns()) / 1000  # in microseconds
             for event in json.loads(Path(profiled[1].end_profiling()).read_text()):
-                if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+                is_kernel = event.get("cat") == "Node" and event["name"].endswith("_kernel_time")
+                if is_kernel and event["ts"] >= after:
                     spent[event["args"]["op_name"]] += event["dur"]
         for outer in ("Loop", "If"):  # they contain the others
             spent.pop(outer, None)
