@@ -90,10 +90,6 @@ class GraphBuilder:
         self.op(kind, *inputs, **attributes)
         self.nodes[-1].output[0] = name
 
-    def choice(self, condition: str, yes: onnx.GraphProto, no: onnx.GraphProto) -> str:
-        """The one result of `yes` or of `no`, graphs that see all that this one has so far."""
-        return str(self.op("If", condition, then_branch=yes, else_branch=no))
-
     def constant(self, value: Any, dtype: Any = np.int64) -> str:
         """A small tensor, shared among all who ask for the same one."""
         array = np.asarray(value, dtype=dtype)

@@ -35,14 +35,17 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
     logits = b.matmul(x, columns, name, "projection", stored_bias)
     if b.precision == "fp16":
         logits = b.op("Cast", logits, to=TensorProto.FLOAT)
-    branches = []
-    for name, banned in (("banned", True), ("free", False)):
-        branch = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}{name}.")
-        allowed = branch.op("ScatterND", logits, "banned", "banned_logits") if banned else logits
+    branches = {}
+    for name in ("banned", "free"):
+        branch, allowed = GraphBuilder(b.precision, b.weights, prefix=f"{b.prefix}{name}."), logits
+        if name == "banned":
+            allowed = branch.op("ScatterND", logits, "banned", "banned_logits")
         result = branch.op("LogSoftmax", allowed, axis=-1)
         described = tensor(f"{branch.prefix}log_probs", "f32", None)
-        branches.append(branch.finish(name, [], {result: described}))
-    return b.choice("any_banned", *branches)
+        branches[name] = branch.finish(name, [], {result: described})
+    return str(
+        b.op("If", "any_banned", then_branch=branches["banned"], else_branch=branches["free"])
+    )
 
 
 def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:

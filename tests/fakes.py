@@ -56,12 +56,7 @@ class EchoRunner:
             raise RuntimeError("the graph failed")
         past = np.zeros((1, 1), np.int64) if caches is None else caches
         entries = past[state.rows["cache"]]  # [B, L]
-        for index in range(rows):
-            seen = entries[index][state.ancestors[index, 0] == 0].tolist()
-            done = int(state.rows["position"][index])
-            assert seen == [SPECIAL.bos, *sources[index, 1:done].tolist()][:done], (
-                "a cache row is not its own"
-            )
+        _check_rows(state, entries, sources)
         ids, rows_after = state.ids, state.rows.copy()
         position, finished = (state.rows[name][:, None] for name in ("position", "finished"))
         totals, ancestors = state.totals, state.ancestors
@@ -94,6 +89,17 @@ class EchoRunner:
         after = DecoderState(rows_after, ids, totals, ancestors)
         parents = np.zeros((len(scores), rows, 2 * width), np.int64)
         return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)
+
+
+def _check_rows(state: DecoderState, entries: Ints, sources: Ints) -> None:
+    """Every row sees what it has decoded so far, and its source is as long as it is said to be."""
+    for row, known in enumerate(state.rows):
+        seen = entries[row][state.ancestors[row, 0] == 0].tolist()
+        done, length = int(known["position"]), int(known["source_length"])
+        assert seen == [SPECIAL.bos, *sources[row, 1:done].tolist()][:done], (
+            "a cache row is not its own"
+        )
+        assert sources[row, length - 1] == SPECIAL.eos, "a source has another length"
 
 
 def echo_source(length: int, first: int = 10) -> list[int]:

@@ -20,7 +20,8 @@ ROUND = 4
 LARGEST = 4
 """Sentences in a group."""
 AS_MUCH_AGAIN = 16
-"""So many queries of a group make attention to an entry twice as dear as reading it is (measured)."""
+"""So many queries of a group make attention to an entry twice as dear as reading it is: by throughput, 14 to
+20 are best, and 8 and 27 up to 2 % behind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,9 +190,7 @@ class OnnxModelRunner:
         if caches is None:
             feeds |= dict.fromkeys(self._past, self._no_cache)
         # the arrays must live until the run ends: their values share memory
-        for name, array in feeds.items():
-            if not array.flags.c_contiguous:
-                feeds[name] = np.ascontiguousarray(array)
+        feeds = {name: np.asarray(array, order="C") for name, array in feeds.items()}
         binding = self._decoder.io_binding()
         for name, array in feeds.items():
             binding.bind_cpu_input(name, array)

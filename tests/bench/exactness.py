@@ -9,7 +9,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -24,20 +23,11 @@ from service.engine.types import DecodingOptions, SpecialIds, StopRule
 from service.settings import DEFAULT_BUNDLE
 from tests.bench import peer
 from tests.bench.models import ROOT, BenchModel, build
+from tests.bench.systems import Listed, NBest
 
 BEAM_SIZE, ALPHA = 4, 0.6
 NO_PENALTY = 1e-9
 """CTranslate2's penalty has another formula; at 0 it would search on until its best beam has finished."""
-
-
-class Listed(NamedTuple):
-    """One hypothesis of an n-best list."""
-
-    ids: list[int]
-    score: float
-
-
-NBest = list[Listed]
 
 
 def by_engine(

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import ctranslate2
 
@@ -29,8 +29,16 @@ from tests.bench.models import MAX_LENGTH, BenchModel, Precision
 LENGTH_PENALTY = 0.6
 Ids = Sequence[int]
 Done = Callable[[list[int]], None]
-Scored = tuple[list[int], float]
-"""A translation and its log-probability."""
+
+
+class Listed(NamedTuple):
+    """One hypothesis of an n-best list."""
+
+    ids: list[int]
+    score: float
+
+
+NBest = list[Listed]
 
 
 class System(Protocol):
@@ -74,12 +82,13 @@ class Ours:
         sequences = self.engine.submit([(source, options) for source in sources])
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
-    def best_two(self, sources: list[Ids]) -> list[list[Scored]]:
+    def best_two(self, sources: list[Ids]) -> list[NBest]:
         """The two best translations of every source, by plain log-probability."""
         options = DecodingOptions(MAX_LENGTH, num_hypotheses=2, length_penalty=0.0)
         sequences = self.engine.submit([(source, options) for source in sources])
         return [
-            [(list(h.ids), h.score) for h in sequence.future.result()] for sequence in sequences
+            [Listed(list(h.ids), h.score) for h in sequence.future.result()]
+            for sequence in sequences
         ]
 
     def submit(self, source: Ids, done: Done) -> None:
@@ -122,12 +131,12 @@ class Peer:
         found = self._run(sources, beam_size, LENGTH_PENALTY, max_batch)
         return [[self.ids[name] for name in result.hypotheses[0]] for result in found]
 
-    def best_two(self, sources: list[Ids]) -> list[list[Scored]]:
+    def best_two(self, sources: list[Ids]) -> list[NBest]:
         """The two best translations of every source, by plain log-probability."""
         found = self._run(sources, 4, 1e-9, 32, num_hypotheses=2, return_scores=True)
         return [
             [
-                ([self.ids[name] for name in names], score)
+                Listed([self.ids[name] for name in names], score)
                 for names, score in zip(result.hypotheses, result.scores, strict=True)
             ]
             for result in found
