@@ -174,19 +174,30 @@ class GraphBuilder:
             )
         )
 
-    def int8_columns(self, weight: np.ndarray, name: str, shared: bool = True) -> tuple[str, str]:
+    def int8_columns(self, weight: np.ndarray, name: str) -> tuple[str, str]:
         """A weight [out, in], transposed and in int8, and the scale of its columns.
 
-        Where they are `EVEN` and it may be `shared`, there is one for all of them, else one for each, [out].
+        Where they are `EVEN`, there is one for all of them, else one for each, [out]. What `int8_rows` has
+        stored is transposed when the graph is loaded.
         """
         names = f"{name}.T.int8", f"{name}.T.scale"
+        if f"{name}.int8" in self.initializers:
+            return str(self.op("Transpose", f"{name}.int8", perm=[1, 0])), names[1]
         if names[0] not in self.initializers:
             widest = np.abs(weight).max(axis=1)
-            if shared and widest.max() <= EVEN * np.median(widest):
+            if widest.max() <= EVEN * np.median(widest):
                 widest = widest.max()
-            scales = np.maximum(widest / 127, 1e-8).astype(np.float32)
-            quantized = np.clip(np.rint(weight / scales[..., None]), -127, 127).astype(np.int8)
+            quantized, scales = _quantized(weight, widest)
             self.initializer(names[0], quantized.T)
+            self.initializer(names[1], scales)
+        return names
+
+    def int8_rows(self, weight: np.ndarray, name: str) -> tuple[str, str]:
+        """A weight [out, in] in int8 whose rows are looked up, too, and the scale of each, [out]."""
+        names = f"{name}.int8", f"{name}.T.scale"
+        if names[0] not in self.initializers:
+            quantized, scales = _quantized(weight, np.abs(weight).max(axis=1))
+            self.initializer(names[0], quantized)
             self.initializer(names[1], scales)
         return names
 
@@ -240,6 +251,12 @@ class GraphBuilder:
         return helper.make_graph(
             self.nodes, name, list(inputs), list(outputs.values()), list(self.initializers.values())
         )
+
+
+def _quantized(weight: np.ndarray, widest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A weight [out, in] in int8, and its scales; `widest` are the largest values, of all or of each row."""
+    scales = np.maximum(widest / 127, 1e-8).astype(np.float32)
+    return np.clip(np.rint(weight / scales[..., None]), -127, 127).astype(np.int8), scales
 
 
 def tensor(name: str, kind: str, shape: Sequence[str | int] | None) -> onnx.ValueInfoProto:

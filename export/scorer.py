@@ -3,9 +3,10 @@
 The decoder's graph finds a translation step by step; this one is given it, as in training, so that all of its
 tokens are computed together.
 
-Shapes: B pairs, T target tokens without BOS and EOS, S source tokens, H heads, D head dim.
+Shapes: B pairs, T target tokens without BOS and EOS, S source tokens, H heads, D head dim; N targets, as
+many as pairs, or one of all pairs, which is read once as far as no source is looked at.
 
-in:  target_ids i64 [B, T + 2]   BOS, the translation, EOS; PAD behind
+in:  target_ids i64 [N, T + 2]   BOS, the translation, EOS; PAD behind
      source_bias f32 [B, S]      0 at tokens, MASKED at padding
      cross_keys.N, cross_values.N f32 [B, H, S, D]   of the encoder
 out: log_probs f32 [B]           of the translation and its EOS, in nats
@@ -37,7 +38,7 @@ def build_scorer(
     alignment = b.op("Mean", *decoder.picked)
     names = [f"cross_{kind}.{index}" for kind in ("keys", "values") for index in layers]
     inputs = [
-        tensor("target_ids", "i64", ["B", "U"]),
+        tensor("target_ids", "i64", ["N", "U"]),
         tensor("source_bias", "f32", ["B", "S"]),
         *(tensor(name, "f32", ["B", config.num_heads, "S", config.d_head]) for name in names),
     ]
@@ -58,7 +59,7 @@ class _Decoder:
         self.scale = float(np.float32(config.d_head**-0.5))
         self.picked: list[str] = []
         b = builder
-        self.read = _slice(b, "target_ids", 0, -1)  # [B, T + 1]: BOS and the translation
+        self.read = _slice(b, "target_ids", 0, -1)  # [N, T + 1]: BOS and the translation
         self.length = b.op("Shape", self.read, start=1, end=2)
         square = b.op("Concat", self.length, self.length, axis=0)
         masked = b.op("Expand", b.constant([MASKED], np.float32), square)
@@ -80,16 +81,16 @@ class _Decoder:
         return b.layer_norm(x, "decoder_norm") if pre_norm else x
 
     def _embedded(self) -> str:
-        """[B, T + 1, d]: embeddings and positions."""
+        """[N, T + 1, d]: embeddings and positions."""
         b, sizes = self.b, self.config
         positions = sinusoids(sizes.max_positions, sizes.d_model).numpy().astype(b.float_dtype)
         place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
         table, root = b.weights["embedding.weight"], math.sqrt(sizes.d_model)
         if b.precision == "int8":  # the projection's own table, which is half of this file
-            columns, scales = b.int8_columns(table, "embedding.weight", shared=False)
-            rows = b.op("Transpose", b.op("Gather", columns, self.read, axis=1), perm=[1, 2, 0])
+            stored, scales = b.int8_rows(table, "embedding.weight")
+            rows = b.to_float(b.op("Gather", stored, self.read))
             scale = b.op("Mul", b.op("Gather", scales, self.read), b.constant(root, np.float32))
-            x = b.op("Mul", b.to_float(rows), b.op("Unsqueeze", scale, b.constant([2])))
+            x = b.op("Mul", rows, b.op("Unsqueeze", scale, b.constant([2])))
         else:
             x = b.embed(self.read, table * root, "embedding.weight.scaled")
         return str(b.op("Add", x, b.op("Gather", b.initializer("positions", positions), place)))
@@ -124,8 +125,9 @@ def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
     name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
     bias = b.initializer("projection.bias", np.zeros(config.vocab_size, b.float_dtype))
     logits = b.matmul(states, b.weights[name], name, "projection", bias)
-    wanted = _slice(b, "target_ids", 1, np.iinfo(np.int64).max)  # [B, T + 1]
-    places = b.op("Unsqueeze", wanted, b.constant([2]))
+    wanted = _slice(b, "target_ids", 1, np.iinfo(np.int64).max)  # [N, T + 1]
+    pairs = b.op("Concat", b.op("Shape", states, start=0, end=1), b.constant([1, 1]), axis=0)
+    places = b.op("Expand", b.op("Unsqueeze", wanted, b.constant([2])), pairs)
     found = b.op("GatherElements", b.op("LogSoftmax", logits, axis=-1), places, axis=2)
     found = b.op("Squeeze", found, b.constant([2]))
     padding = b.op("Equal", wanted, b.constant(PAD_ID))

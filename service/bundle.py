@@ -17,8 +17,8 @@ from service.errors import BundleError
 from service.text.abbreviations import Abbreviations
 from service.text.names import Names
 
-FORMAT_VERSION = 6
-MANIFESTS_ALIKE = (4, 5, FORMAT_VERSION)
+FORMAT_VERSION = 7
+MANIFESTS_ALIKE = (4, 5, 6, FORMAT_VERSION)
 """Formats that differ in their graphs only, so that the rest can be taken over."""
 MANIFEST = "manifest.json"
 Precision = Literal["int8", "fp16", "fp32"]

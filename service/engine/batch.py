@@ -13,7 +13,7 @@ import numpy as np
 
 from service.engine import cache
 from service.engine.beam import BeamSearch
-from service.engine.rerank import rerank
+from service.engine.rerank import Reranker
 from service.engine.runner import Caches, DecoderRun, ModelRunner
 from service.engine.types import (
     Hypothesis,
@@ -53,9 +53,16 @@ class Decoded:
 class Batch:
     """Sentences in flight together, each with options of its own."""
 
-    def __init__(self, runner: ModelRunner, special: SpecialIds) -> None:
-        """Start empty."""
-        self.runner, self.special = runner, special
+    def __init__(
+        self,
+        runner: ModelRunner,
+        special: SpecialIds,
+        reranker: Reranker,
+        lone_runner: ModelRunner | None = None,
+    ) -> None:
+        """Start empty; `lone_runner` decodes a sentence that is alone in the engine."""
+        self.runner, self.special, self.reranker = runner, special, reranker
+        self.lone_runner = lone_runner or runner
         self._rows: list[_Row] = []
         self._state = cache.empty_state()
         self._sources = cache.SourcePool()
@@ -84,21 +91,22 @@ class Batch:
                 for one, source in zip(group, sources, strict=True)
             ]
 
-    def decode(self, max_steps: int, stop_after: int, runner: ModelRunner | None = None) -> Decoded:
+    def decode(self, max_steps: int, stop_after: int, is_alone: bool = False) -> Decoded:
         """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished.
 
-        By another runner of the same graphs, if one is given.
+        One that `is_alone` in the engine has all cores for itself.
         """
+        runner = self.lone_runner if is_alone else self.runner
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
-        run = (runner or self.runner).decode(self._state, self._caches, self._sources.arrays, plan)
+        run = runner.decode(self._state, self._caches, self._sources.arrays, plan)
         seconds = time.perf_counter() - started
         self._state, self._caches = run.state, run.caches
         self._advance(run)
         advanced = time.perf_counter()
         done = [row for row in self._rows if row.search.is_done]
-        finished = [(row.sequence, self._found(row)) for row in done]
+        finished = [(row.sequence, self._found(row, is_alone)) for row in done]
         judged = any(row.sequence.options.reverse_tag is not None for row in done)
         rerank_seconds = time.perf_counter() - advanced if judged else 0.0
         self._keep([not row.search.is_done for row in self._rows])
@@ -114,9 +122,9 @@ class Batch:
             self._keep([row.sequence not in gone for row in self._rows])
         return gone
 
-    def _found(self, row: _Row) -> list[Hypothesis]:
+    def _found(self, row: _Row, is_alone: bool) -> list[Hypothesis]:
         """As many hypotheses as were asked for, best first."""
-        ranked = rerank(row.search.candidates(), row.sequence, self.runner, self.special)
+        ranked = self.reranker.rank(row.search.candidates(), row.sequence, is_alone)
         return ranked[: row.sequence.options.num_hypotheses]
 
     def _banned(self) -> Ints:

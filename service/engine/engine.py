@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Items
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
+from functools import partial
 
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
 from service.engine.pace import until_next_look
+from service.engine.rerank import Reranker
 from service.engine.runner import ModelRunner
 from service.engine.scheduler import Schedule, Scheduler
 from service.engine.throughput import Throughput
@@ -52,8 +54,9 @@ class Engine:
 
         `lone_runner` has the same graphs with several threads an operator, for a sentence that is alone.
         """
-        self.runner, self.special, self.config = runner, special, config
-        self.lone_runner = lone_runner
+        self.config = config
+        self._reranker = Reranker(runner, special, config.num_loops)
+        self.new_batch = partial(Batch, runner, special, self._reranker, lone_runner)
         self.on_step, self.clock = on_step, clock
         self._scheduler = Scheduler(config)
         lock = threading.RLock()
@@ -187,6 +190,7 @@ class Engine:
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
+        self._reranker.close()
         self._fail_everybody(CancelledError("the engine was closed"))
 
     def _give_up(self, failure: BaseException) -> None:
@@ -214,7 +218,7 @@ class _Loop:
 
     def __init__(self, engine: Engine, index: int) -> None:
         self.engine, self.index = engine, index
-        self.batch = Batch(engine.runner, engine.special)
+        self.batch = engine.new_batch()
         self.failures = 0
         self.step_seconds = math.inf
         self.found: list[tuple[Sequence, list[Hypothesis]]] = []
@@ -277,8 +281,7 @@ class _Loop:
         steps, stop_after = until_next_look(
             engine.config, rows, self.step_seconds, others_wait=others_wait, is_alone=is_alone
         )
-        runner = engine.lone_runner if is_alone else None
-        decoded = self.batch.decode(steps, stop_after, runner)
+        decoded = self.batch.decode(steps, stop_after, is_alone)
         self.found = decoded.finished
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._release(sequence for sequence, _ in decoded.finished)
@@ -319,7 +322,7 @@ class _Loop:
     def _fail_batch(self, schedule: Schedule, error: Exception) -> None:
         """A failed step fails its rows and nobody else; the batch starts afresh."""
         sequences = {*schedule.admitted, *self.batch.sequences}
-        self.batch = Batch(self.engine.runner, self.engine.special)
+        self.batch = self.engine.new_batch()
         self._release(sequences)
         for sequence in (*sequences, *schedule.left):
             _fail(sequence, StepFailedError(f"a step of this batch failed: {error}"))

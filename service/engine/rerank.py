@@ -7,6 +7,8 @@ becomes depends on its own hypotheses alone.
 """
 
 from collections.abc import Sequence as Items
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 from service.engine import cache
 from service.engine.beam import length_penalty
@@ -21,40 +23,57 @@ TOKENS_AT_ONCE = 256
 """Hypotheses that are scored together, times the longest; bounds memory: each has a row of the vocabulary."""
 
 
-def rerank(
-    found: list[Hypothesis], sequence: Sequence, runner: ModelRunner, special: SpecialIds
-) -> list[Hypothesis]:
-    """Hypotheses, best first, in their new order; all as they are for a sentence that does not ask for it."""
-    options = sequence.options
-    if options.reverse_tag is None:
-        return found
-    near = [one for one in found if one.score >= found[0].score - MARGIN]
-    longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
-    if len(near) == 1 or longest > MOST_TOKENS:
-        return found
-    reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
-    target = (special.bos, *sequence.source_ids[1:])  # without its tag
-    backward = _log_probs(reverse_sources, target, runner, special)
+class Reranker:
+    """Asks the opposite direction, for all loops of an engine."""
 
-    def by_both(place: int) -> float:
-        length = len(near[place].ids) + 1
-        penalty = length_penalty(length, options.length_penalty)
-        return near[place].score + options.reverse_weight * backward[place] / penalty
+    def __init__(self, runner: ModelRunner, special: SpecialIds, threads: int) -> None:
+        """`threads` are for a sentence that is alone: as many as the engine has loops."""
+        self.runner, self.special, self.threads = runner, special, threads
+        self._pool = ThreadPoolExecutor(threads, "reranker")
 
-    order = sorted(range(len(near)), key=by_both, reverse=True)
-    return [near[place] for place in order] + found[len(near) :]
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
 
+    def rank(
+        self, found: list[Hypothesis], sequence: Sequence, is_alone: bool = False
+    ) -> list[Hypothesis]:
+        """Hypotheses, best first, in their new order; as they are for a sentence that does not ask for it.
 
-def _log_probs(
-    sources: Items[Items[int]], target: Items[int], runner: ModelRunner, special: SpecialIds
-) -> list[float]:
-    """Of one target, given each of the sources."""
-    longest = max(len(target), *map(len, sources))
-    at_once = max(1, TOKENS_AT_ONCE // longest)
-    scores: list[float] = []
-    for start in range(0, len(sources), at_once):
-        some = sources[start : start + at_once]
-        source_ids, bias = cache.pad(some, special.pad)
-        target_ids, _ = cache.pad([target] * len(some), special.pad)
-        scores += runner.score(source_ids, bias, target_ids).tolist()
-    return scores
+        One that `is_alone` in the engine has several judged at the same time.
+        """
+        options, special = sequence.options, self.special
+        if options.reverse_tag is None:
+            return found
+        near = [one for one in found if one.score >= found[0].score - MARGIN]
+        longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
+        if len(near) == 1 or longest > MOST_TOKENS:
+            return found
+        reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
+        target = (special.bos, *sequence.source_ids[1:])  # without its tag
+        backward = self._log_probs(reverse_sources, target, self.threads if is_alone else 1)
+
+        def by_both(place: int) -> float:
+            length = len(near[place].ids) + 1
+            penalty = length_penalty(length, options.length_penalty)
+            return near[place].score + options.reverse_weight * backward[place] / penalty
+
+        order = sorted(range(len(near)), key=by_both, reverse=True)
+        return [near[place] for place in order] + found[len(near) :]
+
+    def _log_probs(
+        self, sources: Items[Items[int]], target: Items[int], threads: int
+    ) -> list[float]:
+        """Of one target, given each of the sources."""
+        longest = max(len(target), *map(len, sources))
+        at_once = max(1, min(TOKENS_AT_ONCE // longest, -(-len(sources) // threads)))
+        parts = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]
+        target_ids, _ = cache.pad([target], self.special.pad)
+
+        def score(part: Items[Items[int]]) -> list[float]:
+            source_ids, bias = cache.pad(part, self.special.pad)
+            scores: list[float] = self.runner.score(source_ids, bias, target_ids).tolist()
+            return scores
+
+        scored = self._pool.map(score, parts) if threads > 1 else map(score, parts)
+        return list(chain.from_iterable(scored))

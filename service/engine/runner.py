@@ -131,7 +131,7 @@ class OnnxModelRunner:
         Args:
             source_ids: tag ... EOS and padding, [B, S].
             source_bias: 0 at tokens, MASKED at padding, [B, S].
-            target_ids: BOS ... EOS and padding, [B, U].
+            target_ids: BOS ... EOS and padding, [B, U], or [1, U] where all have the same.
         """
         return self._read("log_probs", source_ids, source_bias, target_ids)
 

@@ -4,6 +4,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
+from onnx import TensorProto
 from onnx.numpy_helper import to_array
 
 from export.graph import ActivationRange, GraphBuilder, Precision, tensor, to_model
@@ -110,6 +111,21 @@ def test_columns_share_a_scale_unless_one_is_far_wider(widest: float, scales: in
     columns, scale = (to_array(b.initializers[name]) for name in b.int8_columns(weight, "w"))
     assert scale.size == scales
     np.testing.assert_allclose(columns.T * scale.reshape(-1, 1), weight, atol=widest / 127 / 2)
+
+
+def test_a_table_is_stored_once_for_its_rows_and_for_a_product(
+    weights: dict[str, Array], x: Array
+) -> None:
+    b, weight = builder("int8", weights), weights["first.weight"]
+    stored = b.int8_rows(weight, "first.weight")
+    rows, scales = (to_array(b.initializers[name]) for name in stored)
+    step = np.abs(weight).max(axis=1) / 127
+    assert (np.abs(rows * scales[:, None] - weight).max(axis=1) <= 0.501 * step).all()
+    product = b.linear("x", "first")
+    in_int8 = [name for name, one in b.initializers.items() if one.data_type == TensorProto.INT8]
+    assert in_int8 == [stored[0]]
+    error = np.abs(run(b, product, x) - (x @ weight.T + weights["first.bias"]))
+    assert (error <= rounding(x, weight)).all()
 
 
 def test_heads_split_and_merged_are_as_before(x: Array) -> None:

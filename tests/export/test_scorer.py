@@ -1,7 +1,9 @@
 """The scorer's graph against the network's own log-probabilities and attention."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -59,15 +61,20 @@ def log_prob(network: Transformer, source: list[int], target: list[int]) -> floa
 
 
 def searched(
-    runner: OnnxModelRunner, sources: list[list[int]], options: DecodingOptions
+    runner: OnnxModelRunner, sources: list[list[int]], options: DecodingOptions, loops: int = 1
 ) -> list[list[Hypothesis]]:
-    engine = Engine(runner, SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig())
+    engine = Engine(runner, SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_loops=loops))
     engine.start()
     try:
         sequences = engine.submit([(source, options) for source in sources])
         return [sequence.future.result(60) for sequence in sequences]
     finally:
         engine.close()
+
+
+def backwards(pairs: list[Pair]) -> list[list[int]]:
+    """Sources that mean nothing, of which several translations are near each other."""
+    return [[int(pair.source[0]), *pair.source[-2:0:-1].tolist(), EOS_ID] for pair in pairs]
 
 
 def padded(rows: list[list[int]]) -> np.ndarray:
@@ -114,6 +121,17 @@ def test_scores_are_the_networks_whatever_stands_beside_a_pair(
     np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-4)
 
 
+def test_one_target_serves_for_all_sources(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    runner, target = runner_with(network, HEADS, tmp_path), pairs[0].target.tolist()
+    expected = [log_prob(network, pair.source.tolist(), target) for pair in pairs]
+    sources = padded([pair.source.tolist() for pair in pairs])
+    bias = np.where(sources == PAD_ID, MASKED, 0).astype(np.float32)
+    found = runner.score(sources, bias, np.array([[BOS_ID, *target]]))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
 def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
     checkpoint: Checkpoint, network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
@@ -146,6 +164,31 @@ def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
     assert moved > 2
 
 
+def test_a_sentence_that_is_alone_is_judged_by_several_threads_and_to_the_same_end(
+    checkpoint: Checkpoint, network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    judges: list[str] = []
+
+    class Watched(OnnxModelRunner):
+        def score(self, *arrays: Any) -> Floats:
+            judges.append(threading.current_thread().name.partition("_")[0])
+            return super().score(*arrays)
+
+    runner_with(network, HEADS, tmp_path)
+    runner = Watched(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
+    sources = backwards(pairs[:8])
+    asking = DecodingOptions(
+        40, num_hypotheses=4, reverse_tag=checkpoint.vocabularies.source.tag_id("de")
+    )
+    alone = [searched(runner, [source], asking, loops=2)[0] for source in sources]
+    assert set(judges) == {"reranker"}
+    judges.clear()
+    together = searched(runner, sources, asking)
+    assert "engine-0" in judges
+    for found, expected in zip(alone, together, strict=True):
+        assert [one.ids for one in found] == [one.ids for one in expected]
+
+
 def test_a_scorer_that_fails_fails_those_that_asked(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
@@ -155,9 +198,7 @@ def test_a_scorer_that_fails_fails_those_that_asked(
 
     runner_with(network, HEADS, tmp_path)
     runner = Failing(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
-    sources = [
-        [int(pair.source[0]), *reversed(pair.source[1:-1].tolist()), EOS_ID] for pair in pairs[:8]
-    ]
+    sources = backwards(pairs[:8])
     assert searched(runner, sources, DecodingOptions(40))
     with pytest.raises(StepFailedError, match="no scores today"):
         searched(runner, sources, DecodingOptions(40, reverse_tag=int(pairs[0].source[0])))

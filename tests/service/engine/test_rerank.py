@@ -1,11 +1,12 @@
 """Ranking by both directions, by hand-made scores, and what it may cost."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
 
-from service.engine.rerank import MARGIN, MOST_TOKENS, TOKENS_AT_ONCE, rerank
+from service.engine.rerank import MARGIN, MOST_TOKENS, TOKENS_AT_ONCE, Reranker
 from service.engine.types import DecodingOptions, FinishReason, Floats, Hypothesis, Ints, Sequence
 from tests.fakes import SPECIAL, EchoRunner
 
@@ -44,6 +45,13 @@ def sequence(
     return Sequence(SOURCE, options, arrived=0.0)
 
 
+def rank(
+    judge: Judge, hypotheses: list[Hypothesis], asking: Sequence | None = None
+) -> list[Hypothesis]:
+    """By one thread."""
+    return Reranker(judge, SPECIAL, threads=1).rank(hypotheses, asking or sequence())
+
+
 def order(ranked: list[Hypothesis]) -> list[int]:
     return [one.ids[0] - 100 for one in ranked]
 
@@ -53,7 +61,7 @@ def test_the_score_and_the_way_back_are_weighed_over_one_penalty() -> None:
     # -1.0 - 0.5 * 3 / 1.5 = -2;  -1.2 - 0.5 * 1 / (10/6) = -1.5;  -1.1 - 0.5 * 2.2 / (11/6) = -1.7
     judge = Judge({100: -3.0, 101: -1.0, 102: -2.2})
     hypotheses = [found(-1.0, -1.2, -1.1)[n] for n in (0, 2, 1)]
-    ranked = rerank(hypotheses, sequence(), judge, SPECIAL)
+    ranked = rank(judge, hypotheses)
     assert order(ranked) == [1, 2, 0]
     assert (
         sorted(ranked, key=hypotheses.index) == hypotheses
@@ -62,29 +70,58 @@ def test_the_score_and_the_way_back_are_weighed_over_one_penalty() -> None:
 
 def test_the_network_is_asked_for_the_source_from_each_hypothesis() -> None:
     judge = Judge({100: -1.0, 101: -1.0})
-    rerank(found(-1.0, -1.1), sequence(), judge, SPECIAL)
+    rank(judge, found(-1.0, -1.1))
     [(sources, targets)] = judge.asked
     assert [[token for token in row if token != SPECIAL.pad] for row in sources] == [
         [REVERSE_TAG, 100, 50, 51, SPECIAL.eos],
         [REVERSE_TAG, 101, 50, 51, 52, SPECIAL.eos],
     ]
-    assert [[token for token in row if token != SPECIAL.pad] for row in targets] == [
-        [SPECIAL.bos, 20, 21, 22, SPECIAL.eos]
-    ] * 2
+    [target] = targets  # which is the same for both
+    assert [token for token in target if token != SPECIAL.pad] == [
+        SPECIAL.bos,
+        *SOURCE[1:],
+    ]
 
 
 def test_long_hypotheses_are_judged_a_few_at_a_time() -> None:
     judge = Judge({100: -3.0, 101: -2.0, 102: -1.0})
-    ranked = rerank(found(-1.0, -1.0, -1.0, length=100), sequence(weight=50.0), judge, SPECIAL)
+    ranked = rank(judge, found(-1.0, -1.0, -1.0, length=100), sequence(weight=50.0))
     assert order(ranked) == [2, 1, 0]
     sizes = [len(sources) * len(sources[0]) for sources, _ in judge.asked]
     assert len(sizes) > 1
     assert max(sizes) <= TOKENS_AT_ONCE
 
 
+def test_a_lone_sentences_hypotheses_are_judged_by_all_threads_at_the_same_time() -> None:
+    both_at_work = threading.Barrier(2)
+
+    class Judges(Judge):
+        def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+            both_at_work.wait(10)
+            return super().score(source_ids, source_bias, target_ids)
+
+    judge = Judges({100: -9.0, 101: -1.0, 102: -5.0})
+    reranker = Reranker(judge, SPECIAL, threads=2)
+    try:
+        ranked = reranker.rank(found(-1.0, -1.0, -1.0), sequence(), is_alone=True)
+    finally:
+        reranker.close()
+    assert order(ranked) == [1, 2, 0]
+    assert sorted(len(sources) for sources, _ in judge.asked) == [1, 2]
+
+
+def test_what_one_thread_cannot_judge_fails_the_sentence() -> None:
+    reranker = Reranker(Judge({100: -9.0}), SPECIAL, threads=2)
+    try:
+        with pytest.raises(KeyError, match="101"):
+            reranker.rank(found(-1.0, -1.0), sequence(), is_alone=True)
+    finally:
+        reranker.close()
+
+
 def test_what_is_far_behind_stays_there_unasked() -> None:
     judge = Judge({100: -9.0, 101: -1.0})
-    ranked = rerank(found(-1.0, -1.0 - MARGIN / 2, -1.1 - MARGIN, -9.0), sequence(), judge, SPECIAL)
+    ranked = rank(judge, found(-1.0, -1.0 - MARGIN / 2, -1.1 - MARGIN, -9.0))
     assert order(ranked) == [1, 0, 2, 3]
     assert len(judge.asked[0][0]) == 2
 
@@ -102,7 +139,7 @@ def test_nothing_is_asked_where_nothing_can_change(
     hypotheses: list[Hypothesis], asking: Sequence
 ) -> None:
     judge = Judge({})
-    assert rerank(hypotheses, asking, judge, SPECIAL) == hypotheses
+    assert rank(judge, hypotheses, asking) == hypotheses
     assert not judge.asked
 
 
