@@ -26,7 +26,7 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      row i64 [G, L], entry i64 [G, L]   where in the previous run's caches each entry is: retiring,
                              compacting, admitting and grouping anew are this one gather
      source_row i64 [C, S], source_entry i64 [C, S]   likewise, where in the next two each position is
-     cross_keys.N, cross_values.N  [B', H, S', D] of the encoder
+     cross_keys.N, cross_values.N  [B', H, S', D] of the encoder, fp16 unless the graph is fp32
      source_bias f32 [B, S]  0 at each sentence's own positions in its row of C, MASKED elsewhere
      past_keys.N, past_values.N    [G', H, L', D] of the previous run
 out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [G, Q, L + Q t]
@@ -175,7 +175,7 @@ def _signature(
             for name in caches
         ),
         *(
-            tensor(f"cross_{name}", b.float_kind, ["sources", heads, "source_L", width])
+            tensor(f"cross_{name}", b.memory_kind, ["sources", heads, "source_L", width])
             for name in caches
         ),
     ]
@@ -272,9 +272,10 @@ def _layer(
 
     def cross_attention(x: str) -> str:
         q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sources_heads")
-        memory = (f"memory_keys.{index}", f"memory_values.{index}", "cross_bias")
+        # anew in every step: they are read once, and what attention reads is in the core's own cache
+        memory = [b.from_memory(f"memory_{kind}.{index}") for kind in ("keys", "values")]
         q = b.op("Transpose", q, perm=[0, 2, 1, 3])
-        context = b.op("Attention", q, *memory, scale=scale)
+        context = b.op("Attention", q, *memory, "cross_bias", scale=scale)
         context = b.op("Reshape", b.op("Transpose", context, perm=[0, 2, 1, 3]), "grouped")
         return b.linear(context, f"{layer}.cross_attention.w_o")
 

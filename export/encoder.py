@@ -1,7 +1,7 @@
 """The encoder's graph: source ids to every decoder layer's cross-attention keys and values, computed once.
 
 in:  source_ids i64 [B, S], source_bias f32 [B, S] (0 at tokens, MASKED at padding)
-out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N
+out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N, fp16 unless the graph is fp32
 """
 
 import functools
@@ -51,10 +51,10 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
         for part, name in (("w_k", "keys"), ("w_v", "values"))
     ]
     projected = b.linears(x, *(module for _, module in modules))
-    heads = b.split_heads(projected, config.d_head, parts=len(modules))
+    heads = b.split_heads(b.to_memory(projected), config.d_head, parts=len(modules))
     shape: list[str | int] = ["B", config.num_heads, "S", config.d_head]
     outputs = {
-        result: tensor(name, b.float_kind, shape)
+        result: tensor(name, b.memory_kind, shape)
         for result, (name, _) in zip(heads, modules, strict=True)
     }
     inputs = [tensor("source_ids", "i64", ["B", "S"]), tensor("source_bias", "f32", ["B", "S"])]

@@ -62,6 +62,11 @@ class GraphBuilder:
         return "f16" if self.precision == "fp16" else "f32"
 
     @property
+    def memory_kind(self) -> Literal["f16", "f32"]:
+        """Likewise, that of the source's keys and values: all steps read them, and half the bytes do."""
+        return "f32" if self.precision == "fp32" else "f16"
+
+    @property
     def float_type(self) -> int:
         """Element type of the activations."""
         return ELEMENT_TYPES[self.float_kind]
@@ -110,6 +115,16 @@ class GraphBuilder:
     def to_float(self, x: str) -> str:
         """Cast to the precision of the activations."""
         return str(self.op("Cast", x, to=self.float_type))
+
+    def to_memory(self, x: str) -> str:
+        """What is kept of the source, in the type of its keys and values."""
+        if self.memory_kind == self.float_kind:
+            return x
+        return str(self.op("Cast", x, to=ELEMENT_TYPES[self.memory_kind]))
+
+    def from_memory(self, name: str) -> str:
+        """The same in the precision of the activations."""
+        return name if self.memory_kind == self.float_kind else self.to_float(name)
 
     def activation(self, x: str, kind: str) -> str:
         """GELU or SiLU of x; ReLU is `linear`'s `relu_input`, where int8 has it for nothing."""

@@ -8,7 +8,7 @@ many as pairs, or one of all pairs, which is read once as far as no source is lo
 
 in:  target_ids i64 [N, T + 2]   BOS, the translation, EOS; PAD behind
      source_bias f32 [B, S]      0 at tokens, MASKED at padding
-     cross_keys.N, cross_values.N f32 [B, H, S, D]   of the encoder
+     cross_keys.N, cross_values.N [B, H, S, D]   of the encoder, fp16 unless the graph is fp32
 out: log_probs f32 [B]           of the translation and its EOS, in nats
      alignment f32 [B, T, S]     the mean of the heads that align best; each row sums to 1
 """
@@ -31,7 +31,7 @@ from model.transformer import sinusoids
 def build_scorer(
     builder: GraphBuilder, config: ModelConfig, heads: Sequence[AlignmentHead]
 ) -> onnx.ModelProto:
-    """Build the graph in the builder's precision; inputs and outputs are fp32 in any."""
+    """Build the graph in the builder's precision; the mask and the outputs are fp32 in any."""
     b, layers = builder, range(config.num_decoder_layers)
     decoder = _Decoder(b, config, heads)
     log_probs = _log_probs(b, config, decoder.states())
@@ -40,7 +40,10 @@ def build_scorer(
     inputs = [
         tensor("target_ids", "i64", ["N", "U"]),
         tensor("source_bias", "f32", ["B", "S"]),
-        *(tensor(name, "f32", ["B", config.num_heads, "S", config.d_head]) for name in names),
+        *(
+            tensor(name, b.memory_kind, ["B", config.num_heads, "S", config.d_head])
+            for name in names
+        ),
     ]
     outputs = {
         log_probs: tensor("log_probs", "f32", ["B"]),
@@ -106,11 +109,12 @@ class _Decoder:
         """Attention with weights [B, H, T + 1, S] that can be seen; the chosen heads' rows are picked."""
         b, module = self.b, f"decoder.{index}.cross_attention"
         [q] = b.split_heads(b.linear(x, f"{module}.w_q"), self.config.d_head)
-        keys = b.op("Transpose", f"cross_keys.{index}", perm=[0, 1, 3, 2])
+        keys = b.op("Transpose", b.from_memory(f"cross_keys.{index}"), perm=[0, 1, 3, 2])
         scores = b.op("Mul", b.op("MatMul", q, keys), b.constant(self.scale, np.float32))
         weights = str(b.op("Softmax", b.op("Add", scores, self.cross_bias), axis=-1))
         self.picked += [_rows(b, weights, head) for head in self.heads if head.layer == index]
-        context = b.merge_heads(b.op("MatMul", weights, f"cross_values.{index}"))
+        values = b.from_memory(f"cross_values.{index}")
+        context = b.merge_heads(b.op("MatMul", weights, values))
         return b.linear(context, f"{module}.w_o")
 
 

@@ -111,9 +111,8 @@ class OnnxModelRunner:
         if sorted(self._cross) != sorted(self._cross_outputs):
             raise RuntimeError(f"{encoder.name} and {decoder.name} are not of the same network")
         past = next(item for item in described if item.name.startswith("past_"))
-        dtype = np.float16 if past.type == "tensor(float16)" else np.float32
         # a first run has no caches: one entry that every mask hides
-        self._no_cache = np.zeros((1, past.shape[1], 1, past.shape[3]), dtype)
+        self._no_cache = np.zeros((1, past.shape[1], 1, past.shape[3]), _dtype(past))
         self._prepared = threading.local()
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
@@ -152,11 +151,10 @@ class OnnxModelRunner:
         if self._scorer is None:
             raise RuntimeError("this runner was loaded without a scorer")
         encoded = self.encode(source_ids, source_bias)
-        feeds: dict[str, NDArray[Any]] = {
-            name: array.astype(np.float32, copy=False)
-            for name, array in zip(self._cross, encoded, strict=True)
-        }
-        feeds |= {"target_ids": target_ids, "source_bias": source_bias}
+        feeds: dict[str, NDArray[Any]] = {"target_ids": target_ids, "source_bias": source_bias}
+        wanted = {item.name: _dtype(item) for item in self._scorer.get_inputs()}
+        for name, array in zip(self._cross, encoded, strict=True):
+            feeds[name] = array.astype(wanted[name], copy=False)
         found: Floats = self._scorer.run([output], feeds)[0]
         return found
 
@@ -203,6 +201,11 @@ class OnnxModelRunner:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
         return _unpack(state, groups, binding.get_outputs())
+
+
+def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
+    """Of an input or output that is of floats."""
+    return np.float16 if described.type == "tensor(float16)" else np.float32
 
 
 def _banned_queries(banned: Ints, groups: Groups) -> Ints:

@@ -54,7 +54,7 @@ def _set(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set("format_version", 1), "format_version is 1, this service reads 6"),
+        (_set("format_version", 1), "format_version is 1, this service reads 7"),
         (_set("surprise", 1), "surprise: Extra inputs are not permitted"),
         (_set("directions", []), "directions: List should have at least 1 item"),
         (_set("vocab_size", "many"), "vocab_size: Input should be a valid integer"),
