@@ -121,6 +121,22 @@ def test_scores_are_the_networks_whatever_stands_beside_a_pair(
     np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-4)
 
 
+def test_any_encoder_of_a_bundle_serves_its_scorer(pairs: list[Pair]) -> None:
+    """The scorer is in int8 and reads fp16; the fp32 graphs have their keys and values in fp32."""
+    runners = [
+        OnnxModelRunner(
+            TINY_BUNDLE / f"encoder.{precision}.onnx",
+            TINY_BUNDLE / f"decoder.{precision}.onnx",
+            scorer=TINY_BUNDLE / "scorer.int8.onnx",
+        )
+        for precision in ("fp32", "int8")
+    ]
+    for pair in pairs[:5]:
+        source, target = pair.source.tolist(), [BOS_ID, *pair.target.tolist()]
+        fine, coarse = (runner.align(source, target) for runner in runners)
+        assert np.abs(fine - coarse).sum(axis=1).mean() / 2 < 0.05
+
+
 def test_one_target_serves_for_all_sources(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
