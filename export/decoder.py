@@ -175,7 +175,7 @@ def _signature(
             for name in caches
         ),
         *(
-            tensor(f"cross_{name}", b.memory_kind, ["sources", heads, "source_L", width])
+            tensor(f"cross_{name}", b.stored_kind, ["sources", heads, "source_L", width])
             for name in caches
         ),
     ]
@@ -273,7 +273,7 @@ def _layer(
     def cross_attention(x: str) -> str:
         q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sources_heads")
         # anew in every step: they are read once, and what attention reads is in the core's own cache
-        memory = [b.from_memory(f"memory_{kind}.{index}") for kind in ("keys", "values")]
+        memory = [b.from_stored(f"memory_{kind}.{index}") for kind in ("keys", "values")]
         q = b.op("Transpose", q, perm=[0, 2, 1, 3])
         context = b.op("Attention", q, *memory, "cross_bias", scale=scale)
         context = b.op("Reshape", b.op("Transpose", context, perm=[0, 2, 1, 3]), "grouped")

@@ -51,10 +51,10 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
         for part, name in (("w_k", "keys"), ("w_v", "values"))
     ]
     projected = b.linears(x, *(module for _, module in modules))
-    heads = b.split_heads(b.to_memory(projected), config.d_head, parts=len(modules))
+    heads = b.split_heads(b.to_stored(projected), config.d_head, parts=len(modules))
     shape: list[str | int] = ["B", config.num_heads, "S", config.d_head]
     outputs = {
-        result: tensor(name, b.memory_kind, shape)
+        result: tensor(name, b.stored_kind, shape)
         for result, (name, _) in zip(heads, modules, strict=True)
     }
     inputs = [tensor("source_ids", "i64", ["B", "S"]), tensor("source_bias", "f32", ["B", "S"])]

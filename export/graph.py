@@ -62,8 +62,8 @@ class GraphBuilder:
         return "f16" if self.precision == "fp16" else "f32"
 
     @property
-    def memory_kind(self) -> Literal["f16", "f32"]:
-        """Likewise, that of the source's keys and values: all steps read them, and half the bytes do."""
+    def stored_kind(self) -> Literal["f16", "f32"]:
+        """Likewise, that of embeddings and of the source's keys and values: half the bytes do."""
         return "f32" if self.precision == "fp32" else "f16"
 
     @property
@@ -116,15 +116,15 @@ class GraphBuilder:
         """Cast to the precision of the activations."""
         return str(self.op("Cast", x, to=self.float_type))
 
-    def to_memory(self, x: str) -> str:
-        """What is kept of the source, in the type of its keys and values."""
-        if self.memory_kind == self.float_kind:
+    def to_stored(self, x: str) -> str:
+        """Cast activations to `stored_kind`."""
+        if self.stored_kind == self.float_kind:
             return x
-        return str(self.op("Cast", x, to=ELEMENT_TYPES[self.memory_kind]))
+        return str(self.op("Cast", x, to=ELEMENT_TYPES[self.stored_kind]))
 
-    def from_memory(self, name: str) -> str:
-        """The same in the precision of the activations."""
-        return name if self.memory_kind == self.float_kind else self.to_float(name)
+    def from_stored(self, x: str) -> str:
+        """Cast what is of `stored_kind` to the precision of the activations."""
+        return x if self.stored_kind == self.float_kind else self.to_float(x)
 
     def activation(self, x: str, kind: str) -> str:
         """GELU or SiLU of x; ReLU is `linear`'s `relu_input`, where int8 has it for nothing."""
@@ -209,18 +209,13 @@ class GraphBuilder:
 
     def int8_rows(self, weight: np.ndarray, name: str) -> tuple[str, str]:
         """A weight [out, in] in int8 whose rows are looked up, too, and the scale of each, [out]."""
-        names = f"{name}.int8", f"{name}.T.scale"
-        if names[0] not in self.initializers:
-            quantized, scales = _quantized(weight, np.abs(weight).max(axis=1))
-            self.initializer(names[0], quantized)
-            self.initializer(names[1], scales)
-        return names
+        rows, scales = _quantized(weight, np.abs(weight).max(axis=1))
+        return self.initializer(f"{name}.int8", rows), self.initializer(f"{name}.T.scale", scales)
 
     def embed(self, ids: str, table: np.ndarray, name: str) -> str:
-        """Rows of `table` [V, d] by ids; stored in fp16 unless the graph is fp32."""
-        stored = table.astype(np.float32 if self.precision == "fp32" else np.float16)
-        rows = self.op("Gather", self.initializer(name, stored), ids)
-        return str(rows) if self.precision != "int8" else self.to_float(rows)
+        """Rows of `table` [V, d] by ids."""
+        stored = table.astype(np.float16 if self.stored_kind == "f16" else np.float32)
+        return self.from_stored(str(self.op("Gather", self.initializer(name, stored), ids)))
 
     def layer_norm(self, x: str, layer: str) -> str:
         """LayerNorm of the module `layer` over the last axis."""

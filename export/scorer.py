@@ -41,7 +41,7 @@ def build_scorer(
         tensor("target_ids", "i64", ["N", "U"]),
         tensor("source_bias", "f32", ["B", "S"]),
         *(
-            tensor(name, b.memory_kind, ["B", config.num_heads, "S", config.d_head])
+            tensor(name, b.stored_kind, ["B", config.num_heads, "S", config.d_head])
             for name in names
         ),
     ]
@@ -109,11 +109,11 @@ class _Decoder:
         """Attention with weights [B, H, T + 1, S] that can be seen; the chosen heads' rows are picked."""
         b, module = self.b, f"decoder.{index}.cross_attention"
         [q] = b.split_heads(b.linear(x, f"{module}.w_q"), self.config.d_head)
-        keys = b.op("Transpose", b.from_memory(f"cross_keys.{index}"), perm=[0, 1, 3, 2])
+        keys = b.op("Transpose", b.from_stored(f"cross_keys.{index}"), perm=[0, 1, 3, 2])
         scores = b.op("Mul", b.op("MatMul", q, keys), b.constant(self.scale, np.float32))
         weights = str(b.op("Softmax", b.op("Add", scores, self.cross_bias), axis=-1))
         self.picked += [_rows(b, weights, head) for head in self.heads if head.layer == index]
-        values = b.from_memory(f"cross_values.{index}")
+        values = b.from_stored(f"cross_values.{index}")
         context = b.merge_heads(b.op("MatMul", weights, values))
         return b.linear(context, f"{module}.w_o")
 

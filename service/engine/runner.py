@@ -101,6 +101,11 @@ class OnnxModelRunner:
         self._encoder = _session(encoder, device, threads)
         self._decoder = _session(decoder, device, threads)
         self._scorer = _session(scorer, "cpu", threads) if scorer else None
+        self._scorer_dtypes = {
+            item.name: _dtype(item)
+            for item in (self._scorer.get_inputs() if self._scorer else ())
+            if item.name.startswith("cross_")
+        }
         self.provider: str = self._decoder.get_providers()[0]
         if device == "cuda" and self.provider != "CUDAExecutionProvider":
             raise RuntimeError(f"CUDA was asked for, but ONNX Runtime runs on {self.provider}")
@@ -152,9 +157,8 @@ class OnnxModelRunner:
             raise RuntimeError("this runner was loaded without a scorer")
         encoded = self.encode(source_ids, source_bias)
         feeds: dict[str, NDArray[Any]] = {"target_ids": target_ids, "source_bias": source_bias}
-        wanted = {item.name: _dtype(item) for item in self._scorer.get_inputs()}
         for name, array in zip(self._cross, encoded, strict=True):
-            feeds[name] = array.astype(wanted[name], copy=False)
+            feeds[name] = array.astype(self._scorer_dtypes[name], copy=False)
         found: Floats = self._scorer.run([output], feeds)[0]
         return found
 

@@ -23,8 +23,8 @@ CHURN_SECONDS = 300
 CHURN_SAMPLES = 10
 
 
-def main() -> int:
-    """Measure; returns the exit status."""
+def parse() -> argparse.Namespace:
+    """The command line's options."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="less, and rougher")
     parser.add_argument(
@@ -37,7 +37,12 @@ def main() -> int:
         "--documents", action="store_true", help="write these alone, of the last bench.json"
     )
     parser.add_argument("--no-readme", action="store_true", help="write bench.json alone")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure; returns the exit status."""
+    options = parse()
     if options.documents:
         report.write_documents(report.read(ROOT), ROOT)
         return 0
