@@ -136,7 +136,10 @@ class RequestLimit:
 
 
 class BodyLimit:
-    """Answers 413 to a body of more than `limit` bytes, whether or not its length was announced."""
+    """Answers 413 to a body of more than `limit` bytes, whether or not its length was announced.
+
+    One that its client stops sending, by leaving or for too long, is told from what fails here.
+    """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         """Wrap `app`."""
@@ -158,6 +161,9 @@ class BodyLimit:
             async with asyncio.timeout(BODY_SECONDS):
                 while True:
                     message = await receive()
+                    if message["type"] == "http.disconnect":
+                        await self._refuse_incomplete(size, scope, receive, send)
+                        return
                     messages.append(message)
                     size += len(message.get("body", b""))
                     if not message.get("more_body", False):
@@ -188,6 +194,14 @@ class BodyLimit:
                     size += len(message.get("body", b""))
                     if not message.get("more_body", False):
                         return
+
+    async def _refuse_incomplete(
+        self, size: int, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """For the books: there is nobody to read it."""
+        message = f"Invalid request: the connection was closed after {size} bytes of the body"
+        response = answer(HTTPStatus.BAD_REQUEST, message, "body_incomplete", path=scope["path"])
+        await response(scope, receive, send)
 
     async def _refuse_slow(self, size: int, scope: Scope, receive: Receive, send: Send) -> None:
         message = (

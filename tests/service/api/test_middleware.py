@@ -125,6 +125,33 @@ def test_a_body_that_does_not_come_is_not_waited_for(
     assert b"only 1 bytes" in sent[1]["body"]
 
 
+def test_a_client_that_leaves_before_its_body_is_there_is_no_failure_of_the_service(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    arriving: list[Message] = [
+        {"type": "http.request", "body": b'{"q": ', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return arriving.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/translate",
+        "headers": [(b"content-length", b"50")],
+    }
+    asyncio.run(create_app(settings)(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert b"closed after 6 bytes" in sent[1]["body"]
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
     held = asyncio.Event()
     statuses: list[int] = []
