@@ -255,13 +255,12 @@ def _layer(
 
     def self_attention(x: str) -> str:
         module = f"{layer}.self_attention"
-        qkv = b.linears(x, f"{module}.w_q", f"{module}.w_k", f"{module}.w_v")
-        q, k, v = b.op("Split", qkv, axis=-1, num_outputs=3, outputs=3)
+        queries_keys_values = b.queries_keys_values(x, module)
         past = (f"{b.prefix}keys.{index}", f"{b.prefix}values.{index}")
         heads = config.num_heads
         context, keys, values = b.op(
             "Attention",
-            *(q, k, v, mask, *past),
+            *(*queries_keys_values, mask, *past),
             scale=scale,
             outputs=3,
             q_num_heads=heads,

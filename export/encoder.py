@@ -40,7 +40,8 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     pre_norm = config.norm == "pre"
     for index in range(config.num_encoder_layers):
         layer = f"encoder.{index}"
-        attention = functools.partial(_self_attention, b, mask=mask, layer=layer, config=config)
+        module = f"{layer}.self_attention"
+        attention = functools.partial(self_attention, b, mask=mask, module=module, config=config)
         x = b.residual(x, f"{layer}.norm_1", pre_norm, attention)
         feeding = functools.partial(feed_forward, b, layer=layer, config=config)
         x = b.residual(x, f"{layer}.norm_2", pre_norm, feeding)
@@ -70,18 +71,14 @@ def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> st
     return b.linear(widened, f"{layer}.feed_forward.w_2", relu_input=relu)
 
 
-def _self_attention(b: GraphBuilder, x: str, mask: str, layer: str, config: ModelConfig) -> str:
-    attention = f"{layer}.self_attention"
-    qkv = b.linears(x, f"{attention}.w_q", f"{attention}.w_k", f"{attention}.w_v")
-    q, k, v = b.op("Split", qkv, axis=-1, num_outputs=3, outputs=3)
+def self_attention(b: GraphBuilder, x: str, mask: str, module: str, config: ModelConfig) -> str:
+    """Among all positions of x [B, T, d]; `mask` is added to the scores, [B, 1, T, T] or [T, T]."""
     context = b.op(
         "Attention",
-        q,
-        k,
-        v,
+        *b.queries_keys_values(x, module),
         mask,
         q_num_heads=config.num_heads,
         kv_num_heads=config.num_heads,
         scale=float(np.float32(config.d_head**-0.5)),
     )
-    return b.linear(context, f"{attention}.w_o")
+    return b.linear(context, f"{module}.w_o")

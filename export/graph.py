@@ -139,13 +139,21 @@ class GraphBuilder:
 
     def linears(self, x: str, *layers: str) -> str:
         """Several modules of one input as one product: [..., in] -> [..., the sum of their outs]."""
-        if len(layers) == 1:
-            return self.linear(x, layers[0])
         weight = np.concatenate([self.weights[f"{layer}.weight"] for layer in layers])
         bias = np.concatenate([self.weights[f"{layer}.bias"] for layer in layers])
         name = "+".join(layers)
         stored = self.initializer(f"{name}.bias", bias.astype(self.float_dtype))
         return self.matmul(x, weight, f"{name}.weight", layers[0], stored)
+
+    def queries_keys_values(self, x: str, attention: str) -> list[str]:
+        """What the module `attention` looks for, is looked for by, and gives, [..., d] each.
+
+        One product, split; in int8 a product each, for to split it costs more than the one product saves.
+        """
+        layers = [f"{attention}.w_{name}" for name in "qkv"]
+        if self.precision == "int8":
+            return [self.linear(x, layer) for layer in layers]
+        return list(self.op("Split", self.linears(x, *layers), axis=-1, num_outputs=3, outputs=3))
 
     def matmul(
         self, x: str, weight: np.ndarray, name: str, layer: str, bias: str, relu_input: bool = False

@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 from export.alignment import AlignmentHead
-from export.encoder import feed_forward
+from export.encoder import feed_forward, self_attention
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from model.config import ModelConfig
 from model.tokenizer import PAD_ID
@@ -75,7 +75,10 @@ class _Decoder:
         x = self._embedded()
         for index in range(self.config.num_decoder_layers):
             layer = f"decoder.{index}"
-            attending = partial(self._self_attention, module=f"{layer}.self_attention")
+            module = f"{layer}.self_attention"
+            attending = partial(
+                self_attention, b, mask=self.future, module=module, config=self.config
+            )
             x = b.residual(x, f"{layer}.norm_1", pre_norm, attending)
             crossing = partial(self._cross_attention, index=index)
             x = b.residual(x, f"{layer}.norm_2", pre_norm, crossing)
@@ -97,13 +100,6 @@ class _Decoder:
         else:
             x = b.embed(self.read, table * root, "embedding.weight.scaled")
         return str(b.op("Add", x, b.op("Gather", b.initializer("positions", positions), place)))
-
-    def _self_attention(self, x: str, module: str) -> str:
-        b = self.b
-        qkv = b.linears(x, f"{module}.w_q", f"{module}.w_k", f"{module}.w_v")
-        heads = b.split_heads(qkv, self.config.d_head, parts=3)
-        context = b.merge_heads(b.op("Attention", *heads, self.future, scale=self.scale))
-        return b.linear(context, f"{module}.w_o")
 
     def _cross_attention(self, x: str, index: int) -> str:
         """Attention with weights [B, H, T + 1, S] that can be seen; the chosen heads' rows are picked."""

@@ -30,7 +30,8 @@ def x() -> Array:
 
 
 def builder(precision: Precision, weights: dict[str, Array]) -> GraphBuilder:
-    return GraphBuilder(precision, weights, {"first": RANGE, "second": RANGE})
+    layers = {name.rpartition(".")[0] for name in weights}
+    return GraphBuilder(precision, weights, dict.fromkeys(layers, RANGE))
 
 
 def run(b: GraphBuilder, result: str, x: Array, width: int = 10) -> Array:
@@ -101,6 +102,22 @@ def test_several_modules_as_one_product_give_what_each_gives(
     )
     bound = rounding(x, stacked) if precision == "int8" else 1e-5
     assert (np.abs(together - (x @ stacked.T + bias)) <= bound).all()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_queries_keys_and_values_are_what_their_modules_give(
+    x: Array, precision: Precision
+) -> None:
+    rng = np.random.default_rng(1)
+    modules = {f"attention.w_{name}": rng.normal(size=(WIDTH, WIDTH)) for name in "qkv"}
+    weights = {f"{module}.weight": one.astype(np.float32) for module, one in modules.items()}
+    weights |= {f"{module}.bias": one[0].astype(np.float32) for module, one in modules.items()}
+    for index, module in enumerate(modules):
+        b = builder(precision, weights)
+        weight, bias = weights[f"{module}.weight"], weights[f"{module}.bias"]
+        found = run(b, b.queries_keys_values("x", "attention")[index], x, width=WIDTH)
+        bound = rounding(x, weight) if precision == "int8" else 1e-5
+        assert (np.abs(found - (x @ weight.T + bias)) <= bound).all()
 
 
 @pytest.mark.parametrize(("widest", "scales"), [(2.9, 1), (3.1, 10)])
