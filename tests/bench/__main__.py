@@ -90,7 +90,7 @@ def main() -> int:
 
 def _limit(model: BenchModel, effort: Effort, results: Results) -> None:
     with Remote(Gauge, model, effort.cores) as gauge:
-        peak = gauge.call("peak_operations")
+        peak = max(gauge.call("peak_operations") for _ in range(3))
         results.notes["peak, int8 GOP/s"] = round(peak / 1e9)
         results.notes["peak, memory GB/s"] = round(gauge.call("peak_bandwidth") / 1e9, 1)
         for rows in (1, 4, 16):

@@ -44,7 +44,7 @@ NBest = list[Listed]
 class System(Protocol):
     """One side."""
 
-    def translate(self, sources: list[Ids], beam_size: int) -> list[list[int]]:
+    def translate(self, sources: Sequence[Ids], beam_size: int) -> list[list[int]]:
         """All at once, as fast as it can."""
 
     def submit(self, source: Ids, done: Done) -> None:
@@ -58,12 +58,15 @@ class Ours:
     model: BenchModel
     precision: Precision
     cores: int
+    max_num_seqs: int = EngineConfig().max_num_seqs
 
     def __post_init__(self) -> None:
         """Start the engine."""
         self.steps: list[StepStats] = []
         runner = OnnxModelRunner(*self.model.graphs(self.precision))
-        config = EngineConfig(num_loops=self.cores, max_waiting=1_000_000)
+        config = EngineConfig(
+            num_loops=self.cores, max_num_seqs=self.max_num_seqs, max_waiting=1_000_000
+        )
         special = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
         lone_runner = runner_for_one(
             *self.model.graphs(self.precision), runner, special, self.cores
@@ -71,18 +74,18 @@ class Ours:
         self.engine = Engine(runner, special, config, self.steps.append, lone_runner=lone_runner)
         self.engine.start()
 
-    def translate(self, sources: list[Ids], beam_size: int) -> list[list[int]]:
+    def translate(self, sources: Sequence[Ids], beam_size: int) -> list[list[int]]:
         """See System."""
         sequences = self.engine.submit([(source, _options(beam_size)) for source in sources])
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
-    def translate_likely(self, sources: list[Ids]) -> list[list[int]]:
+    def translate_likely(self, sources: Sequence[Ids]) -> list[list[int]]:
         """As `translate`, by the fastest of the stop rules."""
         options = replace(_options(4), stop_rule=StopRule.LIKELY)
         sequences = self.engine.submit([(source, options) for source in sources])
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
-    def best_two(self, sources: list[Ids]) -> list[NBest]:
+    def best_two(self, sources: Sequence[Ids]) -> list[NBest]:
         """The two best translations of every source, by plain log-probability."""
         options = DecodingOptions(MAX_LENGTH, num_hypotheses=2, length_penalty=0.0)
         sequences = self.engine.submit([(source, options) for source in sources])
@@ -126,12 +129,14 @@ class Peer:
             for _ in range(self.inter_threads):
                 threading.Thread(target=self._collect, daemon=True).start()
 
-    def translate(self, sources: list[Ids], beam_size: int, max_batch: int = 32) -> list[list[int]]:
+    def translate(
+        self, sources: Sequence[Ids], beam_size: int, max_batch: int = 32
+    ) -> list[list[int]]:
         """See System; CTranslate2 sorts by length and shares batches of `max_batch` among its workers."""
         found = self._run(sources, beam_size, LENGTH_PENALTY, max_batch)
         return [[self.ids[name] for name in result.hypotheses[0]] for result in found]
 
-    def best_two(self, sources: list[Ids]) -> list[NBest]:
+    def best_two(self, sources: Sequence[Ids]) -> list[NBest]:
         """The two best translations of every source, by plain log-probability."""
         found = self._run(sources, 4, 1e-9, 32, num_hypotheses=2, return_scores=True)
         return [
@@ -152,7 +157,7 @@ class Peer:
             )
 
     def _run(
-        self, sources: list[Ids], beam_size: int, alpha: float, max_batch: int, **options: Any
+        self, sources: Sequence[Ids], beam_size: int, alpha: float, max_batch: int, **options: Any
     ) -> list[ctranslate2.TranslationResult]:
         return self.translator.translate_batch(  # type: ignore[no-any-return]
             [[self.names[token] for token in source] for source in sources],
@@ -184,7 +189,7 @@ def _options(beam_size: int) -> DecodingOptions:
     return DecodingOptions(MAX_LENGTH, beam_size, length_penalty=LENGTH_PENALTY)
 
 
-def arrive(system: System, sources: list[Ids], times: list[float]) -> tuple[list[float], float]:
+def arrive(system: System, sources: Sequence[Ids], times: list[float]) -> tuple[list[float], float]:
     """Send every source at its time; returns the latencies and the seconds until the last was done."""
     latencies = [0.0] * len(sources)
     done = threading.Semaphore(0)
