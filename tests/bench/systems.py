@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import ctranslate2
 
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from service.__main__ import spare_the_collector
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
@@ -251,6 +252,7 @@ def _serve(
         "arrive": lambda *given: arrive(system, *given),
         "resident_bytes": _resident_bytes,
     }
+    spare_the_collector()  # on both sides, as the service does
     pipe.send("ready")
     while True:
         method, given, named = pipe.recv()
