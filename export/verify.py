@@ -75,7 +75,7 @@ def engine_translations(
 ) -> list[list[Hypothesis]]:
     """The engine's n-best list of every source, all of them in flight together."""
     engine = Engine(
-        OnnxModelRunner(encoder, decoder), special, EngineConfig(max_waiting=max(1, len(sources)))
+        [OnnxModelRunner(encoder, decoder)], special, EngineConfig(max_waiting=max(1, len(sources)))
     )
     engine.start()
     try:

@@ -8,7 +8,7 @@ from service.cores import available_cores
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
-from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable
+from service.engine.runner import Device, cuda_is_usable, runners_for
 from service.engine.types import DecodingOptions, SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
@@ -75,14 +75,15 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     special = SpecialIds(pad=tokens.pad, bos=tokens.bos, eos=tokens.eos)
     config, graphs = _engine_config(settings, device), bundle.graphs(precision)
     try:
-        runner = OnnxModelRunner(*graphs, device, scorer=bundle.scorer)
+        runners = runners_for(config.num_loops, *graphs, device, bundle.scorer)
+        runner = runners[0]
         threads = config.num_loops if device == "cpu" else 1
         lone_runner = runner_for_one(*graphs, runner, special, threads)
     except Exception as error:
         raise BundleError(
             f"{folder}: its {precision} graphs cannot run on {device}: {error}"
         ) from error
-    engine = Engine(runner, special, config, metrics.on_step, lone_runner=lone_runner)
+    engine = Engine(runners, special, config, metrics.on_step, lone_runner=lone_runner)
     translator = Translator(
         bundle,
         tokenizers,

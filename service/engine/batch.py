@@ -124,7 +124,7 @@ class Batch:
 
     def _found(self, row: _Row, is_alone: bool) -> list[Hypothesis]:
         """As many hypotheses as were asked for, best first."""
-        ranked = self.reranker.rank(row.search.candidates(), row.sequence, is_alone)
+        ranked = self.reranker.rank(self.runner, row.search.candidates(), row.sequence, is_alone)
         return ranked[: row.sequence.options.num_hypotheses]
 
     def _banned(self) -> Ints:

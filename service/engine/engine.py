@@ -13,6 +13,7 @@ from collections.abc import Sequence as Items
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from functools import partial
+from itertools import cycle
 
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
@@ -43,7 +44,7 @@ class Engine:
 
     def __init__(
         self,
-        runner: ModelRunner,
+        runners: Items[ModelRunner],
         special: SpecialIds,
         config: EngineConfig,
         on_step: Callable[[StepStats], None] = lambda _: None,
@@ -52,11 +53,14 @@ class Engine:
     ) -> None:
         """Build an engine that is not running yet; `on_step` is called by the loops' threads.
 
-        `lone_runner` has the same graphs with several threads an operator, for a sentence that is alone.
+        There are as many `runners` as loops, or fewer, which loops share; `lone_runner` has the same graphs
+        with several threads an operator, for a sentence that is alone.
         """
         self.config = config
-        self._reranker = Reranker(runner, special, config.num_loops)
-        self.new_batch = partial(Batch, runner, special, self._reranker, lone_runner)
+        self._reranker = Reranker(special, config.num_loops)
+        new_batches = cycle(
+            partial(Batch, runner, special, self._reranker, lone_runner) for runner in runners
+        )
         self.on_step, self.clock = on_step, clock
         self._scheduler = Scheduler(config)
         lock = threading.RLock()
@@ -67,7 +71,7 @@ class Engine:
         self._accepting, self._closing = False, False
         self._failure: BaseException | None = None
         self._throughput = Throughput()
-        self._loops = [_Loop(self, index) for index in range(config.num_loops)]
+        self._loops = [_Loop(self, index, next(new_batches)) for index in range(config.num_loops)]
         self._threads = [
             threading.Thread(target=loop.run, name=f"engine-{loop.index}", daemon=True)
             for loop in self._loops
@@ -216,9 +220,9 @@ class _Loop:
     for it wakes up and takes the interpreter's lock, and a thread that still had to admit would stand still.
     """
 
-    def __init__(self, engine: Engine, index: int) -> None:
-        self.engine, self.index = engine, index
-        self.batch = engine.new_batch()
+    def __init__(self, engine: Engine, index: int, new_batch: Callable[[], Batch]) -> None:
+        self.engine, self.index, self.new_batch = engine, index, new_batch
+        self.batch = new_batch()
         self.failures = 0
         self.step_seconds = math.inf
         self.found: list[tuple[Sequence, list[Hypothesis]]] = []
@@ -322,7 +326,7 @@ class _Loop:
     def _fail_batch(self, schedule: Schedule, error: Exception) -> None:
         """A failed step fails its rows and nobody else; the batch starts afresh."""
         sequences = {*schedule.admitted, *self.batch.sequences}
-        self.batch = self.engine.new_batch()
+        self.batch = self.new_batch()
         self._release(sequences)
         for sequence in (*sequences, *schedule.left):
             _fail(sequence, StepFailedError(f"a step of this batch failed: {error}"))

@@ -26,9 +26,9 @@ TOKENS_AT_ONCE = 256
 class Reranker:
     """Asks the opposite direction, for all loops of an engine."""
 
-    def __init__(self, runner: ModelRunner, special: SpecialIds, threads: int) -> None:
+    def __init__(self, special: SpecialIds, threads: int) -> None:
         """`threads` are for a sentence that is alone: as many as the engine has loops."""
-        self.runner, self.special, self.threads = runner, special, threads
+        self.special, self.threads = special, threads
         self._pool = ThreadPoolExecutor(threads, "reranker")
 
     def close(self) -> None:
@@ -36,7 +36,11 @@ class Reranker:
         self._pool.shutdown()
 
     def rank(
-        self, found: list[Hypothesis], sequence: Sequence, is_alone: bool = False
+        self,
+        runner: ModelRunner,
+        found: list[Hypothesis],
+        sequence: Sequence,
+        is_alone: bool = False,
     ) -> list[Hypothesis]:
         """Hypotheses, best first, in their new order; as they are for a sentence that does not ask for it.
 
@@ -51,7 +55,7 @@ class Reranker:
             return found
         reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
         target = (special.bos, *sequence.source_ids[1:])  # without its tag
-        backward = self._log_probs(reverse_sources, target, self.threads if is_alone else 1)
+        backward = self._log_probs(runner, reverse_sources, target, self.threads if is_alone else 1)
 
         def by_both(place: int) -> float:
             length = len(near[place].ids) + 1
@@ -62,7 +66,7 @@ class Reranker:
         return [near[place] for place in order] + found[len(near) :]
 
     def _log_probs(
-        self, sources: Items[Items[int]], target: Items[int], threads: int
+        self, runner: ModelRunner, sources: Items[Items[int]], target: Items[int], threads: int
     ) -> list[float]:
         """Of one target, given each of the sources."""
         longest = max(len(target), *map(len, sources))
@@ -72,7 +76,7 @@ class Reranker:
 
         def score(part: Items[Items[int]]) -> list[float]:
             source_ids, bias = cache.pad(part, self.special.pad)
-            scores: list[float] = self.runner.score(source_ids, bias, target_ids).tolist()
+            scores: list[float] = runner.score(source_ids, bias, target_ids).tolist()
             return scores
 
         scored = self._pool.map(score, parts) if threads > 1 else map(score, parts)

@@ -22,6 +22,8 @@ from service.engine.types import DecoderState, Floats, Ints, RunPlan
 logger = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda"]
+MOST_RUNNERS = 8
+"""Copies of the weights, however many cores there are."""
 Caches = Any
 """The self-attention caches that a run left behind; only the runner looks inside."""
 
@@ -205,6 +207,18 @@ class OnnxModelRunner:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
         return _unpack(state, groups, binding.get_outputs())
+
+
+def runners_for(
+    loops: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
+) -> list[OnnxModelRunner]:
+    """A runner for each loop of an engine, up to `MOST_RUNNERS`; loops beyond share them.
+
+    Threads that share a session share its memory: what one gives back the other gets, out of the first one's
+    cache, and where their cores are of different clusters that is far.
+    """
+    count = min(loops, MOST_RUNNERS)
+    return [OnnxModelRunner(encoder, decoder, device, scorer=scorer) for _ in range(count)]
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:

@@ -18,7 +18,7 @@ from model.search import SearchOptions, beam_search, max_target_length
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import OnnxModelRunner
+from service.engine.runner import runners_for
 from service.engine.types import DecodingOptions, SpecialIds, StopRule
 from service.settings import DEFAULT_BUNDLE
 from tests.bench import peer
@@ -33,10 +33,11 @@ NO_PENALTY = 1e-9
 def by_engine(
     model: BenchModel, sources: Sequence[list[int]], alpha: float, *, alone: bool
 ) -> list[NBest]:
+    loops = 1 if alone else 2
     engine = Engine(
-        OnnxModelRunner(*model.graphs("fp32")),
+        runners_for(loops, *model.graphs("fp32")),
         SpecialIds(PAD_ID, BOS_ID, EOS_ID),
-        EngineConfig(num_loops=1 if alone else 2, max_waiting=len(sources)),
+        EngineConfig(num_loops=loops, max_waiting=len(sources)),
     )
     engine.start()
     try:

@@ -22,7 +22,7 @@ from service.__main__ import spare_the_collector
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
-from service.engine.runner import OnnxModelRunner
+from service.engine.runner import runners_for
 from service.engine.types import DecodingOptions, SpecialIds, StepStats, StopRule
 from tests.bench import peer
 from tests.bench.models import MAX_LENGTH, BenchModel, Precision
@@ -64,15 +64,15 @@ class Ours:
     def __post_init__(self) -> None:
         """Start the engine."""
         self.steps: list[StepStats] = []
-        runner = OnnxModelRunner(*self.model.graphs(self.precision))
+        runners = runners_for(self.cores, *self.model.graphs(self.precision))
         config = EngineConfig(
             num_loops=self.cores, max_num_seqs=self.max_num_seqs, max_waiting=1_000_000
         )
         special = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
         lone_runner = runner_for_one(
-            *self.model.graphs(self.precision), runner, special, self.cores
+            *self.model.graphs(self.precision), runners[0], special, self.cores
         )
-        self.engine = Engine(runner, special, config, self.steps.append, lone_runner=lone_runner)
+        self.engine = Engine(runners, special, config, self.steps.append, lone_runner=lone_runner)
         self.engine.start()
 
     def translate(self, sources: Sequence[Ids], beam_size: int) -> list[list[int]]:

@@ -42,7 +42,7 @@ def test_every_n_best_list_is_ctranslate2s(
     )
 
     runner = OnnxModelRunner(tiny_bundle / "encoder.fp32.onnx", tiny_bundle / "decoder.fp32.onnx")
-    engine = Engine(runner, SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(max_num_seqs=8))
+    engine = Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(max_num_seqs=8))
     engine.start()
     options = DecodingOptions(limit, beam_size, num_hypotheses=beam_size, length_penalty=0.0)
     sequences = engine.submit([(source, options) for source in sources])

@@ -169,7 +169,7 @@ def check_against_reference(
 def test_the_engines_search_is_the_references(
     network: Transformer, tmp_path: Path, config: EngineConfig
 ) -> None:
-    engine = Engine(export(network, tmp_path), SPECIAL, config)
+    engine = Engine([export(network, tmp_path)], SPECIAL, config)
     engine.start()
     try:
         check_against_reference(
@@ -184,7 +184,7 @@ def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Che
     tag = tokenizer.tag_id("en")
     encoded = tokenizer.encode([german for german, _ in toy.sentences()[::12]])
     runner = OnnxModelRunner(TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx")
-    engine = Engine(runner, SPECIAL, EngineConfig(num_loops=2, max_num_seqs=8, steps_per_run=5))
+    engine = Engine([runner], SPECIAL, EngineConfig(num_loops=2, max_num_seqs=8, steps_per_run=5))
     engine.start()
     try:
         check_against_reference(
@@ -207,7 +207,7 @@ def test_padding_hides_however_sharp_attention_is(
         for name, parameter in network.named_parameters():
             if ".w_q." in name or ".w_k." in name:
                 parameter.mul_(100)
-    engine = Engine(export(network, tmp_path, precision), SPECIAL, EngineConfig(max_num_seqs=8))
+    engine = Engine([export(network, tmp_path, precision)], SPECIAL, EngineConfig(max_num_seqs=8))
     engine.start()
     options = DecodingOptions(max_decoding_length=12, beam_size=3, num_hypotheses=3)
     short, long = sources_of(40)[:20], [5] * 40 + [EOS_ID]

@@ -63,7 +63,7 @@ def log_prob(network: Transformer, source: list[int], target: list[int]) -> floa
 def searched(
     runner: OnnxModelRunner, sources: list[list[int]], options: DecodingOptions, loops: int = 1
 ) -> list[list[Hypothesis]]:
-    engine = Engine(runner, SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_loops=loops))
+    engine = Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_loops=loops))
     engine.start()
     try:
         sequences = engine.submit([(source, options) for source in sources])

@@ -86,7 +86,7 @@ def test_an_engine_that_hangs_costs_no_more_than_the_deadline(
 ) -> None:
     monkeypatch.setattr(searcher, "GRACE_SECONDS", 0.1)
     runner = EchoRunner()
-    engine = Engine(runner, SPECIAL, EngineConfig())
+    engine = Engine([runner], SPECIAL, EngineConfig())
     engine.start()
     seeker = Searcher(engine, SentenceCache(0))
     source = tuple(echo_source(3))

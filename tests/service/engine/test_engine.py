@@ -1,5 +1,6 @@
 """The conductor, with a model that echoes: who joins, who leaves, what happens when things go wrong."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
@@ -25,7 +26,7 @@ def running(
     clock: Callable[[], float] = time.monotonic,
     on_step: Callable[[StepStats], None] = lambda _: None,
 ) -> Iterator[Engine]:
-    engine = Engine(runner, SPECIAL, config or EngineConfig(max_num_seqs=4), on_step, clock)
+    engine = Engine([runner], SPECIAL, config or EngineConfig(max_num_seqs=4), on_step, clock)
     engine.start()
     try:
         yield engine
@@ -55,6 +56,33 @@ def test_two_hundred_at_once_each_get_their_own_answer(loops: int) -> None:
         answers = [sequence.future.result(20)[0].ids for sequence in sequences]
     assert answers == [echo_of(source) for source in sources]
     assert 1 < runner.largest_batch <= 8
+
+
+class WatchedRunner(EchoRunner):
+    """Remembers which threads asked it."""
+
+    def __init__(self) -> None:
+        super().__init__(seconds_per_step=0.001)
+        self.threads: set[str] = set()
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        self.threads.add(threading.current_thread().name)
+        return super().encode(source_ids, source_bias)
+
+
+def test_loops_have_runners_of_their_own_and_share_where_there_are_fewer() -> None:
+    first, second = WatchedRunner(), WatchedRunner()
+    config = EngineConfig(num_loops=3, max_num_seqs=2)
+    engine = Engine([first, second], SPECIAL, config)
+    engine.start()
+    try:
+        sequences = engine.submit([(echo_source(9), GREEDY) for _ in range(30)])
+        answers = {sequence.future.result(20)[0].ids for sequence in sequences}
+    finally:
+        engine.close()
+    assert answers == {echo_of(echo_source(9))}
+    assert first.threads == {"engine-0", "engine-2"}
+    assert second.threads == {"engine-1"}
 
 
 def test_a_sentence_that_joins_a_running_batch_gets_what_it_gets_alone() -> None:

@@ -79,7 +79,7 @@ def test_only_a_sentence_that_is_alone_runs_on_all_cores() -> None:
             return decode(*arguments)
 
         runner.decode = counted  # type: ignore[method-assign, assignment]
-    engine = Engine(plain, SPECIAL, EngineConfig(num_loops=1), lone_runner=lone)
+    engine = Engine([plain], SPECIAL, EngineConfig(num_loops=1), lone_runner=lone)
     engine.start()
     options = DecodingOptions(30, beam_size=1)
     try:

@@ -49,7 +49,7 @@ def rank(
     judge: Judge, hypotheses: list[Hypothesis], asking: Sequence | None = None
 ) -> list[Hypothesis]:
     """By one thread."""
-    return Reranker(judge, SPECIAL, threads=1).rank(hypotheses, asking or sequence())
+    return Reranker(SPECIAL, threads=1).rank(judge, hypotheses, asking or sequence())
 
 
 def order(ranked: list[Hypothesis]) -> list[int]:
@@ -101,9 +101,9 @@ def test_a_lone_sentences_hypotheses_are_judged_by_all_threads_at_the_same_time(
             return super().score(source_ids, source_bias, target_ids)
 
     judge = Judges({100: -9.0, 101: -1.0, 102: -5.0})
-    reranker = Reranker(judge, SPECIAL, threads=2)
+    reranker = Reranker(SPECIAL, threads=2)
     try:
-        ranked = reranker.rank(found(-1.0, -1.0, -1.0), sequence(), is_alone=True)
+        ranked = reranker.rank(judge, found(-1.0, -1.0, -1.0), sequence(), is_alone=True)
     finally:
         reranker.close()
     assert order(ranked) == [1, 2, 0]
@@ -111,10 +111,10 @@ def test_a_lone_sentences_hypotheses_are_judged_by_all_threads_at_the_same_time(
 
 
 def test_what_one_thread_cannot_judge_fails_the_sentence() -> None:
-    reranker = Reranker(Judge({100: -9.0}), SPECIAL, threads=2)
+    reranker = Reranker(SPECIAL, threads=2)
     try:
         with pytest.raises(KeyError, match="101"):
-            reranker.rank(found(-1.0, -1.0), sequence(), is_alone=True)
+            reranker.rank(Judge({100: -9.0}), found(-1.0, -1.0), sequence(), is_alone=True)
     finally:
         reranker.close()
 

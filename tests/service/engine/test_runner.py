@@ -11,7 +11,7 @@ from service import bundle
 from service.bundle import Precision
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import OnnxModelRunner, cuda_is_usable
+from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.types import DecodingOptions, SpecialIds, StopRule
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
@@ -25,7 +25,8 @@ def golden(tiny_bundle: Path) -> list[dict[str, list[int]]]:
 
 def start(folder: Path, precision: Precision = "fp32", **limits: int) -> Engine:
     encoder, decoder = bundle.load(folder).graphs(precision)
-    engine = Engine(OnnxModelRunner(encoder, decoder), SPECIAL, EngineConfig(**limits))
+    config = EngineConfig(**limits)
+    engine = Engine(runners_for(config.num_loops, encoder, decoder), SPECIAL, config)
     engine.start()
     return engine
 
@@ -100,7 +101,7 @@ def test_cuda_finds_what_the_reference_found(
 ) -> None:
     runner = OnnxModelRunner(*bundle.load(tiny_bundle).graphs("fp32"), device="cuda")
     assert runner.provider == "CUDAExecutionProvider"
-    engine = Engine(runner, SPECIAL, EngineConfig(max_num_seqs=8))
+    engine = Engine([runner], SPECIAL, EngineConfig(max_num_seqs=8))
     engine.start()
     sequences = engine.submit(
         [(line["source_ids"], options_for(line["source_ids"])) for line in golden]
