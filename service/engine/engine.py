@@ -1,7 +1,7 @@
 """The engine: takes sentences in, has its loops translate them, gives hypotheses out.
 
-Each loop is a thread with a batch of its own (`batch.py`); all share one line of waiting sentences and one
-runner. However an engine ends, no future is left pending.
+Each loop is a thread with a batch and a runner of its own; all share one line of waiting sentences. However
+an engine ends, no future is left pending.
 """
 
 import logging
@@ -17,6 +17,7 @@ from itertools import cycle
 
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
+from service.engine.idle import IdleThreads
 from service.engine.pace import until_next_look
 from service.engine.rerank import Reranker
 from service.engine.runner import ModelRunner
@@ -58,14 +59,13 @@ class Engine:
         """
         self.config = config
         self._reranker = Reranker(special, config.num_loops)
-        new_batches = cycle(
-            partial(Batch, runner, special, self._reranker, lone_runner) for runner in runners
-        )
+        parts = special, self._reranker, lone_runner
+        new_batches = cycle(partial(Batch, runner, *parts) for runner in runners)
         self.on_step, self.clock = on_step, clock
         self._scheduler = Scheduler(config)
         lock = threading.RLock()
-        self._arrived = threading.Condition(lock)
-        """Wakes idle loops; one that is idle leaves nobody waiting, so that nothing else need wake it."""
+        self._arrived = IdleThreads(lock)
+        """Idle loops; one that is idle leaves nobody waiting, so that nothing else need wake it."""
         self._changed = threading.Condition(lock)
         """Wakes whoever drains."""
         self._accepting, self._closing = False, False
