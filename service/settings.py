@@ -78,7 +78,7 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             description="Batches that run side by side, a thread each; 0 is one for each core that the "
-            "container may use (1 on CUDA).",
+            "container may use (1 on CUDA). On a CPU, each of up to 8 has a copy of the weights.",
         ),
     ] = 0
     max_num_seqs: Annotated[

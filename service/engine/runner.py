@@ -212,12 +212,12 @@ class OnnxModelRunner:
 def runners_for(
     loops: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
 ) -> list[OnnxModelRunner]:
-    """A runner for each loop of an engine, up to `MOST_RUNNERS`; loops beyond share them.
+    """A runner for each loop of an engine, up to `MOST_RUNNERS`, on CUDA one; loops beyond share them.
 
     Threads that share a session share its memory: what one gives back the other gets, out of the first one's
-    cache, and where their cores are of different clusters that is far.
+    cache, and where their cores have no cache in common that is far.
     """
-    count = min(loops, MOST_RUNNERS)
+    count = min(loops, MOST_RUNNERS) if device == "cpu" else 1
     return [OnnxModelRunner(encoder, decoder, device, scorer=scorer) for _ in range(count)]
 
 
