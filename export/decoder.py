@@ -255,7 +255,7 @@ def _layer(
 
     def self_attention(x: str) -> str:
         module = f"{layer}.self_attention"
-        queries_keys_values = b.queries_keys_values(x, module)
+        queries_keys_values = b.each_linear(x, *(f"{module}.w_{name}" for name in "qkv"))
         past = (f"{b.prefix}keys.{index}", f"{b.prefix}values.{index}")
         heads = config.num_heads
         context, keys, values = b.op(

@@ -73,10 +73,10 @@ def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> st
 
 def self_attention(b: GraphBuilder, x: str, mask: str, module: str, config: ModelConfig) -> str:
     """Among all positions of x [B, T, d]; `mask` is added to the scores, [B, 1, T, T] or [T, T]."""
+    queries_keys_values = b.each_linear(x, *(f"{module}.w_{name}" for name in "qkv"))
     context = b.op(
         "Attention",
-        *b.queries_keys_values(x, module),
-        mask,
+        *(*queries_keys_values, mask),
         q_num_heads=config.num_heads,
         kv_num_heads=config.num_heads,
         scale=float(np.float32(config.d_head**-0.5)),

@@ -145,15 +145,15 @@ class GraphBuilder:
         stored = self.initializer(f"{name}.bias", bias.astype(self.float_dtype))
         return self.matmul(x, weight, f"{name}.weight", layers[0], stored)
 
-    def queries_keys_values(self, x: str, attention: str) -> list[str]:
-        """What the module `attention` looks for, is looked for by, and gives, [..., d] each.
+    def each_linear(self, x: str, *layers: str) -> list[str]:
+        """What several modules of equal width make of one input: [..., in] -> [..., out] each.
 
         One product, split; in int8 a product each, for to split it costs more than the one product saves.
         """
-        layers = [f"{attention}.w_{name}" for name in "qkv"]
         if self.precision == "int8":
             return [self.linear(x, layer) for layer in layers]
-        return list(self.op("Split", self.linears(x, *layers), axis=-1, num_outputs=3, outputs=3))
+        joined, count = self.linears(x, *layers), len(layers)
+        return list(self.op("Split", joined, axis=-1, num_outputs=count, outputs=count))
 
     def matmul(
         self, x: str, weight: np.ndarray, name: str, layer: str, bias: str, relu_input: bool = False

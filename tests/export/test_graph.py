@@ -105,17 +105,14 @@ def test_several_modules_as_one_product_give_what_each_gives(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_queries_keys_and_values_are_what_their_modules_give(
-    x: Array, precision: Precision
+def test_each_of_several_modules_gives_its_own_product(
+    weights: dict[str, Array], x: Array, precision: Precision
 ) -> None:
-    rng = np.random.default_rng(1)
-    modules = {f"attention.w_{name}": rng.normal(size=(WIDTH, WIDTH)) for name in "qkv"}
-    weights = {f"{module}.weight": one.astype(np.float32) for module, one in modules.items()}
-    weights |= {f"{module}.bias": one[0].astype(np.float32) for module, one in modules.items()}
-    for index, module in enumerate(modules):
+    layers = ("first", "second")
+    for index, layer in enumerate(layers):
         b = builder(precision, weights)
-        weight, bias = weights[f"{module}.weight"], weights[f"{module}.bias"]
-        found = run(b, b.queries_keys_values("x", "attention")[index], x, width=WIDTH)
+        weight, bias = weights[f"{layer}.weight"], weights[f"{layer}.bias"]
+        found = run(b, b.each_linear("x", *layers)[index], x)
         bound = rounding(x, weight) if precision == "int8" else 1e-5
         assert (np.abs(found - (x @ weight.T + bias)) <= bound).all()
 
