@@ -23,6 +23,11 @@ KEEP_ALIVE_SECONDS = 75
 
 Where the server does, a request that is just on its way gets a reset instead of an answer.
 """
+HEADS = 4
+"""Times as much as an address or header fields may have is taken in before a connection is just closed.
+
+Up to there the service itself answers, in the same words whether it came in one piece or in many.
+"""
 NEW_OBJECTS = 10_000
 """Between two looks for garbage. One stops all threads, the engine's too."""
 
@@ -55,6 +60,8 @@ def main(arguments: Sequence[str]) -> int:
             app,
             host=settings.host,
             port=settings.port,
+            http="h11",  # where httptools is installed, too: nothing bounds what that takes in
+            h11_max_incomplete_event_size=HEADS * settings.max_header_bytes,
             log_config=None,
             access_log=False,
             proxy_headers=bool(settings.trusted_proxies),

@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse
 from service import tracing
 from service.api import admin, deepl, errors, health, routes
 from service.api.access import Gate
-from service.api.middleware import BodyLimit, HeaderLimit, RequestContext, RequestLimit
+from service.api.middleware import BodyLimit, HeadLimit, RequestContext, RequestLimit
 from service.errors import AttendantError, QueueFullError
 from service.metrics import Metrics
 from service.model_store import ModelStore
@@ -82,7 +82,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         on_refused=metrics.errors.labels(QueueFullError.code).inc,
     )
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
-    app.add_middleware(HeaderLimit, limit=settings.max_header_bytes)
+    app.add_middleware(HeadLimit, limit=settings.max_header_bytes)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,

@@ -152,8 +152,12 @@ class Settings(BaseSettings):
     ] = 1_048_576
     max_header_bytes: Annotated[
         int,
-        Field(ge=1024, description="Size of a request's header fields, beyond which it gets 431."),
-    ] = 32_768
+        Field(
+            ge=1024,
+            description="Size of a request's address, beyond which it gets 414, and of its header fields, "
+            "beyond which it gets 431.",
+        ),
+    ] = 65_536
     request_timeout_seconds: Annotated[
         float,
         Field(

@@ -77,8 +77,8 @@ def _new_id() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
-class HeaderLimit:
-    """Answers 431 where a request's header fields have more than `limit` bytes together."""
+class HeadLimit:
+    """Answers 414 where a request's address has more than `limit` bytes, 431 where its header fields have."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         """Wrap `app`."""
@@ -86,13 +86,27 @@ class HeaderLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        size = sum(len(name) + len(value) for name, value in scope.get("headers", ()))
-        if scope["type"] != "http" or size <= self.limit:
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        message = f"Invalid request: the header fields have {size} bytes, the limit is {self.limit}"
-        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-        await answer(status, message, "headers_too_large", path=scope["path"])(scope, receive, send)
+        address = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
+        fields = sum(len(name) + len(value) for name, value in scope["headers"])
+        path, limit = scope["path"], self.limit
+        if address > limit:
+            message = f"Invalid request: the address has {address} bytes, the limit is {limit}"
+            response = answer(
+                HTTPStatus.REQUEST_URI_TOO_LONG, message, "address_too_long", path=path
+            )
+        elif fields > limit:
+            message = (
+                f"Invalid request: the header fields have {fields} bytes, the limit is {limit}"
+            )
+            status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            response = answer(status, message, "headers_too_large", path=path)
+        else:
+            await self.app(scope, receive, send)
+            return
+        await response(scope, receive, send)
 
 
 class RequestLimit:

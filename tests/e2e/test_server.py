@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -144,6 +145,31 @@ def test_an_idle_connection_stays_open_and_does_not_keep_the_server_from_ending(
         assert server.stop() == 0
         assert time.monotonic() - started < 20  # of 30 that running requests would have
         connection.close()
+
+
+def test_a_head_in_many_pieces_is_answered_as_one_in_one() -> None:
+    with serving(TINY_BUNDLE) as server:
+        address = "127.0.0.1", int(server.url.rpartition(":")[2])
+        for size, status in ((60_000, b"200"), (100_000, b"414")):
+            with socket.create_connection(address, timeout=10) as connection:
+                head = b"GET /health/live?q=" + b"a" * size + b" HTTP/1.1\r\nhost: here\r\n\r\n"
+                for at in range(0, len(head), 5000):
+                    connection.sendall(head[at : at + 5000])
+                    time.sleep(0.005)
+                assert connection.recv(12) == b"HTTP/1.1 " + status
+
+
+def test_a_head_that_never_ends_is_refused() -> None:
+    with serving(TINY_BUNDLE) as server:
+        address = "127.0.0.1", int(server.url.rpartition(":")[2])
+        with socket.create_connection(address, timeout=10) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nhost: here\r\nx-much: ")
+            sent = 0
+            while not select.select([connection], [], [], 0.01)[0] and sent < 2**21:
+                sent += connection.send(b"a" * 2**14)
+            assert connection.recv(12) == b"HTTP/1.1 400"
+        assert 2**17 < sent < 2**20
+        assert httpx.get(f"{server.url}/health/ready").status_code == 200
 
 
 def test_evaluation_of_a_running_service_is_recorded_in_its_bundle(

@@ -91,10 +91,18 @@ def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> Non
 
 
 def test_header_fields_over_the_limit_are_refused(client: TestClient) -> None:
-    assert client.get("/health/live", headers={"x-long": "a" * 30_000}).status_code == 200
-    answer = client.get("/health/live", headers={"x-long": "a" * 33_000})
+    assert client.get("/health/live", headers={"x-long": "a" * 65_000}).status_code == 200
+    answer = client.get("/health/live", headers={"x-long": "a" * 66_000})
     assert (answer.status_code, answer.json()["code"]) == (431, "headers_too_large")
-    assert "the limit is 32768" in answer.json()["error"]
+    assert "the limit is 65536" in answer.json()["error"]
+
+
+def test_an_address_over_the_limit_is_refused(settings: Settings) -> None:
+    client = TestClient(create_app(settings.model_copy(update={"max_header_bytes": 2000})))
+    assert client.get("/health/live", params={"q": "a" * 1986}).status_code == 200
+    answer = client.get("/health/live", params={"q": "a" * 1987})
+    assert (answer.status_code, answer.json()["code"]) == (414, "address_too_long")
+    assert "has 2001 bytes, the limit is 2000" in answer.json()["error"]
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(
@@ -144,6 +152,7 @@ def test_a_client_that_leaves_before_its_body_is_there_is_no_failure_of_the_serv
         "type": "http",
         "method": "POST",
         "path": "/translate",
+        "query_string": b"",
         "headers": [(b"content-length", b"50")],
     }
     asyncio.run(create_app(settings)(scope, receive, send))
