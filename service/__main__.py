@@ -12,6 +12,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from service import bundle, logs
+from service.api.connection import Connection
 from service.app import create_app
 from service.errors import BundleError
 from service.keys import KeysError
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
             app,
             host=settings.host,
             port=settings.port,
-            http="h11",  # where httptools is installed, too: nothing bounds what that takes in
+            http=Connection,
             h11_max_incomplete_event_size=HEADS * settings.max_header_bytes,
             log_config=None,
             access_log=False,
