@@ -62,6 +62,7 @@ def main(arguments: Sequence[str]) -> int:
             host=settings.host,
             port=settings.port,
             http=Connection,
+            ws="none",
             h11_max_incomplete_event_size=HEADS * settings.max_header_bytes,
             log_config=None,
             access_log=False,

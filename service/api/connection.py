@@ -43,6 +43,13 @@ class Connection(H11Protocol):
         self._forget_head()
         super().connection_lost(exc)
 
+    def _should_upgrade(self) -> bool:
+        """Never: who offers it (Java's HttpClient, in every request) is answered as if nothing had been said.
+
+        uvicorn's own writes two lines on the log for each.
+        """
+        return False
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says more
         """What uvicorn calls for a request that is none, in the shape of all other errors."""
         limit = self.config.h11_max_incomplete_event_size

@@ -16,13 +16,15 @@ HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers everything, in its own time."""
-    while (await receive()).get("more_body"):
-        pass
+    """Answers everything with its body and "ok", in its own time."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
     await asyncio.sleep(0.3 if scope["path"] == "/slow" else 0)
-    fields = [(b"content-length", b"2")]
+    fields = [(b"content-length", b"%d" % (len(body) + 2))]
     await send({"type": "http.response.start", "status": 200, "headers": fields})
-    await send({"type": "http.response.body", "body": b"ok"})
+    await send({"type": "http.response.body", "body": body + b"ok"})
 
 
 def talk(conversation: Callable[[Connect], Awaitable[None]]) -> None:
@@ -124,6 +126,27 @@ def test_what_is_no_request_is_told_in_the_shape_of_all_errors(sent: bytes) -> N
         assert "more than 5000 bytes" in error["error"]
 
     talk(conversation)
+
+
+def test_an_offer_to_upgrade_is_not_taken_and_costs_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    offer = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAA\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        for fields in (offer, b"", offer):
+            writer.write(
+                b"POST / HTTP/1.1\r\nhost: here\r\n" + fields + b"content-length: 4\r\n\r\n"
+            )
+            await asyncio.sleep(0.02)
+            writer.write(b"text")
+            answer = await reader.readuntil(b"ok")
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert answer.endswith(b"\r\n\r\ntextok")
+
+    talk(conversation)
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
 def test_a_body_that_breaks_off_into_nonsense_ends_the_connection() -> None:
