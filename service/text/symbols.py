@@ -1,4 +1,4 @@
-"""Emoji, smileys, arrows, hashtags behind a text: models lose them, or make others of them.
+"""Emoji, smileys, arrows, hashtags behind a text, single marks of direction: models lose or change them.
 
 They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
 """
@@ -11,9 +11,12 @@ from service.text.edits import Place, edited, shifted
 from service.text.markup import Run, Tag
 from service.text.placeholders import HASHTAG, is_inside, spans
 
-_PICTURE = (
-    "[•\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
+_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_PICTURE = (  # those in private use are an icon font's
+    f"[•{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
+    "\U0001f000-\U0001faff\U000f0000-\U0010ffff]"
 )
+_DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
@@ -55,6 +58,8 @@ def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
 def _taken(match: re.Match[str]) -> tuple[Place, int, str]:
     """What to take out and to leave in its place, where the symbols were, and what they are."""
     text, symbols, (first, last) = match.string, match.group(), match.span()
+    if _DIRECTIONS.fullmatch(symbols):  # they take no room
+        return (first, last, ""), first, symbols
     begin, end = first, last
     while begin > match.pos and text[begin - 1] in _SPACES:
         begin -= 1

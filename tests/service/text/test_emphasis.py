@@ -1,4 +1,4 @@
-"""Markdown's emphasis in plain text goes where its words go."""
+"""Markdown's emphasis in plain text, and pairs of marks of direction, go where their words go."""
 
 import pytest
 
@@ -18,6 +18,13 @@ from tests.service.text.test_document import aligned, unchanged
         ("*offen\nzu*", "*offen\nzu*", []),
         ("`a *b* c` {*x*} https://a.b/*c*/", "`a *b* c` {*x*} https://a.b/*c*/", []),
         ("Hallo **{name}**!", "Hallo {name}!", [(6, "**"), (12, "**")]),
+        ("Hallo \u2068{name}\u2069!", "Hallo {name}!", [(6, "\u2068"), (12, "\u2069")]),
+        ("Das \u202bist\u202c so", "Das ist so", [(4, "\u202b"), (7, "\u202c")]),
+        (
+            "\u2069a\u2066 \u2067\u2069 \u202cb\u202a",
+            "\u2069a\u2066 \u2067\u2069 \u202cb\u202a",
+            [],
+        ),
     ],
 )
 def test_what_are_marks(text: str, left: str, tags: list[tuple[int, str]]) -> None:
@@ -41,6 +48,17 @@ def test_they_go_where_their_words_go() -> None:
     links = [3, 3, 0, 1, 2, 4]
     assert document.assemble([translation], [aligned(sentence.text, translation, links)]) == (
         "Sleeping is the **old** dog."
+    )
+
+
+def test_isolates_go_where_their_words_go() -> None:
+    document = take_apart("Der \u2068alte\u2069 Hund schläft.", "text")
+    [sentence] = document.sentences
+    assert sentence.text == "Der alte Hund schläft."
+    translation = "Sleeping is the old dog."
+    links = [3, 3, 0, 1, 2, 4]
+    assert document.assemble([translation], [aligned(sentence.text, translation, links)]) == (
+        "Sleeping is the \u2068old\u2069 dog."
     )
 
 

@@ -13,6 +13,7 @@ from service.text.spelling import tidied
         ("Donau\u00addampf\u200b\u00adschiff \u200b", "Donaudampfschiff \u200b"),
         ("don`t, geht´s", "don't, geht's"),
         ("`code` ` ´ a´ it’s it's", "`code` ` ´ a´ it’s it's"),
+        ("Das\x00 Wet\x00\x00ter\x00", "Das Wetter"),
         ("", ""),
     ],
 )

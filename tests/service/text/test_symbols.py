@@ -28,6 +28,12 @@ from tests.service.text.test_document import unchanged
             "Ja.\nIch #drei sehr",
             [(3, " #eins #zwei"), (8, "❤️ ")],
         ),
+        (
+            "Hallo \u2068Anna, Max\u2069s Haus\u200e",
+            "Hallo Anna, Maxs Haus",
+            [(6, "\u2068"), (15, "\u2069"), (21, "\u200e")],
+        ),
+        ("Zum \ue0a0 Menü", "Zum Menü", [(4, "\ue0a0 ")]),
         ("siehe https://a.org/😀/b", "siehe https://a.org/😀/b", []),
         ("20 °C, 3 €, § 4, A & B, 1 #2 *", "20 °C, 3 €, § 4, A & B, 1 #2 *", []),
     ],
@@ -46,6 +52,7 @@ def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int
         "👋",
         " 👋 \n ✓ ",
         "Pizza 🍕, Bier 🍺.",
+        "\u202aHallo \u2068Anna\u2069, komm\u202c\u200e \uf0c9",
     ],
 )
 def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
