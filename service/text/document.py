@@ -17,6 +17,7 @@ from service.text.emphasis import emphasized
 from service.text.language_pair import LanguagePair
 from service.text.markup import Run, Tag
 from service.text.projection import project, tree
+from service.text.quotes import unquoted
 from service.text.scripts import shielded
 from service.text.segmenter import Splitting, has_letter, split
 from service.text.spelling import tidied
@@ -138,7 +139,7 @@ def take_apart(
         if isinstance(run, str):
             parts.append(run)
         else:
-            run = shielded(lifted(tidied(run)), pair.spells)
+            run = shielded(lifted(unquoted(tidied(run), pair.quotes)), pair.spells)
             parts += _run(abbreviations.spelled_out(run), form, splitting, pair)
     return Document(tuple(part for part in parts if part != ""), form)
 

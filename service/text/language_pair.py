@@ -17,7 +17,7 @@ class LanguagePair:
     capitalizes_nouns: bool = False
     """Whether the source language does."""
     quotes: str = ""
-    """The target language's quotes, the opening and the closing one; empty: as they are."""
+    """The target language's, opening and closing, double and single; empty: as they are."""
 
     def written(self, segment: Segment) -> str:
         """What stands between sentences, with the target language's quotes; as long as it was."""

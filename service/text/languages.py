@@ -16,8 +16,8 @@ NAMES = {
 }  # fmt: skip
 
 CAPITALIZE_NOUNS = frozenset({"de", "lb"})
-QUOTES_OF = {"de": "„“", "en": '""'}
-"""Opening and closing."""
+QUOTES_OF = {"de": "„“‚‘", "en": "\"\"''"}
+"""Opening and closing, double and single."""
 
 
 def name(code: str) -> str:
