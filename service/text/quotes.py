@@ -11,7 +11,7 @@ from service.text.markup import Run, Tag
 from service.text.placeholders import is_inside, spans
 
 _QUOTED = re.compile(
-    r"""(?<!\w)(?:
+    r"""(?<![^\s(\[/–—-])(?:  # not in a="b"
         [„“"«»](?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
       | [‚‘‹›](?=\w)[^‚‘’‹›\n]*\w(?P<single>[‘’‹›])
       | '(?=\w)[^'\n]{2,40}(?<=\w)(?P<straight>')  # longer, it is more likely two apostrophes

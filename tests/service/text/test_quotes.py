@@ -21,7 +21,19 @@ from tests.service.text.test_document import aligned, unchanged
         ("Ich sagte: „Geh.“", "Ich sagte: „Geh.“", []),
         ('27" or 30", "offen', '27" or 30", "offen', []),
         ("rock 'n' roll, don't, the boys' ball", "rock 'n' roll, don't, the boys' ball", []),
-        ('`a = "b"` {"x"}', '`a = "b"` {"x"}', []),
+        ('`a = "b"` {"x"} lang="de"', '`a = "b"` {"x"} lang="de"', []),
+        (
+            'So ("ja") – "nein"/"gut".',
+            "So (ja) – nein/gut.",
+            [
+                (4, '"'),
+                (6, '"'),
+                (10, '"'),
+                (14, '"'),
+                (15, '"'),
+                (18, '"'),
+            ],
+        ),
     ],
 )
 def test_which_are_taken(text: str, left: str, tags: list[tuple[int, str]]) -> None:
