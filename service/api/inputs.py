@@ -71,8 +71,12 @@ def _fields(kind: str, body: bytes) -> dict[str, Any]:
 
 def _decode(body: bytes) -> str:
     try:
-        return body.decode()
+        return body.decode("utf-8-sig")  # PowerShell writes a byte order mark
     except UnicodeDecodeError as error:
+        if body.startswith(b"\x1f\x8b"):
+            raise InvalidRequestError(
+                "Invalid request: the body is compressed by gzip, which is not supported; send it as it is"
+            ) from None
         place = f"{error.reason} at byte {error.start}"
         raise InvalidRequestError(
             f"Invalid request: the body is not valid UTF-8: {place}"

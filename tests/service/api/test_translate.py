@@ -1,5 +1,6 @@
 """POST /translate and GET /languages, with a model that knows a toy language."""
 
+import gzip
 import re
 
 import pytest
@@ -129,6 +130,10 @@ def test_every_mistake_has_its_answer(
         ),
         (b'{"q": "ab", "source": "\\ud800"}', "source parameter: half a surrogate pair"),
         (b'{"q": "\xff"}', "not valid UTF-8: invalid start byte at byte 7"),
+        (
+            gzip.compress(b'{"q": "Hallo"}'),
+            "the body is compressed by gzip, which is not supported",
+        ),
         (b'{"q": "a", "alternatives": "x"}', "alternatives parameter is not a number"),
         (b"", "missing q parameter"),
     ],
@@ -142,6 +147,18 @@ def test_a_broken_body_is_told_where(client: TestClient, content: bytes, message
 
 HUND, DOG = "Der alte Hund schläft.", "The old dog sleeps."
 FRAU, WOMAN = "Die alte Frau wartet.", "The old woman waits."
+
+
+def test_a_byte_order_mark_is_none_of_the_text(client: TestClient) -> None:
+    marked = "\ufeff".encode()
+    for kind, content in (("application/json", f'{{"q": "{HUND}"}}'), ("text/plain", HUND)):
+        answer = client.post(
+            "/translate",
+            params={"source": "de"},
+            content=marked + content.encode(),
+            headers={"content-type": kind},
+        )
+        assert answer.json() == {"translatedText": DOG}
 
 
 def test_a_form_does_as_well(client: TestClient) -> None:
