@@ -13,6 +13,7 @@ from service.bundle import Bundle, Direction
 from service.errors import AbandonedError, DeadlineExceededError, LimitExceededError, RefusedError
 from service.preparation import Preparation, Task, decoding_options
 from service.searcher import Finish, Found, Searcher
+from service.text.casing import begun_alike
 from service.text.clauses import join
 from service.text.document import Document
 from service.text.segmenter import has_letter
@@ -178,13 +179,14 @@ class Translator:
         tokenizer, sentence = self.tokenizers.target, task.sentence
         names, stand_ins = self.names[direction], {one.name for one in sentence.stand_ins}
         texts = [tokenizer.decode([one.ids for one in clause.hypotheses]) for clause in found]
-        kept = []
+        prefixed, kept = any(options.target_prefix for _, options in task.work), []
         for rank in range(max(map(len, texts))):
             parts = [_ranked(clause, rank) for clause in texts]
             text = join(task.clauses, parts, tokenizer.within) if all(parts) else ""
             score = sum(_ranked(clause.hypotheses, rank).score for clause in found)
             if text and sentence.came_through(text):
-                kept.append((names.mended(sentence.text, text, stand_ins), score))
+                text = names.mended(sentence.text, text, stand_ins)
+                kept.append((text if prefixed else begun_alike(sentence.text, text), score))
         if not kept:
             score = sum(clause.hypotheses[0].score for clause in found)
             return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")

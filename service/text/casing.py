@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 FEWEST_LETTERS, FEWEST_SMALL_WORDS, FEWEST_CAPITAL_WORDS = 5, 3, 2
 """Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
+_ENDS = (".", "!", "?", "…", ":")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
 
 
@@ -32,6 +33,18 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
     if text.isupper() or capitalizes_nouns or len(words) < FEWEST_CAPITAL_WORDS:
         return is_in_capitals(text)
     return all(word[0].isupper() for word in words)
+
+
+def begun_alike(source: str, translation: str) -> str:
+    """A translation with a capital in front if its source is a sentence with one; models forget it at times.
+
+    >>> begun_alike("Und du?", "and you?"), begun_alike("Haus", "house"), begun_alike("Ja.", "iOS, yes.")
+    ('And you?', 'house', 'iOS, yes.')
+    """
+    word = _WORD.match(translation)
+    if word and word[0].islower() and source[:1].isupper() and source.endswith(_ENDS):
+        return translation[0].title() + translation[1:]
+    return translation
 
 
 def in_usual_case(text: str, usual_case: Callable[[str], str], keeps_acronyms: bool) -> str:

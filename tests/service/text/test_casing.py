@@ -4,7 +4,7 @@ import pytest
 
 from service.bundle import load
 from service.settings import DEFAULT_BUNDLE
-from service.text.casing import in_usual_case
+from service.text.casing import begun_alike, in_usual_case
 from service.text.document import take_apart
 from service.text.language_pair import LanguagePair
 from service.text.tokenizer import Tokenizer
@@ -38,6 +38,23 @@ def test_what_is_asked_and_what_comes_back(
     assert sentence.text == asked
     assert document.assemble([answer], [None]) == expected
     assert sentence.restored(answer) == expected.strip("()")
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Und du?", "and you?", "And you?"),
+        ("Äpfel …", "äpfel …", "Äpfel …"),
+        ("Ja.", "e-mail them.", "E-mail them."),
+        ("Das iPhone!", "iPhone!", "iPhone!"),
+        ("und du?", "and you?", "and you?"),
+        ("Haus", "house", "house"),  # as a dictionary has it
+        ("Ja.", "5 apples.", "5 apples."),
+        ("Ja.", "", ""),
+    ],
+)
+def test_a_sentence_begins_as_its_source_does(source: str, translation: str, expected: str) -> None:
+    assert begun_alike(source, translation) == expected
 
 
 def test_markup_is_written_as_markup_is() -> None:
