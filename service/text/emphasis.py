@@ -4,11 +4,9 @@ In a translation it is around the words that translate them, as tags are.
 """
 
 import re
-from typing import Literal
 
-from service.text import placeholders
-from service.text.edits import edited
-from service.text.markup import Run, Tag
+from service.text.markup import Run
+from service.text.pairs import Pair, as_tags
 
 _PAIRS = re.compile(
     r"(?<![\w*~])(?P<mark>\*{1,3}|~~)(?=[^\s*~])[^*~\n]*[^\s*~](?P=mark)(?![\w*~])"
@@ -19,15 +17,9 @@ _PAIRS = re.compile(
 
 def emphasized(text: str) -> Run:
     """A plain text with asterisks, tildes, marks of direction as tags, where they are pairs around words."""
-    found = list(_PAIRS.finditer(text))
-    if not found:
-        return Run(text)
-    untouched = placeholders.spans(text)
-    marks: list[tuple[int, int, Literal["open", "close"]]] = []
-    for match in found:
+    pairs: list[Pair] = []
+    for match in _PAIRS.finditer(text):
         (first, opened), last = match.span(match.lastgroup or 0), match.end()
         closing = last - (opened - first)
-        if not any(placeholders.is_inside(at, untouched) for at in (first, closing)):
-            marks += [(first, opened, "open"), (closing, last, "close")]
-    run = Run(text, [Tag(first, text[first:last], kind) for first, last, kind in marks])
-    return edited(run, [(first, last, "") for first, last, _ in marks])
+        pairs.append(((first, opened, text[first:opened]), (closing, last, text[closing:last])))
+    return as_tags(Run(text), pairs)

@@ -5,8 +5,9 @@ Whatever the input, `"".join(token.raw for token in tokens(text)) == text`: noth
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 Kind = Literal["html", "xml"]
@@ -66,6 +67,13 @@ class Run:
     tags: list[Tag] = field(default_factory=list)
     protected: list[tuple[int, int, str]] = field(default_factory=list)
     """Stretches of `text` that come through untouched, and what they are in the input."""
+
+    def between_tags(
+        self, find: Callable[[str, int, int], Iterator[re.Match[str]]]
+    ) -> Iterator[re.Match[str]]:
+        """What `find` finds in the text, from one place to another, with no tag within."""
+        edges = [0, *(tag.at for tag in self.tags), len(self.text)]
+        return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
 
 def tokens(text: str, kind: Kind) -> Iterator[Token]:

@@ -5,7 +5,6 @@ They are lifted out of a text as if they were tags, and alignment finds their pl
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 from service.text.edits import Place, edited, shifted
 from service.text.markup import Run, Tag
@@ -29,8 +28,7 @@ _SPACES = " \t\u00a0"
 
 def lifted(run: Run) -> Run:
     """A run with its symbols as tags, each with such spaces that the text has one where it needs one."""
-    edges = [0, *(tag.at for tag in run.tags), len(run.text)]
-    matches = [one for stretch in pairwise(edges) for one in _matches(run.text, *stretch)]
+    matches = list(run.between_tags(_matches))
     if not matches:
         return run
     untouched = spans(run.text)
