@@ -41,7 +41,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from export.encoder import feed_forward
+from export.encoder import feed_forward, queries_keys_values
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
@@ -255,12 +255,13 @@ def _layer(
 
     def self_attention(x: str) -> str:
         module = f"{layer}.self_attention"
-        queries_keys_values = b.each_linear(x, *(f"{module}.w_{name}" for name in "qkv"))
         past = (f"{b.prefix}keys.{index}", f"{b.prefix}values.{index}")
         heads = config.num_heads
         context, keys, values = b.op(
             "Attention",
-            *(*queries_keys_values, mask, *past),
+            *queries_keys_values(b, x, module),
+            mask,
+            *past,
             scale=scale,
             outputs=3,
             q_num_heads=heads,

@@ -71,12 +71,17 @@ def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> st
     return b.linear(widened, f"{layer}.feed_forward.w_2", relu_input=relu)
 
 
+def queries_keys_values(b: GraphBuilder, x: str, module: str) -> list[str]:
+    """What positions look for, are looked for by, and give, [..., d] each."""
+    return b.each_linear(x, *(f"{module}.w_{name}" for name in "qkv"))
+
+
 def self_attention(b: GraphBuilder, x: str, mask: str, module: str, config: ModelConfig) -> str:
     """Among all positions of x [B, T, d]; `mask` is added to the scores, [B, 1, T, T] or [T, T]."""
-    queries_keys_values = b.each_linear(x, *(f"{module}.w_{name}" for name in "qkv"))
     context = b.op(
         "Attention",
-        *(*queries_keys_values, mask),
+        *queries_keys_values(b, x, module),
+        mask,
         q_num_heads=config.num_heads,
         kv_num_heads=config.num_heads,
         scale=float(np.float32(config.d_head**-0.5)),
