@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import FileResponse
 
 from service import tracing
 from service.api import admin, deepl, errors, health, routes
 from service.api.access import Gate
-from service.api.middleware import BodyLimit, HeadLimit, RequestContext, RequestLimit
+from service.api.middleware.context import RequestContext
+from service.api.middleware.cors import Cors
+from service.api.middleware.limits import BodyLimit, HeadLimit, RequestLimit
+from service.api.middleware.targets import Targets
 from service.errors import AttendantError, QueueFullError
 from service.metrics import Metrics
 from service.model_store import ModelStore
@@ -60,6 +62,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         docs_url="/docs" if settings.docs else None,
         openapi_url="/openapi.json" if settings.docs else None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would name the host that the client made up
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
@@ -81,16 +84,17 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         expected_wait=lambda: store.expected_wait,
         on_refused=metrics.errors.labels(QueueFullError.code).inc,
     )
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
+    app.add_middleware(BodyLimit, limit=settings.max_body_bytes, total=settings.max_held_body_bytes)
     app.add_middleware(HeadLimit, limit=settings.max_header_bytes)
     app.add_middleware(
-        CORSMiddleware,
+        Cors,
         allow_origins=settings.cors_origins,
         allow_methods=["GET", "POST"],
         allow_headers=["Authorization", "Content-Type"],
         expose_headers=["Retry-After", "X-Request-ID"],
     )
     app.add_middleware(RequestContext, metrics=metrics)
+    app.add_middleware(Targets)
 
 
 async def _page() -> FileResponse:

@@ -3,7 +3,7 @@
 import json
 import logging
 
-from service.api.middleware import request_id
+from service.context import request_id
 
 
 class _WithRequestId(logging.Filter):

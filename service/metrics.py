@@ -117,6 +117,11 @@ class Metrics:
         ):
             self._gauge(name, text).set_function(partial(_as_float, read))
 
+    def watch_connections(self, count: Callable[[], int]) -> None:
+        """Read how many connections are open whenever the metrics are read."""
+        gauge = self._gauge("attendant_connections", "Connections that are open.")
+        gauge.set_function(partial(_as_float, count))
+
     def on_step(self, stats: StepStats) -> None:
         """Take in one step of the engine; called by its threads."""
         for wait in stats.queue_waits:

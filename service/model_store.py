@@ -25,6 +25,8 @@ class ModelStore:
         self.settings, self.metrics = settings, metrics
         self.current: ModelSet | None = None
         self.is_stopping = False
+        """Whether readiness has turned, although what comes may still be served."""
+        self._refuses_new = False
         self._changing = threading.Lock()
         metrics.watch(
             lambda: self.current.num_waiting if self.current else 0,
@@ -38,7 +40,7 @@ class ModelStore:
         Raises:
             NotReadyError: they are being loaded, or the service is stopping.
         """
-        if self.current is None:
+        if self.current is None or self._refuses_new:
             state = "stopping" if self.is_stopping else "starting"
             raise NotReadyError(f"the service is {state}")
         return self.current
@@ -69,17 +71,27 @@ class ModelStore:
         self._describe(self.current)
         if before is not None:
             threading.Thread(
-                target=self._retire, args=(before, GRACE_SECONDS), name="retire"
+                target=self._retire,
+                args=(before, GRACE_SECONDS, self.settings.drain_seconds),
+                name="retire",
             ).start()
         return self.current
 
-    def stop(self) -> None:
-        """Refuse what is new, finish what runs, and close."""
+    def announce_stop(self) -> None:
+        """Stop being ready; what comes is served still."""
         self.is_stopping = True
+
+    def refuse_new(self) -> None:
+        """Give the models to nobody from now on; what has them goes on."""
+        self.is_stopping = self._refuses_new = True
+
+    def stop(self) -> None:
+        """Cut off what still runs, and close; whoever stops has waited before."""
+        self.refuse_new()
         with self._changing:  # a load under way ends first
             last, self.current = self.current, None
         if last is not None:
-            self._retire(last)
+            self._retire(last, 0.0, 0.0)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
@@ -99,8 +111,8 @@ class ModelStore:
             self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
 
-    def _retire(self, models: ModelSet, grace_seconds: float = 0.0) -> None:
+    def _retire(self, models: ModelSet, grace_seconds: float, drain_seconds: float) -> None:
         time.sleep(grace_seconds)
-        if not models.drain(self.settings.drain_seconds):
+        if not models.drain(drain_seconds):
             logger.warning("%d sentences were not done in time", models.num_running)
         models.close()

@@ -102,6 +102,15 @@ class Settings(BaseSettings):
             description="Requests in flight, beyond which new ones get 429 before they are even looked at.",
         ),
     ] = 512
+    max_connections: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="Connections that may be open, beyond which the one that has been idle for longest "
+            "is closed; never more than the process may have files open.",
+        ),
+    ] = 1000
     max_waiting: Annotated[
         int,
         Field(
@@ -150,6 +159,13 @@ class Settings(BaseSettings):
     max_body_bytes: Annotated[
         int, Field(ge=1, description="Size of a request's body, beyond which it gets 413.")
     ] = 1_048_576
+    max_held_body_bytes: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Size of all bodies held at once, beyond which one of more than 16 KiB gets 429.",
+        ),
+    ] = 67_108_864
     max_header_bytes: Annotated[
         int,
         Field(
@@ -201,6 +217,16 @@ class Settings(BaseSettings):
         ),
     ] = ""
     docs: Annotated[bool, Field(description="Whether /docs and /openapi.json are served.")] = True
+    stop_delay_seconds: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=3600,
+            allow_inf_nan=False,
+            description="How long after SIGTERM the service still serves while it says that it is not ready, "
+            "so that proxies take it out.",
+        ),
+    ] = 0.0
     drain_seconds: Annotated[
         float,
         Field(ge=0, description="How long running requests may take to finish after SIGTERM."),

@@ -1,47 +1,153 @@
-"""A client's connection: uvicorn's, which also ends where a request never does, and refuses in our words."""
+"""A client's connection: uvicorn's, bounded in time, in size and in number, and refusing in our words.
+
+A connection holds a place among `Connections` until it is closed. What it may cost before anybody has looked
+at its request is bounded here: the head (seconds, bytes, fields), chunks of the body, the rest of a body that
+nobody wants, and an answer that its client does not read.
+"""
 
 import asyncio
+import socket
 from http import HTTPStatus
 from typing import Any
 
 import h11
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from service.api.connections import Connections
 from service.api.errors import answer
 
 HEAD_SECONDS = 30.0
 """In which a request's head must arrive, counted from its first byte."""
+MAX_FIELDS = 256
+"""Header fields of a request: browsers behind several proxies send a quarter as many."""
+MAX_CHUNKS = 4096
+"""Of a chunked body; each costs as much as a kilobyte."""
+LINGER_SECONDS = 10.0
+LINGER_BYTES = 1024 * 1024
+"""What is read and dropped behind an answer to a request that has not ended: a client that still sends would
+miss it."""
+WRITE_SECONDS = 30.0
+"""For which, in all, an answer may wait for its client to read on."""
+PROBE_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""After a client has closed its side: the pauses between looks at whether it has closed the other, too."""
 
 
 class Connection(H11Protocol):
     """One connection. One on which nothing was ever sent is closed when an idle one would be."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        """As uvicorn makes it."""
+    def __init__(self, *args: Any, connections: Connections | None = None, **options: Any) -> None:
+        """As uvicorn makes it; `connections` are all that are open."""
         super().__init__(*args, **options)
+        self.all = Connections() if connections is None else connections
+        self.conn = _BoundedConnection(
+            h11.SERVER, max_incomplete_event_size=self.config.h11_max_incomplete_event_size or 65536
+        )
         self._head_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._probe_timer: asyncio.TimerHandle | None = None
+        self._lingered = 0  # bytes behind the answer
+        self._is_refused = False  # whether all that still comes is dropped
+        self._unread_since = 0.0
+        self._unread_seconds = 0.0  # of the answer so far, while its client did not read
+
+    @property
+    def app(self) -> ASGIApp:
+        """What answers the request whose head has just arrived."""
+        return self.all.app_for(self, self._loaded_app)
+
+    @app.setter
+    def app(self, loaded: ASGIApp) -> None:
+        self._loaded_app = loaded
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request of it is being answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a first byte as long as for the next request."""
+        """Take a place; wait for a first byte as long as for the next request."""
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
-
-    def data_received(self, data: bytes) -> None:
-        """Take in what has come, and watch the clock while a head is incomplete."""
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            self._head_timer = self._head_timer or self.loop.call_later(
-                HEAD_SECONDS, self._refuse_slow
-            )
-        else:
-            self._forget_head()
+        self.all.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Leave no clock behind."""
-        self._forget_head()
+        """Give the place back and leave no clock behind."""
+        self.all.closed(self)
+        for timer in (self._head_timer, self._linger_timer, self._write_timer, self._probe_timer):
+            if timer is not None:
+                timer.cancel()
+        self._unset_keepalive_if_required()
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what has come; watch the clock while a head is incomplete."""
+        if self._linger_timer is not None:
+            self._lingered += len(data)
+            if self._lingered > LINGER_BYTES:
+                self.transport.abort()
+            if self._is_refused or self.transport.is_closing():
+                return
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self.conn.their_state is not h11.SEND_BODY or not self.is_idle:
+            self._end_linger()
+        if self.conn.their_state is h11.IDLE:
+            if self.conn.trailing_data[0] and self._head_timer is None:
+                self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse_slow)
+            return
+        self._forget_head()
+        if self.conn.their_state is not h11.SEND_BODY:
+            self.all.received(self)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Go on with an answer: the client may have closed only its own side, as `nc -N` does.
+
+        One that has gone altogether answers an interim response with a reset; as HTTP/1.0 has no such thing,
+        there its silence is taken for consent.
+        """
+        is_waiting = self.conn.their_state in (h11.DONE, h11.MUST_CLOSE) and not self.is_idle
+        if not is_waiting or self.transport.is_closing():
+            return False
+        if not self.cycle.response_started and self.scope["http_version"] == "1.1":
+            probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+            self.transport.write(self.conn.send(probe) or b"")
+        self.cycle.keep_alive = False
+        self._probe(0)
+        return True
+
+    def pause_writing(self) -> None:
+        """The client does not read: only so long."""
+        super().pause_writing()
+        self._unread_since = self.loop.time()
+        left = max(0.0, WRITE_SECONDS - self._unread_seconds)
+        self._write_timer = self.loop.call_later(left, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._unread_seconds += self.loop.time() - self._unread_since
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def on_response_complete(self) -> None:
+        """An answer is out; what is left of its request's body is read for a while, so that it arrives."""
+        self._unread_seconds = 0.0
+        if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+            self._linger()
+        super().on_response_complete()
+        if self.is_idle:  # else the next request was there already
+            self.all.answered(self)
+
+    def shutdown(self) -> None:
+        """The service stops: close at once if idle, else behind the answer."""
+        if self._linger_timer is None:
+            super().shutdown()
 
     def _should_upgrade(self) -> bool:
         """Never: who offers it (Java's HttpClient, in every request) is answered as if nothing had been said.
@@ -52,28 +158,109 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says more
         """What uvicorn calls for a request that is none, in the shape of all other errors."""
+        if isinstance(self.conn, _BoundedConnection) and self.conn.refusal is not None:
+            self._refuse(*self.conn.refusal)
+            return
         limit = self.config.h11_max_incomplete_event_size
         message = f"Invalid request: it is not HTTP/1.1, or its head has more than {limit} bytes"
         self._refuse(HTTPStatus.BAD_REQUEST, message, "invalid_http")
 
     def _refuse_slow(self) -> None:
-        if not self.transport.is_closing():
-            message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
-            self._refuse(HTTPStatus.REQUEST_TIMEOUT, message, "head_too_slow")
+        message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
+        self._refuse(HTTPStatus.REQUEST_TIMEOUT, message, "head_too_slow")
 
     def _refuse(self, status: HTTPStatus, message: str, code: str) -> None:
-        response = answer(status, message, code)
+        """Answer, where no answer has begun, and close."""
+        if self.transport.is_closing() or self._is_refused:
+            return
+        path = self.scope["path"] if self.scope and not self.is_idle else ""
+        response = answer(status, message, code, path=path)
         headers = [*response.raw_headers, (b"connection", b"close")]
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no answer has begun
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             for event in (
                 h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
                 h11.Data(data=bytes(response.body)),
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self._is_refused = True
+        self._forget_head()
+        if not self.is_idle:  # whoever waits for more of the request waits in vain
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.write_eof()
+        self._linger()
 
     def _forget_head(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _linger(self) -> None:
+        """Read what still comes for a while, and drop it."""
+        if self._linger_timer is None:
+            self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+    def _end_linger(self) -> None:
+        """The unwanted body has ended: the connection is as good as new."""
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+            self._linger_timer, self._lingered = None, 0
+            if self.is_idle:
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
+
+    def _probe(self, looks: int) -> None:
+        """Look whether a client that has closed its side has answered with a reset by now."""
+        connected: socket.socket = self.transport.get_extra_info("socket")
+        if connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self.transport.abort()
+            return
+        pause = PROBE_SECONDS[min(looks, len(PROBE_SECONDS) - 1)]
+        self._probe_timer = self.loop.call_later(pause, self._probe, looks + 1)
+
+
+class _BoundedConnection(h11.Connection):
+    """h11's state of one connection, which also counts fields and chunks."""
+
+    refusal: tuple[HTTPStatus, str, str] | None = None
+    """What to say of the request that was refused here."""
+    _chunks = 0
+
+    def next_event(self) -> Any:
+        """The next event.
+
+        Raises:
+            h11.RemoteProtocolError: what comes is no HTTP, or more than may come.
+        """
+        if self.their_state is h11.IDLE:
+            self._count_fields()
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = 0
+        elif isinstance(event, h11.Data) and event.chunk_start:
+            self._chunks += 1
+            if self._chunks > MAX_CHUNKS:
+                self._refuse(
+                    HTTPStatus.BAD_REQUEST,
+                    f"Invalid request: the body comes in more than {MAX_CHUNKS} chunks",
+                    "too_many_chunks",
+                )
+        return event
+
+    def _count_fields(self) -> None:
+        """Refuse a head of too many fields before each of them is looked at."""
+        waiting, _ = self.trailing_data
+        ends = [end for end in (waiting.find(b"\n\r\n"), waiting.find(b"\n\n")) if end >= 0]
+        fields = waiting.count(b"\n", 0, min(ends, default=len(waiting)))
+        if fields > MAX_FIELDS:
+            self._refuse(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                f"Invalid request: the head has more than {MAX_FIELDS} fields",
+                "headers_too_large",
+            )
+
+    def _refuse(self, *refusal: Any) -> None:
+        self.refusal = refusal
+        raise h11.RemoteProtocolError(refusal[1])

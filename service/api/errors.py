@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from service import errors
+from service.api.paths import is_deepl
 
 logger = logging.getLogger(__name__)
 
@@ -49,11 +50,6 @@ def documented(shape: type[BaseModel], *statuses: int) -> dict[int | str, dict[s
     return {status: {"model": shape, "description": DESCRIPTIONS[status]} for status in statuses}
 
 
-def is_deepl(path: str) -> bool:
-    """Whether a path is of DeepL's dialect, where errors have the shape that its clients read."""
-    return path.startswith(("/v2/translate", "/v2/languages", "/v2/usage", "/v2/glossary"))
-
-
 def status_of(kind: type[errors.AttendantError]) -> HTTPStatus:
     """The status of the nearest class in the table."""
     return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
@@ -81,18 +77,21 @@ def install(app: FastAPI) -> None:
         request.app.state.metrics.errors.labels(error.code).inc()
         status = status_of(type(error))
         message = f"Slowdown: {error}" if status == HTTPStatus.TOO_MANY_REQUESTS else str(error)
-        return answer(status, message, error.code, error.retry_after, request.url.path)
+        return answer(status, message, error.code, error.retry_after, request.scope["path"])
 
     @app.exception_handler(RequestValidationError)
     async def of_the_request(request: Request, error: RequestValidationError) -> JSONResponse:
         return answer(
-            HTTPStatus.BAD_REQUEST, describe(error), "invalid_request", path=request.url.path
+            HTTPStatus.BAD_REQUEST, describe(error), "invalid_request", path=request.scope["path"]
         )
 
     @app.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
-        response = answer(error.status_code, str(error.detail), code, path=request.url.path)
+        message, path = str(error.detail), request.scope["path"]
+        if is_deepl(path) and error.status_code == HTTPStatus.NOT_FOUND:
+            message = f"Not Found: {shortened(path)} is not supported by this server"
+        response = answer(error.status_code, message, code, path=path)
         response.headers.update(error.headers or {})  # Allow, of a 405
         return response
 
@@ -103,7 +102,7 @@ def install(app: FastAPI) -> None:
             HTTPStatus.INTERNAL_SERVER_ERROR,
             "internal error",
             "internal_error",
-            path=request.url.path,
+            path=request.scope["path"],
         )
 
 
@@ -118,6 +117,10 @@ def describe(error: RequestValidationError) -> str:
     if place == "alternatives" and first["type"] in ("int_parsing", "int_type"):
         return "Invalid request: alternatives parameter is not a number"  # LibreTranslate's words
     message = first["msg"].removeprefix("Value error, ")
-    given = repr(first.get("input"))
-    shown = given if len(given) <= 60 else f"{given[:57]}..."
-    return f"Invalid request: {place} parameter: {message}, and is {shown}"
+    given = shortened(repr(first.get("input")))
+    return f"Invalid request: {place} parameter: {message}, and is {given}"
+
+
+def shortened(given: str) -> str:
+    """What a client gave, as an error quotes it."""
+    return given if len(given) <= 60 else f"{given[:57]}..."

@@ -11,8 +11,9 @@ from service import metrics
 from service.api.dependencies import (
     MetricsDependency,
     ModelsDependency,
+    StoreDependency,
 )
-from service.api.errors import documented
+from service.api.errors import documented, shortened
 from service.api.schemas import (
     ErrorResponse,
     Health,
@@ -22,7 +23,7 @@ from service.api.schemas import (
     ServerMetadata,
     TensorMetadata,
 )
-from service.errors import EngineDeadError
+from service.errors import EngineDeadError, NotReadyError
 from service.model_set import ModelSet
 from service.serving import ServedModel
 
@@ -42,8 +43,10 @@ async def live() -> Health:
 
 @router.get("/health/ready", responses=_UNREADY)
 @router.get("/v2/health/ready", responses=_UNREADY)
-async def ready(models: ModelsDependency) -> Readiness:
-    """All models are loaded and their engines work."""
+async def ready(store: StoreDependency, models: ModelsDependency) -> Readiness:
+    """All models are loaded and their engines work, and the service is not about to stop."""
+    if store.is_stopping:
+        raise NotReadyError("the service is stopping")
     _check(models)
     return readiness(models)
 
@@ -103,4 +106,4 @@ def _find(models: ModelSet, name: str) -> ServedModel:
     for one in models.models:
         if one.bundle.manifest.name == name:
             return one
-    raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {name}")
+    raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {shortened(name)}")

@@ -11,11 +11,14 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
+from service.api.errors import shortened
 from service.api.schemas import DetectRequest, TranslateRequest
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 _LISTS = ("q", "text")
+MAX_FIELDS = 4096
+"""Of a form or a query; each text of a list is one."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -27,8 +30,8 @@ async def fields_of(request: Request) -> dict[str, Any]:
         InvalidRequestError: the body cannot be read.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    query = request.scope["query_string"].decode()
-    return _pairs(query) | _fields(kind, await request.body())
+    query = _pairs(request.scope["query_string"].decode("latin-1"), "query")
+    return query | _fields(kind, await request.body())
 
 
 def parse(model: type[Model], fields: dict[str, Any]) -> Model:
@@ -61,11 +64,11 @@ def _fields(kind: str, body: bytes) -> dict[str, Any]:
     if kind in (JSON, ""):
         return _json_object(text)
     if kind == FORM:
-        return _pairs(text)
+        return _pairs(text, "form")
     if kind == PLAIN:
         return {"q": text}
     raise InvalidRequestError(
-        f"Invalid request: content-type {kind} is not supported; send {JSON}, {FORM} or {PLAIN}"
+        f"Invalid request: content-type {shortened(kind)} is not supported; send {JSON}, {FORM} or {PLAIN}"
     )
 
 
@@ -99,11 +102,22 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def _pairs(encoded: str) -> dict[str, Any]:
+def _pairs(encoded: str, place: str) -> dict[str, Any]:
     """Fields of a form or a query; an empty one but for the text counts as absent."""
+    count = encoded.count("&") + 1
+    if count > MAX_FIELDS:
+        raise InvalidRequestError(
+            f"Invalid request: the {place} has {count} fields, the limit is {MAX_FIELDS}"
+        )
+    try:
+        pairs = parse_qsl(encoded, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(
+            f"Invalid request: the {place} is not valid UTF-8: {error.reason}"
+        ) from None
     fields: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
-    for name, value in parse_qsl(encoded, keep_blank_values=True):
+    for name, value in pairs:
         if name in _LISTS:
             texts.setdefault(name, []).append(value)
         elif value:

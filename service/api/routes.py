@@ -52,6 +52,7 @@ async def translate(request: Request) -> Response:
     accepted = request.headers.get("accept")
     if accepted == EVENT_STREAM:
         return await streamed(
+            request,
             lambda on_sentence: models.translate(*asked, on_sentence),
             lambda found: _response(body, found).model_dump(exclude_none=True),
         )

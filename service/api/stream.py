@@ -5,8 +5,10 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
+from fastapi import Request
 from fastapi.responses import StreamingResponse
 
+from service.api.dependencies import unless_client_leaves
 from service.errors import AttendantError
 from service.translation import OnSentence, Translation
 
@@ -15,7 +17,7 @@ Work = Callable[[OnSentence], Coroutine[Any, Any, list[Translation]]]
 
 
 async def streamed(
-    work: Work, finished: Callable[[list[Translation]], dict[str, Any]]
+    request: Request, work: Work, finished: Callable[[list[Translation]], dict[str, Any]]
 ) -> StreamingResponse:
     """Begin the work, and answer once there is something to say.
 
@@ -35,7 +37,7 @@ async def streamed(
     task = asyncio.ensure_future(work(on_sentence))
     first = asyncio.ensure_future(events.get())
     try:
-        await asyncio.wait({task, first}, return_when=asyncio.FIRST_COMPLETED)
+        await unless_client_leaves(request, _first_of(task, first))
         if task.done():
             task.result()  # raises while a status can still be told
     except BaseException:
@@ -46,6 +48,10 @@ async def streamed(
     return StreamingResponse(
         generator, media_type=EVENT_STREAM, headers={"Cache-Control": "no-cache"}
     )
+
+
+async def _first_of(*tasks: "asyncio.Task[Any]") -> None:
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _events(

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, Protocol, Self
 import ctranslate2
 
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
-from service.__main__ import spare_the_collector
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
 from service.engine.runner import runners_for
 from service.engine.types import DecodingOptions, SpecialIds, StepStats, StopRule
+from service.process import spare_the_collector
 from tests.bench import peer
 from tests.bench.models import MAX_LENGTH, BenchModel, Precision
 

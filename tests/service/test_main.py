@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.__main__ import NEW_OBJECTS, spare_the_collector
+from service.process import NEW_OBJECTS, spare_the_collector
 
 
 class Node:

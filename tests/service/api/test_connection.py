@@ -3,20 +3,48 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from service.api import connection
+from service.api.connections import Connections
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[], Awaitable[Streams]]
 HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
+POST = b"POST / HTTP/1.1\r\nhost: here\r\n"
+PIECE = b"a" * 100_000
+
+
+left: list[str] = []
+"""Paths of requests whose client has left before the answer."""
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers everything with its body and "ok", in its own time."""
+    """Answers everything with its body and "ok", in its own time; some paths otherwise."""
+    if scope["path"] == "/hasty":  # answers before it has read
+        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
+        await send({"type": "http.response.body", "body": b"ok"})
+        return
+    if scope["path"] == "/endless":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        watcher = asyncio.ensure_future(until_left(receive))
+        while not watcher.done():
+            await send({"type": "http.response.body", "body": PIECE, "more_body": True})
+            await asyncio.sleep(0)
+        left.append(scope["path"])
+        return
+    if scope["path"] == "/patient":  # answers after a second, unless its client leaves
+        with suppress(TimeoutError):
+            await asyncio.wait_for(until_left(receive), 1)
+            left.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
+        await send({"type": "http.response.body", "body": b"ok"})
+        return
     body, more = b"", True
     while more:
         message = await receive()
@@ -27,14 +55,25 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body + b"ok"})
 
 
-def talk(conversation: Callable[[Connect], Awaitable[None]]) -> None:
+LENGTH = [(b"content-length", b"2")]
+
+
+async def until_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def talk(
+    conversation: Callable[[Connect], Awaitable[None]], connections: Connections | None = None
+) -> None:
     """Hold a conversation with a server, of which it can open connections."""
+    left.clear()
 
     async def serve() -> None:
         config = uvicorn.Config(
             app,
             port=0,
-            http=connection.Connection,
+            http=partial(connection.Connection, connections=connections),  # type: ignore[arg-type]
             lifespan="off",
             log_config=None,
             timeout_keep_alive=1,
@@ -161,3 +200,197 @@ def test_a_body_that_breaks_off_into_nonsense_ends_the_connection() -> None:
         assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
     talk(conversation)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (HEAD + b"a:\r\n" * 300 + b"\r\n", b"431", "headers_too_large"),
+        (HEAD + b"a:\r\n" * 300, b"431", "headers_too_large"),
+        (
+            POST + b"transfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 5000,
+            b"400",
+            "too_many_chunks",
+        ),
+    ],
+)
+def test_fields_and_chunks_are_counted_and_the_refusal_arrives(
+    sent: bytes, status: bytes, code: str
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent)
+        writer.write(b"b" * 100_000)  # what is read no more must not reset the connection
+        await writer.drain()
+        found, error = await refusal(reader)
+        assert (found, error["code"]) == (status, code)
+        assert "more than" in error["error"]
+
+    talk(conversation)
+
+
+def test_a_chunked_body_of_ordinary_chunks_and_a_head_of_many_fields_are_served() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        for _ in range(2):  # each request is counted for itself
+            writer.write(POST + b"a: b\r\n" * 200 + b"transfer-encoding: chunked\r\n\r\n")
+            writer.write(b"1\r\na\r\n" * 3000 + b"0\r\n\r\n")
+            assert (await reader.readuntil(b"ok")).count(b"a") >= 3000
+
+    talk(conversation)
+
+
+def test_a_length_beside_chunks_ends_the_connection() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        chunks = b"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n2\r\nab\r\n0\r\n\r\n"
+        writer.write(POST + chunks + HEAD + b"\r\n")
+        answer = await reader.read()
+        assert answer.count(b"HTTP/1.1 200") == 1
+        assert b"connection: close" in answer.lower()
+
+    talk(conversation)
+
+
+def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
+    async def conversation(connect: Connect) -> None:
+        for version in (b"1.1", b"1.0"):
+            reader, writer = await connect()
+            writer.write(b"GET /patient HTTP/%s\r\nhost: here\r\n\r\n" % version)
+            await asyncio.sleep(0.05)
+            writer.write_eof()
+            answer = await reader.read()
+            assert answer.endswith(b"ok")
+            assert answer.count(b"100 Continue") == (version == b"1.1")
+        assert not left
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_a_client_that_has_gone_is_noticed(pause: float) -> None:
+    async def conversation(connect: Connect) -> None:
+        for _ in range(5):
+            _, writer = await connect()
+            writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
+            await writer.drain()
+            await asyncio.sleep(pause)
+            writer.close()
+        await asyncio.sleep(0.4)
+        assert left == ["/patient"] * 5
+
+    talk(conversation)
+
+
+def test_an_answer_that_is_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.2)
+
+    async def conversation(connect: Connect) -> None:
+        _, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /endless ") + b"\r\n")
+        await asyncio.sleep(0.8)  # the client's buffers fill up first
+        assert left == ["/endless"]
+
+    talk(conversation)
+
+
+def test_who_reads_a_little_now_and_then_has_no_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.3)
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /endless ") + b"\r\n")
+        for _ in range(40):
+            await asyncio.sleep(0.05)
+            await reader.read(2_000_000)
+            if left:
+                return
+        raise AssertionError("it was written to for as long as it read")
+
+    talk(conversation)
+
+
+def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "LINGER_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "LINGER_BYTES", 300_000)
+    hasty = POST.replace(b" / ", b" /hasty ")
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()  # one that ends in time: the connection goes on
+        for _ in range(2):
+            writer.write(hasty + b"content-length: 200000\r\n\r\n")
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+            writer.write(b"a" * 200_000)
+        await asyncio.sleep(0.5)
+        writer.write(HEAD + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+        reader, writer = await connect()  # a byte now and then
+        writer.write(hasty + b"content-length: 200000\r\n\r\n")
+        await reader.readuntil(b"ok")
+        with suppress(ConnectionError):
+            for _ in range(10):
+                await asyncio.sleep(0.05)
+                writer.write(b"a")
+                await writer.drain()
+            assert await asyncio.wait_for(reader.read(), 1) == b""
+
+        reader, writer = await connect()  # as fast as it can
+        writer.write(hasty + b"content-length: 90000000\r\n\r\n")
+        await reader.readuntil(b"ok")
+        with suppress(ConnectionError):
+            for _ in range(900):
+                writer.write(PIECE)
+                await writer.drain()
+            raise AssertionError("90 MB were taken in")
+
+    talk(conversation)
+
+
+def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        streams = [await connect() for _ in range(3)]
+        for reader, writer in streams[::-1]:  # the last one is idle longest
+            writer.write(HEAD + b"\r\n")
+            await reader.readuntil(b"ok")
+        newcomers = [await connect() for _ in range(2)]
+        assert await streams[2][0].read() == b""
+        assert await streams[1][0].read() == b""
+        for reader, writer in (streams[0], *newcomers):
+            writer.write(HEAD + b"\r\n")
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    connections = Connections(3)
+    talk(conversation, connections)
+    assert connections.num_closed == 2
+    assert len([one for one in caplog.records if "limit of 3 connections" in one.message]) == 1
+
+
+def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> None:
+    patient = HEAD.replace(b" / ", b" /patient ") + b"\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        slow_reader, slow_writer = await connect()  # its request never ends
+        slow_writer.write(POST + b"content-length: 5\r\n\r\n")
+        await asyncio.sleep(0.05)
+        busy = [await connect() for _ in range(3)]
+        for _, writer in busy:
+            writer.write(patient)
+        await asyncio.sleep(0.05)
+        reader, writer = await connect()
+        assert await slow_reader.read() == b""
+        writer.write(HEAD + b"\r\n")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"503", "too_many_connections")
+        assert "3 connections are busy, the limit is 3" in error["error"]
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /health/ready ") + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        for reader, _ in busy:
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation, Connections(4))

@@ -1,0 +1,135 @@
+"""All open connections: how many there may be, and which one gives way to a newcomer.
+
+Where the limit is reached, the connection that has waited longest for a request, or for the rest of one, is
+closed. A few are kept for those who ask how the service is: others are refused where all the rest are busy.
+"""
+
+import logging
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.api.errors import answer
+from service.api.paths import is_probe
+
+if TYPE_CHECKING:
+    from service.api.connection import Connection
+
+logger = logging.getLogger(__name__)
+
+RESERVED = 32
+"""Connections, or a quarter of all, that only probes may keep busy."""
+OTHER_FILES = 160
+"""File descriptors that the process needs beside its connections."""
+WARNING_SECONDS = 10.0
+"""Between two lines on the log that say that the limit is reached."""
+CLOSE = (b"connection", b"close")
+
+
+class Connections:
+    """Those that are open; used from the event loop's thread alone."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        """Nobody is connected; at most `limit` may be."""
+        self.limit = limit
+        self.busy_limit = limit - min(RESERVED, limit // 4)
+        self.are_winding_down = False
+        """Whether each answer is to be the last one of its connection."""
+        self.num_closed = 0
+        """Connections that were closed or refused because of the limit."""
+        self._open: set[Connection] = set()
+        self._waiting: dict[Connection, None] = {}  # for a request to be complete; longest first
+        self._warned = float("-inf")
+
+    def __len__(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def opened(self, connection: "Connection") -> None:
+        """Take in a new one."""
+        self._open.add(connection)
+        self._waiting[connection] = None
+        if len(self._open) > self.limit:
+            self._close_oldest()
+
+    def closed(self, connection: "Connection") -> None:
+        """Forget one."""
+        self._open.discard(connection)
+        self._waiting.pop(connection, None)
+
+    def received(self, connection: "Connection") -> None:
+        """Note that a request is complete: its connection stays until it is answered."""
+        self._waiting.pop(connection, None)
+
+    def answered(self, connection: "Connection") -> None:
+        """Note that a connection waits for its next request."""
+        if connection in self._open:
+            self._waiting[connection] = None
+
+    def app_for(self, connection: "Connection", app: ASGIApp) -> ASGIApp:
+        """What answers the request whose head has just arrived."""
+        names = [name for name, _ in connection.headers]
+        is_ambiguous = b"content-length" in names and b"transfer-encoding" in names
+        if (
+            is_ambiguous or self.are_winding_down
+        ):  # the former may hide a second request (RFC 9112, 6.1)
+            connection.headers.append(CLOSE)
+        if self._num_busy >= self.busy_limit and not is_probe(connection.scope["path"]):
+            self._count()
+            return self._refuse
+        return app
+
+    @property
+    def _num_busy(self) -> int:
+        """How many are being answered."""
+        return len(self._open) - len(self._waiting)
+
+    def _close_oldest(self) -> None:
+        """Close the one that has waited longest; where all others are busy, that is the newcomer."""
+        oldest = next(iter(self._waiting))
+        self._count()
+        self.closed(oldest)
+        oldest.transport.abort()
+
+    def _count(self) -> None:
+        self.num_closed += 1
+        if time.monotonic() >= self._warned + WARNING_SECONDS:
+            self._warned = time.monotonic()
+            logger.warning(
+                "the limit of %d connections is reached; %d were closed or refused so far",
+                self.limit,
+                self.num_closed,
+            )
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = f"Slowdown: {self._num_busy} connections are busy, the limit is {self.busy_limit}"
+        response = answer(
+            HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections", path=scope["path"]
+        )
+        response.headers["connection"] = "close"
+        await response(scope, receive, send)
+
+
+def limit_for(wanted: int) -> int:
+    """The connections that are wanted, or as many as this process may have files open."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    limit = max(1, soft - OTHER_FILES)
+    logger.warning(
+        "at most %d connections instead of %d: this process may have %d files open (ulimit -n)",
+        limit,
+        wanted,
+        soft,
+    )
+    return limit

@@ -1,0 +1,92 @@
+"""An id for every request, its line on the log, and its place in the metrics."""
+
+import asyncio
+import logging
+import random
+import re
+import time
+from http import HTTPMethod, HTTPStatus
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.errors import answer
+from service.api.paths import is_deepl
+from service.context import request_id
+from service.metrics import Metrics
+
+logger = logging.getLogger("service.access")
+
+_METHODS = frozenset(HTTPMethod)  # a label of the metrics: clients can make up any number of others
+_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestContext:
+    """Gives every request an id (the client's `X-Request-ID` if it has one), counts it and times it.
+
+    One that is cut off as the service stops is told so.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        """Wrap `app`."""
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        identity = given if _ACCEPTABLE_ID.fullmatch(given) else _new_id()
+        request_id.set(identity.decode())
+        own = [(b"x-request-id", identity)]
+        if is_deepl(scope["path"]):
+            own.append((b"x-trace-id", identity))
+        started, status = time.perf_counter(), 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *own]
+            await send(message)
+
+        self.metrics.in_flight.inc()
+        try:
+            await self.app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            if not status:
+                await _cut_off(scope, receive, send_with_id)
+        finally:
+            seconds = time.perf_counter() - started
+            self.metrics.in_flight.dec()
+            self._note(scope, status or HTTPStatus.INTERNAL_SERVER_ERROR.value, seconds)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        """Enter a request in the books."""
+        route = getattr(scope.get("route"), "path", "unmatched")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self.metrics.requests.labels(route, method, str(status)).inc()
+        self.metrics.request_seconds.labels(route).observe(seconds)
+        if logger.isEnabledFor(logging.INFO):
+            fields = {
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": round(seconds * 1e3, 1),
+            }
+            logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
+
+
+async def _cut_off(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request whose task was cancelled: only the end of a drain does that."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+    message = "the service has stopped before this was done"
+    response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, "not_ready", path=scope["path"])
+    await response(scope, receive, send)
+
+
+def _new_id() -> bytes:
+    """128 bits that need only differ from others', so that the system's source of secrets is not asked."""
+    return b"%032x" % random.getrandbits(128)

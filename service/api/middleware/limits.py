@@ -1,0 +1,192 @@
+"""Limits on a request's head and body, and on how many are in flight."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.errors import answer
+from service.api.paths import is_probe
+
+BODY_SECONDS = 30.0
+"""In which a request's body must arrive."""
+SKIMMED_BYTES = 16 * 1024 * 1024
+"""Of a body over a limit that is read and dropped before it is refused."""
+SMALL_BODY_BYTES = 16 * 1024
+"""A body that is taken in however much others hold."""
+
+
+class HeadLimit:
+    """Answers 414 where a request's address has more than `limit` bytes, 431 where its header fields have."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        """Wrap `app`."""
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        address = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
+        fields = sum(len(name) + len(value) for name, value in scope["headers"])
+        path, limit = scope["path"], self.limit
+        if address > limit:
+            message = f"Invalid request: the address has {address} bytes, the limit is {limit}"
+            status, code = HTTPStatus.REQUEST_URI_TOO_LONG, "address_too_long"
+        elif fields > limit:
+            message = (
+                f"Invalid request: the header fields have {fields} bytes, the limit is {limit}"
+            )
+            status, code = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"
+        else:
+            await self.app(scope, receive, send)
+            return
+        await answer(status, message, code, path=path)(scope, receive, send)
+
+
+class RequestLimit:
+    """Answers 429 while `limit` requests are in flight, before anything of a new one is looked at.
+
+    It stands behind BodyLimit, so that who sends slowly takes nobody's place. Health and metrics are answered
+    still.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        expected_wait: Callable[[], float | None],
+        on_refused: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Wrap `app`; `expected_wait` says how many seconds what waits now should take."""
+        self.app, self.limit = app, limit
+        self.expected_wait, self.on_refused = expected_wait, on_refused
+        self.in_flight = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or is_probe(scope["path"]):
+            await self.app(scope, receive, send)
+            return
+        if self.in_flight >= self.limit:
+            self.on_refused()
+            message = (
+                f"Slowdown: {self.in_flight} requests are in flight, the limit is {self.limit}"
+            )
+            wait, path = self.expected_wait(), scope["path"]
+            response = answer(HTTPStatus.TOO_MANY_REQUESTS, message, "queue_full", wait, path)
+            await response(scope, receive, send)
+            return
+        self.in_flight += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.in_flight -= 1
+
+
+class BodyLimit:
+    """Takes in a request's body before anybody looks at it, and refuses what is too large or too slow.
+
+    A body of more than `limit` bytes gets 413, whether or not its length was announced. Bodies are held until
+    their requests end; where that would be more than `total` bytes together, one of more than
+    `SMALL_BODY_BYTES` gets 429. Small ones always find room.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, total: int = 64 * 1024 * 1024) -> None:
+        """Wrap `app`."""
+        self.app, self.limit, self.total = app, limit, total
+        self.held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        size = int(announced[:19]) if announced.isdigit() else 0
+        if refusal := self._over(size, 0):
+            if not any(name == b"expect" for name, _ in scope["headers"]):  # else it asks first
+                await _skim(receive)
+            await answer(*refusal, path=scope["path"])(scope, receive, send)
+            return
+        taken = _Taken()
+        try:
+            if refusal := await self._take_in(taken, receive):
+                await answer(*refusal, path=scope["path"])(scope, receive, send)
+                return
+
+            async def replay() -> Message:
+                return taken.messages.popleft() if taken.messages else await receive()
+
+            await self.app(scope, replay, send)
+        finally:
+            self.held -= taken.size
+
+    async def _take_in(self, taken: "_Taken", receive: Receive) -> tuple[int, str, str] | None:
+        """Take in a body; says what is wrong with it, if anything is."""
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":  # for the books: nobody reads it
+                        return (
+                            HTTPStatus.BAD_REQUEST,
+                            f"Invalid request: the connection was closed after {taken.size} bytes of body",
+                            "body_incomplete",
+                        )
+                    piece = len(message.get("body", b""))
+                    if refusal := self._over(taken.size + piece, taken.size):
+                        if message.get("more_body", False):
+                            await _skim(receive)
+                        return refusal
+                    taken.messages.append(message)
+                    taken.size += piece
+                    self.held += piece
+                    if not message.get("more_body", False):
+                        return None
+        except TimeoutError:
+            return (
+                HTTPStatus.REQUEST_TIMEOUT,
+                f"Invalid request: after {BODY_SECONDS:g} s only {taken.size} bytes of the body were there",
+                "body_too_slow",
+            )
+
+    def _over(self, size: int, own: int) -> tuple[int, str, str] | None:
+        """Why a body of `size` bytes, `own` of which are held, cannot be taken in; None if it can."""
+        if size > self.limit:
+            message = (
+                f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
+            )
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large"
+        others = self.held - own
+        if size > SMALL_BODY_BYTES and others + size > self.total:
+            message = (
+                f"Slowdown: a body of {size} bytes, beside those of others that have {others}, would be over "
+                f"the limit of {self.total}"
+            )
+            return HTTPStatus.TOO_MANY_REQUESTS, message, "bodies_too_large"
+        return None
+
+
+async def _skim(receive: Receive) -> None:
+    """Take in the rest of a body, if it is not huge: a client that still sends would miss the answer."""
+    size = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BODY_SECONDS):
+            while size <= SKIMMED_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+class _Taken:
+    """What has come of a body."""
+
+    def __init__(self) -> None:
+        self.messages: deque[Message] = deque()
+        self.size = 0

@@ -1,0 +1,133 @@
+"""uvicorn's server with an end of its own: nobody who has reached the service goes without an answer.
+
+1. Readiness turns, so that proxies send no more. For `delay_seconds` all that comes is still served, each
+   answer being the last of its connection.
+2. The service stops listening. Connections that the kernel has accepted by then are taken in; new
+   requests get 503.
+3. What was admitted has `drain_seconds` to finish. Then it is cut off, and told so.
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import FrameType
+
+import uvicorn
+
+from service.api.connection import Connection
+from service.api.connections import Connections
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 2048
+"""Connections that the kernel holds until they are taken in."""
+ACCEPTS_A_TURN = 64
+"""Connections taken in before the event loop does anything else: so many may be over the limit."""
+FIRST_BYTE_SECONDS = 0.5
+"""For which a connection that is idle when the service stops may still send a request, and be told."""
+CUT_OFF_SECONDS = 2.0
+"""In which what is cut off is told so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How a server ends."""
+
+    delay_seconds: float
+    """For which it goes on serving although it is not ready."""
+    drain_seconds: float
+    """For which admitted requests may go on."""
+    announce: Callable[[], None]
+    """Turns readiness."""
+    refuse: Callable[[], None]
+    """Refuses all new work."""
+
+
+class Server(uvicorn.Server):
+    """Serves until it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections, stop: Stop) -> None:
+        """Serve as `config` says, which has `connections` too."""
+        super().__init__(config)
+        self.all, self.stop = connections, stop
+        self._told_by: int | None = None  # a signal
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note which signal it is."""
+        self._told_by = sig
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; asyncio has one number for the kernel's backlog and for what it takes at once."""
+        await super().startup(sockets)
+        for listener in self._listeners():
+            with listener:
+                listener.listen(BACKLOG)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
+        """Stop, as the module says; a second SIGINT cuts all of it short."""
+        logger.info("stopping")
+        self.stop.announce()
+        self.all.are_winding_down = True
+        if self._told_by == signal.SIGTERM:  # not a person, nor a failure
+            await self._until(lambda: False, self.stop.delay_seconds)
+        await self._stop_listening()
+        self.stop.refuse()
+        await self._until(self._all_are_busy, FIRST_BYTE_SECONDS)
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        if not await self._until(self._is_done, self.stop.drain_seconds):
+            logger.warning("%d requests were not done in time", len(self.server_state.tasks))
+        await self.lifespan.shutdown()
+        if not await self._until(self._is_done, CUT_OFF_SECONDS):
+            for task in self.server_state.tasks:
+                task.cancel()
+            await self._until(self._is_done, CUT_OFF_SECONDS)
+
+    async def _stop_listening(self) -> None:
+        """Close the listening sockets, and take in all that the kernel has accepted until then."""
+        loop = asyncio.get_running_loop()
+        listeners = self._listeners()
+        for server in self.servers:
+            server.close()
+        accepted = []
+        for listener in listeners:
+            with listener:
+                listener.listen(0)  # nobody new gets into the line
+                with suppress(OSError):  # it is empty
+                    while True:
+                        accepted.append(listener.accept()[0])
+        for connected in accepted:
+            connected.setblocking(False)
+            await loop.connect_accepted_socket(self._new_connection, connected)
+
+    def _listeners(self) -> list[socket.socket]:
+        """The listening sockets once more: these are closed by whoever asks."""
+        return [listener.dup() for server in self.servers for listener in server.sockets]
+
+    def _new_connection(self) -> asyncio.Protocol:
+        connection: Connection = self.config.http_protocol_class(  # type: ignore[call-arg, assignment]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return connection
+
+    async def _until(self, is_over: Callable[[], bool], seconds: float) -> bool:
+        """Wait for it, but so long at most; whether it came."""
+        end = asyncio.get_running_loop().time() + seconds
+        while not (found := is_over()) and not self.force_exit:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(left, 0.02))
+        return found
+
+    def _is_done(self) -> bool:
+        return not self.server_state.tasks and not self.server_state.connections
+
+    def _all_are_busy(self) -> bool:
+        connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
+        return not any(connection.is_idle for connection in connections)
