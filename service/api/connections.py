@@ -6,6 +6,7 @@ closed. A few are kept for those who ask how the service is: others are refused 
 
 import logging
 import time
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ class Connections:
             connection.headers.append(CLOSE)
         if self._num_busy >= self.busy_limit and not is_probe(connection.scope["path"]):
             self._count()
-            return self._refuse
+            return partial(self._refuse, self._num_busy)
         return app
 
     @property
@@ -103,8 +104,8 @@ class Connections:
                 self.num_closed,
             )
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        message = f"Slowdown: {self._num_busy} connections are busy, the limit is {self.busy_limit}"
+    async def _refuse(self, busy: int, scope: Scope, receive: Receive, send: Send) -> None:
+        message = f"Slowdown: {busy} connections are busy, the limit is {self.busy_limit}"
         response = answer(
             HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections", path=scope["path"]
         )
