@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 2048
 """Connections that the kernel holds until they are taken in."""
-ACCEPTS_A_TURN = 64
+ACCEPTS_A_TURN = 16
 """Connections taken in before the event loop does anything else: so many may be over the limit."""
 FIRST_BYTE_SECONDS = 0.5
 """For which a connection that is idle when the service stops may still send a request, and be told."""

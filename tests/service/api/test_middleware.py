@@ -1,12 +1,13 @@
 """Ids, limits, and clients that go away."""
 
 import asyncio
+import json
 import time
 
 import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.dependencies import unless_client_leaves
 from service.api.middleware import limits
@@ -214,3 +215,182 @@ def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(
     scope = {"type": "http", "method": "POST", "path": "/translate", "headers": headers}
     asyncio.run(limits.BodyLimit(create_app(settings), 100)(scope, receive, send))
     assert sent[0]["status"] == 413
+
+
+def test_head_is_served_wherever_get_is(client: TestClient) -> None:
+    for path in ("/", "/health", "/languages", "/v2/usage", "/metrics"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert int(answer.headers["content-length"]) > 0
+    assert client.head("/translate").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "target", ["http://elsewhere:80/health/live", "HTTPS://elsewhere/health/live", "//health//live"]
+)
+def test_absolute_addresses_and_doubled_slashes_are_served(settings: Settings, target: str) -> None:
+    status, body = asyncio.run(ask(create_app(settings), {"path": target}))
+    assert (status, body) == (200, b'{"status":"ok"}')
+
+
+def test_a_slash_too_many_is_not_redirected_to_a_host_that_the_client_names(
+    client: TestClient,
+) -> None:
+    answer = client.post("/translate/", headers={"host": "elsewhere"}, follow_redirects=False)
+    assert answer.status_code == 404
+    assert "elsewhere" not in str(answer.headers)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v2/glossaries", 404),
+        ("POST", "/v3/documents/x", 404),
+        ("POST", "/v2/glossary-language-pairs", 405),
+        ("OPTIONS", "/v2/translate", 400),
+    ],
+)
+def test_errors_under_deepls_paths_have_deepls_shape(
+    client: TestClient, method: str, path: str, status: int
+) -> None:
+    preflight = {"origin": "http://page", "access-control-request-method": "PATCH"}
+    answer = client.request(method, path, headers=preflight)
+    assert answer.status_code == status
+    assert answer.json().keys() == {"message", "detail"}
+    assert answer.headers["x-trace-id"]
+    if status == 404:
+        assert path in answer.json()["message"]
+
+
+def test_a_refused_preflight_says_why_and_an_allowed_one_is_as_ever(client: TestClient) -> None:
+    asked = {"origin": "http://page", "access-control-request-method": "POST"}
+    assert client.options("/translate", headers=asked).status_code == 200
+    for name, value, reason in (
+        ("access-control-request-method", "PATCH", "method"),
+        ("access-control-request-headers", "x-secret", "headers"),
+        ("access-control-request-private-network", "true", "private-network"),
+    ):
+        answer = client.options("/translate", headers={**asked, name: value})
+        assert (answer.status_code, answer.json()["code"]) == (400, "cors_refused")
+        assert reason in answer.json()["error"]
+        assert answer.headers["access-control-allow-methods"] == "GET, POST"
+
+
+@pytest.mark.parametrize("place", ["form", "query"])
+def test_forms_of_too_many_fields_and_of_no_text_are_refused(
+    client: TestClient, place: str
+) -> None:
+    for sent, message in (("a&" * 4096, "has 4097 fields, the limit is 4096"), ("q=%ff", "UTF-8")):
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        answer = (
+            client.post("/translate", content=sent, headers=kind)
+            if place == "form"
+            else client.post(f"/translate?{sent}")
+        )
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+        assert f"the {place} " in answer.json()["error"]
+        assert message in answer.json()["error"]
+
+
+def test_bodies_share_a_limit_from_their_first_byte_and_small_ones_always_find_room() -> None:
+    held, large = asyncio.Event(), 40_000
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        size = len((await receive())["body"]) + len((await receive())["body"])
+        await held.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"%d" % size})
+
+    async def run() -> None:
+        limited = limits.BodyLimit(app, 50_000, total=100_000)
+        first = [asyncio.create_task(ask(limited, {}, large)) for _ in range(2)]
+        slow = asyncio.create_task(ask(limited, {}, large, complete=False))
+        await asyncio.sleep(0.01)
+        assert limited.held == 2 * large + large // 2
+        small = asyncio.create_task(ask(limited, {}, 10_000))
+        status, body = await ask(limited, {}, large)
+        assert status == 429
+        assert b"a body of 40000 bytes" in body or b"a body of 20000 bytes" in body
+        assert b"over the limit of 100000" in body
+        headers = [(b"content-length", b"40000")]
+        assert (await ask(limited, {"headers": headers}, large))[0] == 429
+        held.set()
+        assert [await one for one in (*first, small)] == [(200, b"40000")] * 2 + [(200, b"10000")]
+        slow.cancel()
+        await asyncio.gather(slow, return_exceptions=True)
+        assert limited.held == 0
+
+    asyncio.run(run())
+
+
+def test_who_asks_before_sending_a_body_that_is_too_large_is_answered_first() -> None:
+    async def receive() -> Message:
+        raise AssertionError("it was told to go on")
+
+    headers = [(b"content-length", b"101"), (b"expect", b"100-continue")]
+    limited = limits.BodyLimit(create_app(Settings()), 100)
+    status, _ = asyncio.run(ask(limited, {"headers": headers}, receive=receive))
+    assert status == 413
+
+
+def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
+    held = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await held.wait()
+
+    async def run() -> None:
+        limited = limits.RequestLimit(app, 1, lambda: None)
+        first = asyncio.create_task(ask(limited, {"method": "GET", "path": "/v2/translate"}))
+        await asyncio.sleep(0)
+        for method, path in (("GET", "/v2/translate"), ("GET", "/languages"), ("POST", "/detect")):
+            assert (await ask(limited, {"method": method, "path": path}))[0] == 429
+        held.set()
+        await first
+
+    asyncio.run(run())
+
+
+def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> tuple[int, bytes]:
+        task = asyncio.create_task(ask(create_app(settings), {"path": "/translate"}, 10, False))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        return await task
+
+    status, body = asyncio.run(run())
+    assert (status, json.loads(body)["code"]) == (503, "not_ready")
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def ask(
+    app: ASGIApp,
+    fields: Scope,
+    size: int = 0,
+    complete: bool = True,
+    receive: Receive | None = None,
+) -> tuple[int, bytes]:
+    """Status and body of the answer to a request of `size` bytes, in two pieces or the first one."""
+    pieces = [b"a" * (size // 2), b"a" * (size - size // 2)]
+    sent: list[Message] = []
+
+    async def from_pieces() -> Message:
+        if len(pieces) == 1 and not complete:
+            await asyncio.sleep(10)
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST" if size else "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [],
+        **fields,
+    }
+    await app({**scope, "raw_path": scope["path"].encode()}, receive or from_pieces, send)
+    return (sent[0]["status"], sent[1].get("body", b"")) if sent else (0, b"")

@@ -1,0 +1,186 @@
+"""How a real server ends: what is in flight, what waits in the kernel, and signals at every moment."""
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+from tests.e2e.test_server import serving
+
+LONG = [" ".join(german for german, _ in toy.sentences()[n : n + 5]) for n in range(0, 600, 5)]
+BODY = json.dumps({"q": "Der Hund schläft.", "source": "de", "target": "en"}).encode()
+
+
+def address_of(url: str) -> tuple[str, int]:
+    return "127.0.0.1", int(url.rpartition(":")[2])
+
+
+def request(body: bytes = BODY) -> bytes:
+    head = f"POST /translate HTTP/1.1\r\nhost: here\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}connection: close\r\n\r\n".encode() + body
+
+
+def test_what_the_drain_cuts_off_is_told_so(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    slow = {"num_loops": "1", "max_num_seqs": "1", "drain_seconds": "0.1"}
+    slow |= {"max_waiting": "10000", "request_timeout_seconds": "3600"}
+
+    async def post_and_terminate(
+        url: str, stop: "signal.Signals", pid: int
+    ) -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=60) as client:
+            body = {"q": LONG, "source": "de", "target": "en", "beam_size": 8}
+            streams = {"accept": "text/event-stream"}
+            pending = [
+                asyncio.create_task(
+                    client.post(
+                        f"{url}{path}", json=body | deepl, headers=streams if at % 2 else {}
+                    )
+                )
+                for path, deepl in (
+                    ("/translate", {}),
+                    ("/v2/translate", {"text": LONG, "target_lang": "EN"}),
+                )
+                for at in range(4)
+            ]
+            await asyncio.sleep(0.6)
+            os.kill(pid, stop)
+            return list(await asyncio.gather(*pending))
+
+    with serving(TINY_BUNDLE, log, **slow) as server:
+        answers = asyncio.run(post_and_terminate(server.url, signal.SIGTERM, server.process.pid))
+        assert server.process.wait(30) == 0
+    streamed = [one for one in answers if one.headers["content-type"].startswith("text/event")]
+    plain = [one for one in answers if one not in streamed]
+    assert {one.status_code for one in plain} == {503}
+    for answer in plain:
+        is_deepl = answer.request.url.path.startswith("/v2")
+        assert answer.json().keys() == ({"message", "detail"} if is_deepl else {"error", "code"})
+    for answer in streamed:
+        assert answer.text.count("event: error\n") == 1
+    assert "Traceback" not in log.read_text()
+
+
+def test_after_sigterm_all_that_comes_is_served_for_a_while_and_is_not_ready() -> None:
+    with serving(TINY_BUNDLE, stop_delay_seconds="1") as server, httpx.Client() as kept:
+        assert kept.get(f"{server.url}/health").status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert httpx.get(f"{server.url}/health/ready").status_code == 503
+        for client in (kept, httpx):
+            answer = client.post(f"{server.url}/translate", content=BODY)
+            assert answer.status_code == 200
+            assert answer.headers["connection"] == "close"
+        assert server.process.wait(30) == 0
+
+
+def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
+    with serving(TINY_BUNDLE) as server:
+        # stopped, the process takes in no connection: the kernel alone has them
+        server.process.send_signal(signal.SIGSTOP)
+        early = [socket.create_connection(address_of(server.url), timeout=10) for _ in range(200)]
+        for connection in early[::2]:
+            connection.sendall(request())
+        server.process.send_signal(signal.SIGTERM)
+        server.process.send_signal(signal.SIGCONT)
+        time.sleep(0.2)
+        for connection in early[1::2]:  # only now
+            connection.sendall(request())
+        statuses = [connection.recv(12).partition(b" ")[2] for connection in early]
+        for connection in early:
+            connection.close()
+        assert set(statuses) <= {b"200", b"503"}
+        assert server.process.wait(30) == 0
+
+
+def test_a_hangup_in_the_first_second_does_no_harm() -> None:
+    with serving(TINY_BUNDLE) as waited_for:
+        assert httpx.get(f"{waited_for.url}/health").status_code == 200
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "ATTENDANT_BUNDLE": str(TINY_BUNDLE),
+        "ATTENDANT_PORT": str(port),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service"], env=environment, stderr=subprocess.DEVNULL
+    )
+    try:
+        time.sleep(0.25)  # the interpreter is up, the service is not yet
+        for _ in range(20):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.05)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    finally:
+        process.kill()
+
+
+def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256 if hard == 256 else hard))
+    try:
+        with serving(TINY_BUNDLE, log, max_connections="200", log_level="warning") as server:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            idle = [socket.create_connection(address_of(server.url)) for _ in range(600)]
+            for _ in range(5):
+                assert httpx.get(f"{server.url}/health/ready").status_code == 200
+                assert httpx.post(f"{server.url}/translate", content=BODY).status_code == 200
+            lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+            count = next(line for line in lines if line.startswith("attendant_connections "))
+            assert float(count.split()[1]) <= 200
+            for connection in idle:
+                connection.close()
+            assert server.stop() == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(log.read_text().splitlines()) < 10
+
+
+@pytest.mark.slow
+def test_sigterm_under_load_gives_answers_and_clean_refusals_only() -> None:
+    for _ in range(3):
+        with serving(TINY_BUNDLE) as server:
+            statuses = asyncio.run(_loaded_and_terminated(server.url, server.process.pid))
+            assert server.process.wait(60) == 0
+        assert set(statuses) <= {"200", "503", "429", "refused"}
+        assert statuses.count("200") >= 200
+
+
+async def _loaded_and_terminated(url: str, pid: int) -> list[str]:
+    """What became of 200 requests in flight, and of new ones after the signal."""
+
+    async def one() -> str:
+        try:
+            reader, writer = await asyncio.open_connection(*address_of(url))
+        except ConnectionRefusedError:
+            return "refused"
+        writer.write(request(body=json.dumps({"q": LONG[0], "source": "de"}).encode()))
+        status = (await reader.readline()).split()[1].decode()
+        await reader.read()
+        writer.close()
+        return status
+
+    first = [asyncio.create_task(one()) for _ in range(200)]
+    await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+    os.kill(pid, signal.SIGTERM)
+    later = []
+    for _ in range(100):
+        later.append(asyncio.create_task(one()))
+        await asyncio.sleep(0.01)
+    return list(await asyncio.gather(*first, *later))
