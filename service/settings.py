@@ -230,8 +230,8 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             le=1_000_000,
-            description="Requests that one address may make without a key, beyond which it gets 429; "
-            "0: as many as it likes.",
+            description="Requests that one address (of IPv6, one network of 64 bits) may make without a key, "
+            "beyond which it gets 429; 0: as many as it likes.",
         ),
     ] = 0
     cors_origins: Annotated[
