@@ -21,6 +21,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+MAX_REQUESTS_PER_MINUTE = 1_000_000
+
 
 class Key(BaseModel):
     """Who may call, and how often."""
@@ -28,7 +30,7 @@ class Key(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    requests_per_minute: int = Field(default=0, ge=0)
+    requests_per_minute: int = Field(default=0, ge=0, le=MAX_REQUESTS_PER_MINUTE)
     admin: bool = False
 
 
@@ -52,7 +54,7 @@ class Keys:
         """
         try:
             with path.open("rb") as file:
-                return cls(TypeAdapter(dict[str, Key]).validate_python(tomllib.load(file)))
+                entries = TypeAdapter(dict[str, Key]).validate_python(tomllib.load(file))
         except OSError as error:
             raise KeysError(f"{path}: cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -61,6 +63,11 @@ class Keys:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise KeysError(f"{path}: {place}: {first['msg']}") from None
+        owners: dict[str, str] = {}
+        for name, entry in entries.items():
+            if (other := owners.setdefault(entry.sha256, name)) != name:
+                raise KeysError(f"{path}: {other} and {name} have the same key")
+        return cls(entries)
 
     def find(self, key: str) -> tuple[str, Key] | None:
         """Name and entry of a key; every entry is compared, so that time says nothing about any."""
@@ -73,7 +80,7 @@ class Keys:
 
 def digest_of(key: str) -> str:
     """What the file keeps of a key; a random key of 256 bits needs no slower hash."""
-    return hashlib.sha256(key.encode()).hexdigest()
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -90,9 +97,10 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--admin", action="store_true", help="it may reload the models")
     given, key = parser.parse_args(arguments), secrets.token_urlsafe(32)
-    if given.requests_per_minute < 0:
+    if not 0 <= given.requests_per_minute <= MAX_REQUESTS_PER_MINUTE:
         parser.error(
-            f"--requests-per-minute must be at least 0, and is {given.requests_per_minute}"
+            f"--requests-per-minute must be between 0 and {MAX_REQUESTS_PER_MINUTE}, "
+            f"and is {given.requests_per_minute}"
         )
     print(
         f'[{given.name}]\nsha256 = "{digest_of(key)}"\n'

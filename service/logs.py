@@ -2,14 +2,41 @@
 
 import json
 import logging
+import re
+from types import TracebackType
 
 from service.context import request_id
+
+_BREAKING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029"  # control characters, line and paragraph separators
+    "\u202a-\u202e\u2066-\u2069"  # directions, which show a line in another order
+    "\ud800-\udfff]"  # lone surrogates, which no encoding has
+)
+
+
+def one_line(text: str) -> str:
+    """A text in which nothing ends a line, moves the cursor or cannot be written, but its escape."""
+    return _BREAKING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class _WithRequestId(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
         return True
+
+
+class _Text(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return one_line(super().formatMessage(record))
+
+    def formatException(
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None]
+        | tuple[None, None, None],
+    ) -> str:
+        # indented, so that no line of an exception's text looks like an event
+        lines = super().formatException(ei).split("\n")
+        return "\n".join(f"  {one_line(line)}" for line in lines)
 
 
 class _Json(logging.Formatter):
@@ -24,7 +51,7 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line)  # in ASCII: what else ends a line, or cannot be written, is escaped
 
 
 def configure(level: str, form: str) -> None:
@@ -32,5 +59,5 @@ def configure(level: str, form: str) -> None:
     handler = logging.StreamHandler()
     handler.addFilter(_WithRequestId())
     text = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
-    handler.setFormatter(_Json() if form == "json" else logging.Formatter(text))
+    handler.setFormatter(_Json() if form == "json" else _Text(text))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

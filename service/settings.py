@@ -3,16 +3,19 @@
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 DEFAULT_BUNDLE = Path(__file__).parent / "default_bundle"
 PREFIX = "ATTENDANT_"
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that it sets in every container where a Service is called attendant."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+"""As browsers send it: in small letters, with no path, no slash at the end."""
 
 
 def _split(value: object) -> object:
@@ -20,6 +23,27 @@ def _split(value: object) -> object:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, Path) else value
+
+
+def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise ValueError(f"{origin!r} is no origin: https://host, https://host:port, or *")
+    return origins
+
+
+def _check_proxies(proxies: str) -> str:
+    """One by one: uvicorn takes what is no address for a name that no client ever has."""
+    entries = [entry.strip() for entry in proxies.split(",") if entry.strip()]
+    if entries == ["*"]:
+        return "*"
+    for entry in entries:
+        try:
+            ip_network(entry)
+        except ValueError as error:
+            expected = "an IP address, a network as in 10.0.0.0/8, or * alone"
+            raise ValueError(f"{entry!r} is not {expected} ({error})") from None
+    return ",".join(entries)
 
 
 class Settings(BaseSettings):
@@ -77,6 +101,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=0,
+            le=1024,
             description="Batches that run side by side, a thread each; 0 is one for each core that the "
             "container may use (1 on CUDA). On a CPU, each of up to 8 has a copy of the weights.",
         ),
@@ -85,6 +110,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
+            le=4096,
             description="Sentences in one batch; more wait. Larger is more throughput, slower steps.",
         ),
     ] = 16
@@ -92,6 +118,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=64,
+            le=1_048_576,
             description="Bound on a batch's sentences x twice its longest source, in tokens; bounds memory.",
         ),
     ] = 4096
@@ -99,6 +126,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
+            le=100_000,
             description="Requests in flight, beyond which new ones get 429 before they are even looked at.",
         ),
     ] = 512
@@ -115,6 +143,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
+            le=1_000_000,
             description="Sentences that may wait, beyond which new requests get 429; one of more gets 400.",
         ),
     ] = 2000
@@ -122,6 +151,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
+            le=1_000_000_000,
             description="Twice the source tokens that may wait, beyond which new requests get 429.",
         ),
     ] = 200_000
@@ -129,6 +159,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
+            le=1000,
             description="Fewest decoder steps between two looks at who joins; "
             "more: throughput, fewer: latency.",
         ),
@@ -137,6 +168,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=0,
+            le=10_000_000,
             description="Translated sentences kept in memory, about 2 KB each, and given again when asked "
             "for in the same way; 0 keeps none.",
         ),
@@ -150,14 +182,27 @@ class Settings(BaseSettings):
     ] = "auto"
     max_beam_size: Annotated[
         int,
-        Field(ge=1, description="Largest beam a request may ask for, beyond which it gets 400."),
+        Field(
+            ge=1,
+            le=128,
+            description="Largest beam a request may ask for, beyond which it gets 400.",
+        ),
     ] = 8
     max_text_characters: Annotated[
         int,
-        Field(ge=1, description="Characters of all texts of a request, beyond which it gets 400."),
+        Field(
+            ge=1,
+            le=10_000_000,
+            description="Characters of all texts of a request, beyond which it gets 400.",
+        ),
     ] = 50_000
     max_body_bytes: Annotated[
-        int, Field(ge=1, description="Size of a request's body, beyond which it gets 413.")
+        int,
+        Field(
+            ge=1,
+            le=1_073_741_824,
+            description="Size of a request's body, beyond which it gets 413.",
+        ),
     ] = 1_048_576
     max_held_body_bytes: Annotated[
         int,
@@ -170,6 +215,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1024,
+            le=1_048_576,
             description="Size of a request's address, beyond which it gets 414, and of its header fields, "
             "beyond which it gets 431.",
         ),
@@ -178,6 +224,8 @@ class Settings(BaseSettings):
         float,
         Field(
             gt=0,
+            le=86_400,
+            allow_inf_nan=False,
             description="Deadline of a request, past which it gets 504 and its work is given up; the most "
             "that a request may ask for.",
         ),
@@ -197,20 +245,23 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=0,
-            description="Requests that one address may make without a key, beyond which it gets 429; "
-            "0: as many as it likes.",
+            le=1_000_000,
+            description="Requests that one address (of IPv6, one network of 64 bits) may make without a key, "
+            "beyond which it gets 429; 0: as many as it likes.",
         ),
     ] = 0
     cors_origins: Annotated[
         tuple[str, ...],
         NoDecode,
         BeforeValidator(_split),
+        AfterValidator(_check_origins),
         Field(
             description="Origins whose web pages may call the service, separated by commas; * is any."
         ),
     ] = ("*",)
     trusted_proxies: Annotated[
         str,
+        AfterValidator(_check_proxies),
         Field(
             description="Addresses whose X-Forwarded-For and -Proto are believed, separated by commas; "
             "empty: nobody's."
@@ -229,8 +280,13 @@ class Settings(BaseSettings):
     ] = 0.0
     drain_seconds: Annotated[
         float,
-        Field(ge=0, description="How long running requests may take to finish after SIGTERM."),
-    ] = 30.0
+        Field(
+            ge=0,
+            le=3600,
+            allow_inf_nan=False,
+            description="How long running requests may take to finish after SIGTERM.",
+        ),
+    ] = 60.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="What is logged.")
     ] = "info"
@@ -268,3 +324,14 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
             hint = f"; did you mean {nearest[0]}?" if nearest else ""
             said.append(f"{name} is no setting, and changes nothing{hint}")
     return said
+
+
+def doubtful(settings: Settings) -> list[str]:
+    """What to say of settings that are possible together, and hardly meant."""
+    drain, timeout = settings.drain_seconds, settings.request_timeout_seconds
+    if drain >= timeout:
+        return []
+    return [
+        f"ATTENDANT_DRAIN_SECONDS = {drain:g} is shorter than ATTENDANT_REQUEST_TIMEOUT_SECONDS = "
+        f"{timeout:g}: requests that are still in time are cut off after SIGTERM"
+    ]

@@ -31,6 +31,12 @@ def shown(default: object) -> str:
     return str(default) if default not in (None, "") else "none"
 
 
+def test_every_setting_that_is_recommended_for_security_exists() -> None:
+    named = re.findall(r"ATTENDANT_(\w+)", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert named
+    assert {name.lower() for name in named} <= Settings.model_fields.keys()
+
+
 @pytest.mark.parametrize(
     "page", sorted(ROOT.glob("*.md")) + PAGES, ids=lambda path: str(path.relative_to(ROOT))
 )

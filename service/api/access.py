@@ -3,6 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
 
@@ -57,8 +58,8 @@ class Gate:
         self.requests_per_minute = settings.requests_per_minute
         self._limiter = RateLimiter()
 
-    def enter(self, request: Request, key: str | None = None) -> None:
-        """Let a request in, with the key of its body or of its head.
+    def enter(self, request: Request, key: object = None) -> None:
+        """Let a request in, with the key of its body (whatever stands there) or of its head.
 
         Raises:
             MissingKeyError, InvalidKeyError, RateLimitError: it may not go on.
@@ -70,8 +71,7 @@ class Gate:
             return
         if self.key_required:
             raise MissingKeyError("Please contact the server operator to get an API key")
-        address = request.client.host if request.client else "unknown"
-        self._limiter.take(f"address {address}", self.requests_per_minute)
+        self._limiter.take(f"address {_network(request)}", self.requests_per_minute)
 
     def enter_admin(self, request: Request) -> None:
         """Let in who may administer.
@@ -85,11 +85,11 @@ class Gate:
         if not found[1].admin:
             raise InvalidKeyError("this API key has no admin = true")
 
-    def _find(self, key: str | None) -> tuple[str, Key] | None:
+    def _find(self, key: object) -> tuple[str, Key] | None:
         """The entry of a key; None where no key is given or none is looked at."""
         if not key or self.keys is None:
             return None
-        found = self.keys.find(key)
+        found = self.keys.find(key) if isinstance(key, str) else None
         if found is None:
             raise InvalidKeyError("Invalid API key")
         return found
@@ -99,3 +99,17 @@ def _key_of_head(request: Request) -> str | None:
     """`Authorization: Bearer KEY`, or DeepL's `DeepL-Auth-Key KEY`."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
+
+
+def _network(request: Request) -> str:
+    """Whose requests count together: those of an IPv4 address, or of 64 bits of IPv6, which one client has.
+
+    What a proxy passed on and is no address is nobody's own: it could be anything, of any length.
+    """
+    try:
+        address = ip_address(request.client.host if request.client else "")
+    except ValueError:
+        return "unknown"
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or ip_network((int(address), 64), strict=False))

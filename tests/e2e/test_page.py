@@ -1,14 +1,22 @@
-"""The page at /, in a real browser where there is one."""
+"""The page at / and the one at /docs, in a real browser where there is one."""
 
 import re
 import shutil
+import socket
 import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
+import uvicorn
+from fastapi import FastAPI
 
+from service.api import docs, page
 from tests.conftest import TINY_BUNDLE
 from tests.e2e.test_server import serving
 
@@ -31,18 +39,83 @@ def test_it_translates_a_text_and_shows_what_looked_at_what() -> None:
     with serving(TINY_BUNDLE, precision="fp32") as server:
         assert httpx.get(server.url).headers["content-type"].startswith("text/html")
         fragment = f"text={quote('Der alte Hund schläft.')}&source=auto&target=en"
-        page = subprocess.run(
-            [
-                str(BROWSER),
-                *("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000"),
-                *("--dump-dom", f"{server.url}/#{fragment}"),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        ).stdout
-    assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', page)
-    assert "German, " in page
-    assert page.count("<path d=") >= 5, "a line for each target word at least"
-    assert '"q":"Der alte Hund schläft."' in page, "the request as curl"
+        shown, console = visit(f"{server.url}/#{fragment}")
+    assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', shown)
+    assert "German, " in shown
+    assert shown.count("<path d=") >= 5, "a line for each target word at least"
+    assert '"q":"Der alte Hund schläft."' in shown, "the request as curl"
+    assert not blocked(console)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("", "Text to translate"), ("docs#/default/t", "What is to be translated.")],
+)
+def test_the_policy_blocks_nothing_that_the_pages_need(address: str, expected: str) -> None:
+    with serving_pages() as url:
+        shown, console = visit(f"{url}/{address}")
+    assert expected in shown
+    assert not blocked(console)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_what_the_policy_blocks_is_on_the_console() -> None:
+    app = FastAPI()
+    html = "<p onclick='1' style='color: red'>x<script>1</script>"
+    page.add(app, "/", html, "text/html", page.policy_of("<script>2</script>"))
+    with serving_app(app) as url:
+        assert len(blocked(visit(url)[1])) == 3
+
+
+def visit(url: str) -> tuple[str, list[str]]:
+    """What a browser makes of a page, after its scripts have run: the elements, and the console's lines."""
+    done = subprocess.run(
+        [
+            str(BROWSER),
+            *("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000"),
+            *("--enable-logging=stderr", "--v=0", "--dump-dom", url),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def blocked(console: list[str]) -> list[str]:
+    """Of the console's lines, those about the Content-Security-Policy."""
+    return [line for line in console if "Content Security Policy" in line]
+
+
+@contextmanager
+def serving_pages() -> Iterator[str]:
+    """The pages, and an interface to document; no models."""
+    app = FastAPI(docs_url=None, redoc_url=None)
+    app.post("/t", operation_id="t", description="What is to be translated.")(lambda: None)
+    page.install(app)
+    docs.install(app)
+    with serving_app(app) as url:
+        yield url
+
+
+@contextmanager
+def serving_app(app: FastAPI) -> Iterator[str]:
+    """Serve `app` in a thread; gives its address."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            for _ in range(100):
+                if server.started:
+                    break
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(10)

@@ -1,13 +1,15 @@
 """Settings come from the environment and from options, and a wrong one is told before anything runs."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from uvicorn.middleware.proxy_headers import _TrustedHosts
 
-from service.settings import Settings, misspelt
+from service.settings import Settings, doubtful, misspelt
 
 
 def test_the_environment_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,6 +38,81 @@ def test_what_looks_like_a_setting_and_is_none_is_told() -> None:
         "ATTENDANT_PROT is no setting, and changes nothing; did you mean ATTENDANT_PORT?",
         "ATTENDANT_XYZ is no setting, and changes nothing",
     ]
+
+
+@pytest.mark.parametrize(
+    "given", ["", "*", "10.0.0.1", "10.0.0.0/8, ::1,fd00::/8", "fe80::1%eth0", "172.16.0.0/12,"]
+)
+def test_trusted_proxies_are_what_uvicorn_understands(given: str) -> None:
+    trusted = _TrustedHosts(Settings(trusted_proxies=given).trusted_proxies)
+    assert trusted.trusted_literals <= {""}
+    assert trusted.always_trust == (given == "*")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("proxy", "proxy"),
+        ("10.0.0.1,nginx.local", "nginx.local"),
+        ("10.0.0.1/8", "10.0.0.1/8"),
+        ("10.0.0.0/33", "10.0.0.0/33"),
+        ("10.0.0.256", "10.0.0.256"),
+        ("10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"),
+        ("10.0.0.1,*", "*"),
+    ],
+)
+def test_a_proxy_that_nothing_would_match_is_told(given: str, named: str) -> None:
+    with pytest.raises(ValidationError) as told:
+        Settings(trusted_proxies=given)
+    assert f"{named!r} is not an IP address, a network as in 10.0.0.0/8" in str(told.value)
+
+
+def test_origins_are_what_browsers_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    origins = "https://a.example, http://localhost:8080,http://[::1]:3000,chrome-extension://abc,*"
+    monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", origins)
+    assert len(Settings().cors_origins) == 5
+    for wrong in (
+        "a.example",
+        "https://a.example/",
+        "https://a.example/page",
+        "https://A.example",
+        "https://user@a.example",
+        "https://*.example",
+        "null",
+        "https://",
+        "https://a.example:",
+    ):
+        monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", f"https://b.example,{wrong}")
+        with pytest.raises(ValidationError, match=re.escape(f"{wrong!r} is no origin")):
+            Settings()
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e309", "-1", "1e9"])
+@pytest.mark.parametrize("name", ["DRAIN_SECONDS", "REQUEST_TIMEOUT_SECONDS"])
+def test_times_are_finite_and_bounded(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"ATTENDANT_{name}", value)
+    with pytest.raises(ValidationError) as told:
+        Settings()
+    assert told.value.errors()[0]["loc"] == (name.lower(),)
+
+
+def test_every_number_has_a_lower_and_an_upper_bound() -> None:
+    for name, field in Settings.model_fields.items():
+        if field.annotation in (int, float):
+            for beyond in (-1, 10**12):
+                with pytest.raises(ValidationError, match=name):
+                    Settings.model_validate({name: beyond})
+
+
+def test_a_drain_shorter_than_the_deadline_is_told() -> None:
+    assert doubtful(Settings()) == []
+    assert doubtful(Settings(drain_seconds=5, request_timeout_seconds=5)) == []
+    [line] = doubtful(Settings(drain_seconds=59.5))
+    assert line.startswith(
+        "ATTENDANT_DRAIN_SECONDS = 59.5 is shorter than ATTENDANT_REQUEST_TIMEOUT_SECONDS = 60"
+    )
 
 
 def test_every_setting_says_what_it_does() -> None:

@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from fastapi import Request
 from fastapi.testclient import TestClient
 
-from service.api.access import RateLimiter
-from service.errors import RateLimitError
+from service.api.access import Gate, RateLimiter
+from service.errors import InvalidKeyError, RateLimitError
 from service.keys import Keys, KeysError, digest_of
 from service.settings import Settings
 from tests.conftest import started
@@ -74,6 +75,46 @@ def test_rates_are_limited_by_key_and_by_address(settings: Settings, tmp_path: P
         assert client.post("/translate", json=BODY, headers=bearer("root")).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_one_client"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8::1", "2001:db8:0:0:ffff::2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("x" * 60_000, "y" * 60_000, True),
+        ("", None, True),
+    ],
+)
+def test_an_address_is_what_one_client_has(
+    settings: Settings, first: str, second: str | None, is_one_client: bool
+) -> None:
+    gate = Gate(settings.model_copy(update={"requests_per_minute": 1}))
+    gate.enter(coming_from(first))
+    if is_one_client:
+        with pytest.raises(RateLimitError):
+            gate.enter(coming_from(second))
+    else:
+        gate.enter(coming_from(second))
+    assert sum(map(len, gate._limiter._buckets)) < 200, "no caller chooses what is remembered"
+
+
+def coming_from(host: str | None) -> Request:
+    client = None if host is None else (host, 0)
+    return Request({"type": "http", "headers": [], "client": client})
+
+
+@pytest.mark.parametrize("key", ["\ud800", "x" * 9_000, 5, ["a"], {"a": 1}, True])
+def test_whatever_stands_for_a_key_is_no_failure(
+    settings: Settings, tmp_path: Path, key: object
+) -> None:
+    gate = Gate(with_keys(settings, tmp_path))
+    with pytest.raises(InvalidKeyError):
+        gate.enter(coming_from("192.0.2.1"), key)
+
+
 def test_a_bucket_fills_evenly_and_only_to_its_brim() -> None:
     now = 0.0
     limiter = RateLimiter(clock=lambda: now)
@@ -98,6 +139,14 @@ def test_a_bucket_fills_evenly_and_only_to_its_brim() -> None:
         ("[a", "keys.toml"),
         ('[a]\nsha256 = "short"\n', "a.sha256"),
         ('[a]\nsha256 = "' + "0" * 64 + '"\nrate = 1\n', "a.rate: Extra inputs"),
+        (
+            "".join(f'[{name}]\nsha256 = "{"0" * 64}"\n' for name in "ab"),
+            "keys.toml: a and b have the same key",
+        ),
+        (
+            f'[a]\nsha256 = "{"0" * 64}"\nrequests_per_minute = {"9" * 400}\n',
+            "a.requests_per_minute",
+        ),
     ],
 )
 def test_a_wrong_file_of_keys_is_told_where(tmp_path: Path, content: str, message: str) -> None:
@@ -125,7 +174,16 @@ def test_a_key_that_was_made_opens(tmp_path: Path) -> None:
     assert Keys.read(path).find(key + "x") is None
 
 
-@pytest.mark.parametrize("arguments", [[], ["müller"], ["a b"], ["a", "--requests-per-minute=-1"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["müller"],
+        ["a b"],
+        ["a", "--requests-per-minute=-1"],
+        ["a", "--requests-per-minute=1000001"],
+    ],
+)
 def test_what_makes_no_key_is_told(arguments: list[str]) -> None:
     made = make_key(*arguments)
     assert (made.returncode, made.stdout) == (2, "")

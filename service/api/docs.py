@@ -1,0 +1,21 @@
+"""The documentation at `/docs`: Swagger UI, out of an installed package instead of from a public host."""
+
+from importlib.resources import files
+
+from fastapi import FastAPI
+
+from service.api import page
+
+ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
+
+
+def install(app: FastAPI) -> None:
+    """Serve `/docs` and its assets, unless `app` has no `/openapi.json` to show."""
+    if app.openapi_url is None:
+        return
+    html = (page.WEB / "docs.html").read_text(encoding="utf-8")
+    page.add(app, "/docs", html, "text/html", page.policy_of(html, files=True))
+    folder = files("fastapi_offline") / "static"
+    for name, media_type in ASSETS.items():
+        content = (folder / name).read_text(encoding="utf-8")
+        page.add(app, f"/docs/{name}", content, media_type)

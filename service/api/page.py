@@ -1,0 +1,75 @@
+"""Pages that are static files: they run only their own code, ask no other host, and fit in no frame."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+
+WEB = Path(__file__).parents[1] / "web"
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+
+
+def install(app: FastAPI) -> None:
+    """Serve the page to translate with at `/`."""
+    html = (WEB / "index.html").read_text(encoding="utf-8")
+    add(app, "/", html, "text/html", policy_of(html))
+
+
+def add(app: FastAPI, path: str, content: str, media_type: str, policy: str = "") -> None:
+    """Answer GET and HEAD of `path` with `content`; a `Range` is ignored, as any server may."""
+    app.add_api_route(
+        path,
+        _answering(content.encode(), media_type, policy or "default-src 'none'"),
+        methods=["GET", "HEAD"],
+        include_in_schema=False,
+    )
+
+
+def policy_of(html: str, *, files: bool = False) -> str:
+    """The Content-Security-Policy of a page: its inline code by hash, and its own host to talk to.
+
+    Args:
+        html: the page, with LF as its line ends, which is what browsers hash.
+        files: whether it also loads scripts, styles and images from its own host.
+    """
+    allowed: dict[str, list[str]] = {"script": [], "style": []}
+    for kind, code in _INLINE.findall(html):
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        allowed[kind].append(f"'sha256-{digest}'")
+    own = ["'self'"] if files else []
+    directives = {
+        "default-src": ["'none'"],
+        "script-src": own + allowed["script"],
+        "style-src": own + allowed["style"],
+        "img-src": [*own, "data:"],
+        "connect-src": ["'self'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+    return "; ".join(f"{name} {' '.join(sources)}" for name, sources in directives.items())
+
+
+def _answering(
+    body: bytes, media_type: str, policy: str
+) -> Callable[[Request], Awaitable[Response]]:
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {
+        "Cache-Control": "no-cache",
+        "ETag": tag,
+        "Content-Security-Policy": policy,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }
+
+    async def answer(request: Request) -> Response:
+        known = request.headers.get("if-none-match", "")
+        if known.strip() == "*" or tag in re.findall(r'"[^"]*"', known):
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers=headers, media_type=media_type)
+
+    return answer

@@ -1,0 +1,132 @@
+"""The page at / and the one at /docs: what their headers let a browser do."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from httpx import Response
+
+from service.api import docs, page
+
+PAGES = ("/", "/docs")
+ASSETS = ("/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js")
+
+
+@pytest.fixture
+def pages() -> TestClient:
+    """An application that has nothing but the pages."""
+    app = FastAPI(docs_url=None, redoc_url=None)
+    page.install(app)
+    docs.install(app)
+    return TestClient(app)
+
+
+class Elements(HTMLParser):
+    """What a browser finds in a page: inline code, attributes, addresses."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.inline: dict[str, list[str]] = {"script": [], "style": []}
+        self.attributes: list[tuple[str, str | None]] = []
+        self._open = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += attrs
+        self._open = tag if tag in self.inline and not dict(attrs).get("src") else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.inline[self._open].append(data)
+
+
+def policy(answer: Response) -> dict[str, list[str]]:
+    """The Content-Security-Policy, by directive."""
+    directives = [one.split() for one in answer.headers["content-security-policy"].split(";")]
+    return {name: sources for name, *sources in directives}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_runs_its_own_code_only(pages: TestClient, path: str) -> None:
+    answer = pages.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    allowed, found = policy(answer), Elements(answer.text)
+    for kind, codes in found.inline.items():
+        digests = [base64.b64encode(hashlib.sha256(code.encode()).digest()) for code in codes]
+        hashes = [one for one in allowed[f"{kind}-src"] if one != "'self'"]
+        assert hashes == [f"'sha256-{digest.decode()}'" for digest in digests]
+    assert found.inline["script"]
+    assert not [name for name, _ in found.attributes if name == "style" or name.startswith("on")]
+    for name in ("default-src", "base-uri", "form-action", "frame-ancestors"):
+        assert allowed[name] == ["'none'"]
+    assert allowed["connect-src"] == ["'self'"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *ASSETS])
+def test_an_answer_fits_no_frame_and_is_asked_for_again(pages: TestClient, path: str) -> None:
+    answer = pages.get(path)
+    expected = {
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-cache",
+    }
+    assert expected.items() <= dict(answer.headers).items()
+    tag = answer.headers["etag"]
+    for known in (tag, f'"other", W/{tag}', "*"):
+        again = pages.get(path, headers={"If-None-Match": known})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+    assert pages.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", [*PAGES, *ASSETS])
+@pytest.mark.parametrize("wanted", ["bytes=0-4", "bytes=9-1", "bytes=99999999-", "nonsense", "="])
+def test_a_range_is_ignored(pages: TestClient, path: str, wanted: str) -> None:
+    answer = pages.get(path, headers={"Range": wanted})
+    assert (answer.status_code, answer.content) == (200, pages.get(path).content)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *ASSETS])
+def test_head_is_answered_as_get_is(pages: TestClient, path: str) -> None:
+    asked, told = pages.get(path), pages.head(path)
+    assert (told.status_code, told.headers) == (200, asked.headers)
+    assert pages.post(path).status_code == 405
+
+
+def test_the_documentation_and_its_assets_name_no_other_host(pages: TestClient) -> None:
+    answer = pages.get("/docs")
+    found = Elements(answer.text)
+    addresses = [value or "" for name, value in found.attributes if name in ("src", "href")]
+    assert addresses == ["data:,", "docs/swagger-ui.css", "docs/swagger-ui-bundle.js"]
+    assert "//" not in re.sub(r"(?<=\s)// .*", "", answer.text)
+    style = pages.get("/docs/swagger-ui.css").text
+    assert not re.findall(r"url\(\s*+[\"']?+(?!data:|#)[^)]{1,80}", style)
+    assert "@import" not in style
+    for name, sources in policy(answer).items():  # so a script cannot ask one either
+        for source in sources:
+            assert re.fullmatch(r"'none'|'self'|'sha256-[\w+/=]+'|data:", source), (name, source)
+
+
+def test_the_assets_are_swagger_ui_as_it_was_installed(pages: TestClient) -> None:
+    for name in ("swagger-ui.css", "swagger-ui-bundle.js"):
+        answer = pages.get(f"/docs/{name}")
+        assert answer.content == (files("fastapi_offline") / "static" / name).read_bytes()
+        assert policy(answer) == {"default-src": ["'none'"]}
+
+
+def test_without_a_schema_there_is_no_documentation() -> None:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    docs.install(app)
+    client = TestClient(app)
+    for path in ("/docs", *ASSETS, "/openapi.json"):
+        assert client.get(path).status_code == 404
