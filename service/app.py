@@ -5,13 +5,11 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse
 
 from service import tracing
-from service.api import admin, deepl, errors, health, routes
+from service.api import admin, deepl, docs, errors, health, page, routes
 from service.api.access import Gate
 from service.api.middleware.context import RequestContext
 from service.api.middleware.cors import Cors
@@ -24,7 +22,6 @@ from service.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-PAGE = Path(__file__).parent / "web" / "index.html"
 WATCH_SECONDS = 1.0
 """Between two looks at whether the engines still work."""
 
@@ -59,16 +56,18 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         description="Translation as a service.",
         version=health.VERSION,
         lifespan=lifespan,
-        docs_url="/docs" if settings.docs else None,
+        docs_url=None,
         openapi_url="/openapi.json" if settings.docs else None,
         redoc_url=None,
+        telemetry=tracing.FASTAPI_TELEMETRY,
         redirect_slashes=False,  # a redirect would name the host that the client made up
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
     for part in (routes, deepl, health, admin):
         app.include_router(part.router)
-    app.add_api_route("/", _page, include_in_schema=False)
+    page.install(app)
+    docs.install(app)
     errors.install(app)
     _add_middleware(app, settings, metrics, store)
     if settings.tracing:
@@ -95,11 +94,6 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
     )
     app.add_middleware(RequestContext, metrics=metrics)
     app.add_middleware(Targets)
-
-
-async def _page() -> FileResponse:
-    """A page to translate with."""
-    return FileResponse(PAGE, headers={"Cache-Control": "no-cache"})
 
 
 async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:

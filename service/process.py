@@ -21,7 +21,7 @@ from service.app import create_app
 from service.errors import BundleError
 from service.keys import KeysError
 from service.model_store import ModelStore
-from service.settings import PREFIX, Settings, misspelt
+from service.settings import PREFIX, Settings, doubtful, misspelt
 from service.tracing import TracingError
 
 KEEP_ALIVE_SECONDS = 75
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         _explain(error)
         return 2
     logs.configure(settings.log_level, settings.log_format)
-    for line in misspelt(os.environ):
+    for line in [*misspelt(os.environ), *doubtful(settings)]:
         logging.getLogger(__name__).warning(line)
     failures: list[str] = []
 

@@ -12,6 +12,8 @@ from fastapi.testclient import TestClient
 from httpx import Response
 
 from service.api import docs, page
+from service.app import create_app
+from service.settings import Settings
 
 PAGES = ("/", "/docs")
 ASSETS = ("/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js")
@@ -128,5 +130,15 @@ def test_without_a_schema_there_is_no_documentation() -> None:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     docs.install(app)
     client = TestClient(app)
+    for path in ("/docs", *ASSETS, "/openapi.json"):
+        assert client.get(path).status_code == 404
+
+
+def test_the_service_has_the_pages_with_their_headers(settings: Settings) -> None:
+    client = TestClient(create_app(settings))
+    for path in (*PAGES, *ASSETS):
+        assert client.head(path).headers["x-frame-options"] == "DENY", path
+    client = TestClient(create_app(settings.model_copy(update={"docs": False})))
+    assert client.get("/").status_code == 200
     for path in ("/docs", *ASSETS, "/openapi.json"):
         assert client.get(path).status_code == 404
