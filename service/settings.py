@@ -208,7 +208,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            le=1_099_511_627_776,
+            le=68_719_476_736,
             description="Size of all bodies held at once, beyond which one of more than 16 KiB gets 429.",
         ),
     ] = 67_108_864
