@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test check bench train report export docker clean
+.PHONY: help serve test check bench soak train report export docker clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -23,6 +23,9 @@ check: .venv/dev.stamp  ## format, lint, types, architecture
 
 bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.json; QUICK=1 for a rough idea
 	$(BIN)/python -m tests.bench $(if $(QUICK),--quick) $(ARGS)
+
+soak: .venv/dev.stamp  ## an hour of everything at once, on loopback; ARGS="--minutes 5" for less
+	$(BIN)/python -m tests.bench.soak $(ARGS)
 
 train: .venv/dev.stamp  ## ARGS are those of python -m model.train
 	$(BIN)/python -m model.train $(ARGS)

@@ -11,9 +11,10 @@ from fastapi import FastAPI
 from service import tracing
 from service.api import admin, deepl, docs, errors, health, page, routes
 from service.api.access import Gate
+from service.api.middleware.admission import Admission, AdmissionLimit
 from service.api.middleware.context import RequestContext
 from service.api.middleware.cors import Cors
-from service.api.middleware.limits import BodyLimit, HeadLimit, RequestLimit
+from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.targets import Targets
 from service.errors import AttendantError, QueueFullError
 from service.metrics import Metrics
@@ -77,13 +78,16 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
     """What is around every request; the last one is the outermost."""
-    app.add_middleware(
-        RequestLimit,
-        limit=settings.max_requests,
-        expected_wait=lambda: store.expected_wait,
-        on_refused=metrics.errors.labels(QueueFullError.code).inc,
+    admission = Admission(
+        settings.max_requests,
+        settings.request_timeout_seconds,
+        lambda: None if settings.cached_sentences else store.shortest_wait,
+        lambda: store.expected_wait,
+        metrics.errors.labels(QueueFullError.code).inc,
     )
+    app.add_middleware(AdmissionLimit, admission=admission, counts=True)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes, total=settings.max_held_body_bytes)
+    app.add_middleware(AdmissionLimit, admission=admission, counts=False)
     app.add_middleware(HeadLimit, limit=settings.max_header_bytes)
     app.add_middleware(
         Cors,

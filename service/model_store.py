@@ -53,6 +53,15 @@ class ModelStore:
         )
         return max((wait for wait in waits if wait is not None), default=None)
 
+    @property
+    def shortest_wait(self) -> float | None:
+        """Seconds until the shortest request would have its turn; None where that cannot be told."""
+        waits = (
+            [model.engine.shortest_wait for model in self.current.models] if self.current else []
+        )
+        known = [wait for wait in waits if wait is not None]
+        return min(known) if known and len(known) == len(waits) else None
+
     def load(self) -> ModelSet:
         """Load, verify and warm up all bundles, then serve them; those that served before finish and go.
 

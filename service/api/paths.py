@@ -10,6 +10,11 @@ def is_probe(path: str) -> bool:
     return path in _PROBES
 
 
+def translates(path: str) -> bool:
+    """Whether it asks for a translation."""
+    return path in ("/translate", "/v2/translate")
+
+
 def is_deepl(path: str) -> bool:
     """Whether it is of DeepL's dialect, where errors have the shape that its clients read.
 

@@ -104,6 +104,14 @@ class Engine:
         with self._changed:
             return self._throughput.seconds_for(self._scheduler.waiting_tokens, self.clock())
 
+    @property
+    def shortest_wait(self) -> float | None:
+        """Seconds until a request of no tokens would have its turn; None while that cannot be told."""
+        with self._changed:
+            if not self._scheduler.num_waiting:
+                return None
+            return self._throughput.seconds_for(self._scheduler.tokens_before(0), self.clock())
+
     def submit(
         self, items: Items[tuple[Items[int], DecodingOptions]], deadline: float | None = None
     ) -> list[Sequence]:

@@ -1,12 +1,14 @@
 """`python -m tests.bench.overload`: four times the load that the service can take, over HTTP, on loopback.
 
-Says what the admitted requests waited, whether the refused ones were told the truth about when to come again,
-whether every request got exactly one answer, and what became of the memory.
+Says how much of its capacity the service still gives, what the admitted requests waited, whether the
+refused ones were told the truth about when to come again, whether every request got exactly one answer, and
+what became of the memory. With `--pinned`, the service has one core and the client another.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import sys
 import time
@@ -34,6 +36,7 @@ class Outcome:
     refused_seconds: list[float] = field(default_factory=list)
     refusals: list[tuple[float, int]] = field(default_factory=list)
     """When, and the Retry-After that was told."""
+    begin: float = 0.0
     last_answer: float = 0.0
 
 
@@ -88,6 +91,12 @@ def memory_of(pid: int) -> float:
     return 0.0
 
 
+def loop_seconds(pid: int) -> float:
+    """CPU time of the main thread, which is the event loop's."""
+    fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def server_pid() -> int:
     """The process that listens on the port: the one whose command line and environment are ours."""
     for folder in Path("/proc").iterdir():
@@ -107,7 +116,7 @@ async def overload(
     outcome, memory = Outcome(), []
     free: list[Streams] = []
     times = poisson(rate, seconds)
-    begin = time.perf_counter()
+    outcome.begin = begin = time.perf_counter()
     tasks = [
         asyncio.ensure_future(one(texts[at % len(texts)], begin + due, free, outcome))
         for at, due in enumerate(times)
@@ -124,19 +133,32 @@ def main() -> int:
     """Measure and print; returns 1 where a request got no answer or a wrong one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--pinned", action="store_true", help="service and client on a core each")
     options = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))
     texts = everyday_german(400)
     settings = {
         "ATTENDANT_REQUEST_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
         "ATTENDANT_LOG_LEVEL": "warning",
+        "ATTENDANT_RERANK": "off",
     }
+    if options.pinned:
+        os.sched_setaffinity(0, cores[:1])  # a process starts with its parent's
     with serving(["service"], PORT, **settings):
+        if options.pinned:
+            os.sched_setaffinity(0, cores[1:2])
         asyncio.run(closed_loop(PORT, texts[:100], 16))
+        server = server_pid()
         capacity = asyncio.run(closed_loop(PORT, texts * 3, 64))
         rate = OVERLOAD * capacity
         print(f"capacity {capacity:.0f} requests/s; {options.seconds:.0f} s at {rate:.0f}/s")
+        before = loop_seconds(server)
         outcome, memory = asyncio.run(overload(texts, rate, options.seconds))
+        spent = (loop_seconds(server) - before) / outcome.statuses.total()
+        print(f"the event loop's CPU time: {1e3 * spent:.3f} ms a request")
     report(outcome, memory)
+    goodput = outcome.statuses["200"] / (outcome.last_answer - outcome.begin)
+    print(f"goodput: {goodput:.0f} requests/s, {goodput / capacity:.0%} of the capacity")
     return 0 if set(outcome.statuses) <= {"200", "429", "504"} else 1
 
 

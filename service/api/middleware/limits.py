@@ -1,15 +1,13 @@
-"""Limits on a request's head and body, and on how many are in flight."""
+"""Limits on a request's head and body."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.errors import answer
-from service.api.paths import is_probe
 
 BODY_SECONDS = 30.0
 """In which a request's body must arrive."""
@@ -46,46 +44,6 @@ class HeadLimit:
             await self.app(scope, receive, send)
             return
         await answer(status, message, code, path=path)(scope, receive, send)
-
-
-class RequestLimit:
-    """Answers 429 while `limit` requests are in flight, before anything of a new one is looked at.
-
-    It stands behind BodyLimit, so that who sends slowly takes nobody's place. Health and metrics are answered
-    still.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        limit: int,
-        expected_wait: Callable[[], float | None],
-        on_refused: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Wrap `app`; `expected_wait` says how many seconds what waits now should take."""
-        self.app, self.limit = app, limit
-        self.expected_wait, self.on_refused = expected_wait, on_refused
-        self.in_flight = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http" or is_probe(scope["path"]):
-            await self.app(scope, receive, send)
-            return
-        if self.in_flight >= self.limit:
-            self.on_refused()
-            message = (
-                f"Slowdown: {self.in_flight} requests are in flight, the limit is {self.limit}"
-            )
-            wait, path = self.expected_wait(), scope["path"]
-            response = answer(HTTPStatus.TOO_MANY_REQUESTS, message, "queue_full", wait, path)
-            await response(scope, receive, send)
-            return
-        self.in_flight += 1
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            self.in_flight -= 1
 
 
 class BodyLimit:

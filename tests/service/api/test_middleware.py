@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.dependencies import unless_client_leaves
 from service.api.middleware import limits
+from service.api.middleware.admission import Admission, AdmissionLimit
 from service.app import create_app
 from service.errors import CancelledError
 from service.settings import Settings
@@ -162,40 +163,64 @@ def test_a_client_that_leaves_before_its_body_is_there_is_no_failure_of_the_serv
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
+def admission_of(limit: int, waits: list[float], refused: list[int]) -> Admission:
+    """An admission whose deadline is 10 s; `waits` has what is expected next."""
+    return Admission(
+        limit,
+        10.0,
+        shortest_wait=lambda: waits[-1] if waits else None,
+        expected_wait=lambda: 7.2,
+        on_refused=lambda: refused.append(1),
+    )
+
+
 def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
     held = asyncio.Event()
-    statuses: list[int] = []
     refused: list[int] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await held.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b""}
-
-    async def send(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            statuses.append(message["status"])
+        await send({"type": "http.response.body", "body": b""})
 
     async def run() -> None:
-        limited = limits.RequestLimit(app, 2, lambda: 7.2, lambda: refused.append(1))
-        post = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
-        tasks = [asyncio.create_task(limited(post, receive, send)) for _ in range(5)]
-        tasks.append(
-            asyncio.create_task(
-                limited({**post, "method": "GET", "path": "/health"}, receive, send)
-            )
-        )
-        await asyncio.sleep(0.01)
-        assert statuses == [429] * 3
+        limited = AdmissionLimit(app, admission_of(2, [], refused), counts=True)
+        early = AdmissionLimit(app, limited.admission, counts=False)
+        admitted = [asyncio.create_task(ask(limited, {"path": "/translate"})) for _ in range(2)]
+        await asyncio.sleep(0)
+        for limit in (limited, early):
+            status, body = await ask(limit, {"path": "/translate"})
+            assert status == 429
+            assert b"Slowdown: 2 requests are in flight, the limit is 2" in body
+        probe = asyncio.create_task(ask(limited, {"path": "/health"}))
         held.set()
-        await asyncio.gather(*tasks)
-        await limited(post, receive, send)
+        assert [status for status, _ in await asyncio.gather(*admitted, probe)] == [200] * 3
+        assert (await ask(limited, {"path": "/translate"}))[0] == 200
 
     asyncio.run(run())
-    assert statuses == [*[429] * 3, *[200] * 4]
-    assert len(refused) == 3
+    assert len(refused) == 2
+
+
+def test_what_cannot_be_in_time_is_refused_before_its_body_is_read() -> None:
+    waits = [7.9]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def receive() -> Message:
+        raise AssertionError("its body was read")
+
+    async def run() -> None:
+        limited = AdmissionLimit(app, admission_of(2, waits, []), counts=False)
+        assert (await ask(limited, {"path": "/v2/translate"}, receive=receive))[0] == 200
+        waits.append(8.1)  # and a quarter of it is more than the deadline
+        status, body = await ask(limited, {"path": "/v2/translate"}, receive=receive)
+        assert status == 429
+        assert b"it would take about 8.1 s, and the deadline is 10 s" in body
+        assert (await ask(limited, {"path": "/languages"}, receive=receive))[0] == 200
+
+    asyncio.run(run())
 
 
 def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(
@@ -340,7 +365,7 @@ def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
         await held.wait()
 
     async def run() -> None:
-        limited = limits.RequestLimit(app, 1, lambda: None)
+        limited = AdmissionLimit(app, admission_of(1, [], []), counts=True)
         first = asyncio.create_task(ask(limited, {"method": "GET", "path": "/v2/translate"}))
         await asyncio.sleep(0)
         for method, path in (("GET", "/v2/translate"), ("GET", "/languages"), ("POST", "/detect")):

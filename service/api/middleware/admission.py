@@ -1,0 +1,83 @@
+"""Whether a request is admitted: how many are in flight, and whether there is time for one more.
+
+It is asked twice: before the body is read, so that a refusal costs little when there are many, and behind
+it, so that who sends slowly takes nobody's place.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.api.errors import answer
+from service.api.paths import is_probe, translates
+from service.engine.engine import SAFETY
+
+Wait = Callable[[], float | None]
+
+
+class Admission:
+    """The books of what is in flight."""
+
+    def __init__(
+        self,
+        limit: int,
+        deadline_seconds: float,
+        shortest_wait: Wait,
+        expected_wait: Wait,
+        on_refused: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Nothing is in flight.
+
+        Args:
+            limit: requests that may be.
+            deadline_seconds: the most that a request may ask for.
+            shortest_wait: seconds until even the shortest translation would be done, where that can be told.
+            expected_wait: seconds that all that waits should take, for those who ask when to come again.
+            on_refused: told of each refusal.
+        """
+        self.limit, self.deadline_seconds = limit, deadline_seconds
+        self.shortest_wait, self.expected_wait = shortest_wait, expected_wait
+        self.on_refused = on_refused
+        self.in_flight = 0
+
+    def refusal(self, path: str) -> Response | None:
+        """The answer to a request that cannot be admitted; None where it can."""
+        if is_probe(path):
+            return None
+        wait = self.shortest_wait() if translates(path) else None
+        if self.in_flight >= self.limit:
+            message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"
+        elif wait is not None and SAFETY * wait > self.deadline_seconds:
+            message = (
+                f"it would take about {wait:.1f} s, and the deadline is {self.deadline_seconds:g} s"
+            )
+        else:
+            return None
+        self.on_refused()
+        status, told = HTTPStatus.TOO_MANY_REQUESTS, self.expected_wait()
+        return answer(status, f"Slowdown: {message}", "queue_full", told, path)
+
+
+class AdmissionLimit:
+    """Answers 429 to what cannot be admitted."""
+
+    def __init__(self, app: ASGIApp, admission: Admission, counts: bool) -> None:
+        """Wrap `app`; one of the two limits of a service `counts` what it lets through."""
+        self.app, self.admission, self.counts = app, admission, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if refusal := self.admission.refusal(scope["path"]):
+            await refusal(scope, receive, send)
+            return
+        counted = self.counts and not is_probe(scope["path"])
+        self.admission.in_flight += counted
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.admission.in_flight -= counted

@@ -1,0 +1,237 @@
+"""`python -m tests.bench.soak`: everything at once for an hour, on loopback, and what is left of it.
+
+Texts of all sizes, HTML, event streams, clients that leave at any moment or do not read, bad input, probes,
+and a reload every minute. Memory after five minutes is held against memory at the end; nothing may fail on the
+service's side, wait or run when all is over, or keep a file open.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.bench.over_http import serving
+from tests.bench.overload import memory_of, server_pid
+from tests.bench.text import everyday_german
+
+PORT = 8791
+SETTLED_SECONDS = 300
+RELOAD_SECONDS = 60
+BAD = (
+    b'{"q": "a", "source": "%s"}' % (b"-" * 40_000),
+    b'{"q": ["a", 5], "source": "de"}',
+    b'{"q": "a", "source": "zz", "target": "en"}',
+    b'{"q": "a", "alternatives": 1e400}',
+    b'{"q": "\\ud800", "source": "de"}',
+    b"[" * 50_000,
+    b"a&" * 100_000,
+    b"\xff\xfe\x00",
+    b'{"q": "' + b"a" * 60_000 + b'"}',
+    b'{"q": "%s", "format": "html", "source": "de"}' % (b"<" + b"a" * 25_000),
+    b'{"q": "%s", "source": "de"}' % (b"ab, " * 12_000),
+    b"x" * 2_000_000,
+)
+
+
+@dataclass
+class Soak:
+    """What has happened so far."""
+
+    texts: list[str]
+    random: random.Random
+    end: float
+    statuses: Counter[str] = field(default_factory=Counter)
+    broken: Counter[str] = field(default_factory=Counter)
+    """Connections that ended before their answer, which only those may who end them."""
+
+    def is_over(self) -> bool:
+        """Whether its time is up."""
+        return time.monotonic() > self.end
+
+    def body(self) -> bytes:
+        """A request as any of many clients would send it."""
+        pick = self.random
+        count = pick.choice((1, 1, 1, 1, 2, 3, 5, 10, 40))
+        text: str | list[str] = " ".join(pick.choices(self.texts, k=count))
+        fields: dict[str, object] = {"source": pick.choice(("de", "auto")), "target": "en"}
+        kind = pick.random()
+        if kind < 0.2:
+            text = f"<p>{text}</p><ul><li>Ein <b>guter</b> Tag<li>{text[:60]}</ul>"
+            fields["format"] = "html"
+        elif kind < 0.4:
+            text = [text, "Guten Morgen!", "42"]
+        elif kind < 0.5:
+            fields |= {"beam_size": pick.randint(1, 8)}
+            fields["alternatives"] = pick.randint(0, int(str(fields["beam_size"])) - 1)
+        elif kind < 0.55:
+            fields["return_alignment"] = True
+        return json.dumps({"q": text, **fields}).encode()
+
+
+async def send(soak: Soak, body: bytes, fields: bytes = b"") -> tuple[int, bytes]:
+    """Send a request on a connection of its own; status and body of its answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
+    try:
+        writer.write(
+            b"POST /translate HTTP/1.1\r\nhost: soak\r\nconnection: close\r\n%scontent-length: %d\r\n\r\n"
+            % (fields, len(body))
+            + body
+        )
+        with suppress(ConnectionError):
+            await writer.drain()
+        answer = await reader.read()
+        status = int(answer[9:12])
+        soak.statuses[str(status)] += 1
+        return status, answer.partition(b"\r\n\r\n")[2]
+    except (ConnectionError, ValueError, IndexError) as error:
+        soak.broken[type(error).__name__] += 1
+        return 0, b""
+    finally:
+        writer.close()
+
+
+async def translate(soak: Soak) -> None:
+    """A client that does all as it should."""
+    await send(soak, soak.body())
+
+
+async def stream(soak: Soak) -> None:
+    """One that reads sentence by sentence."""
+    status, events = await send(soak, soak.body(), b"accept: text/event-stream\r\n")
+    if status == 200 and b"event: done" not in events:
+        soak.broken["stream without an end"] += 1
+
+
+async def leave(soak: Soak) -> None:
+    """One that is gone before its answer, at any moment, with or without having read."""
+    body, streams = soak.body(), soak.random.random() < 0.5
+    _, writer = await asyncio.open_connection("127.0.0.1", PORT)
+    accept = b"accept: text/event-stream\r\n" if streams else b""
+    head = b"POST /translate HTTP/1.1\r\nhost: soak\r\n%scontent-length: %d\r\n\r\n"
+    whole = head % (accept, len(body)) + body
+    sent = soak.random.choice((len(whole), len(whole), len(whole), len(whole) // 2, 10))
+    writer.write(whole[:sent])
+    await asyncio.sleep(soak.random.choice((0.0, 0.01, 0.1, 1.0)) * soak.random.random())
+    if soak.random.random() < 0.3:
+        writer.transport.abort()
+    else:
+        writer.close()
+
+
+async def hold_on(soak: Soak) -> None:
+    """One that opens a connection and says nothing, or half of something, for a while."""
+    _, writer = await asyncio.open_connection("127.0.0.1", PORT)
+    writer.write(soak.random.choice((b"", b"POST /trans", b"GET / HTTP/1.1\r\nhost: soak\r\n")))
+    await asyncio.sleep(5 * soak.random.random())
+    writer.close()
+
+
+async def misbehave(soak: Soak) -> None:
+    """One that sends what nobody should."""
+    body = soak.random.choice(BAD)
+    kind = b"content-type: application/x-www-form-urlencoded\r\n" if body[:2] == b"a&" else b""
+    status, _ = await send(soak, body, kind)
+    if status not in (0, 200, 400, 413, 429):
+        soak.broken[f"{status} for {body[:20]!r}"] += 1
+
+
+async def probe(soak: Soak) -> None:
+    """What an orchestrator and Prometheus ask."""
+    for path in ("/health/ready", "/metrics", "/languages"):
+        if not (await get(path)).startswith(b"HTTP/1.1 200"):
+            soak.broken[path] += 1
+    await asyncio.sleep(1)
+
+
+async def get(path: str) -> bytes:
+    """A whole answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
+    writer.write(b"GET %s HTTP/1.1\r\nhost: soak\r\nconnection: close\r\n\r\n" % path.encode())
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+async def repeat(soak: Soak, act: Callable[[Soak], Awaitable[None]]) -> None:
+    """Act again and again until the time is up."""
+    while not soak.is_over():
+        await act(soak)
+        await asyncio.sleep(0.3 * soak.random.random())
+
+
+async def reload(soak: Soak, pid: int) -> None:
+    """Load the models anew every minute."""
+    while not soak.is_over():
+        await asyncio.sleep(RELOAD_SECONDS)
+        os.kill(pid, signal.SIGHUP)
+
+
+async def run(soak: Soak, pid: int) -> list[float]:
+    """All of it at once; resident memory in MiB every ten seconds."""
+    acts = [translate] * 8 + [stream] * 4 + [leave] * 4 + [hold_on] * 4 + [misbehave] * 2 + [probe]
+    tasks = [asyncio.create_task(repeat(soak, act)) for act in acts]
+    tasks.append(asyncio.create_task(reload(soak, pid)))
+    memory = []
+    while not soak.is_over():
+        memory.append(memory_of(pid))
+        print(
+            f"{10 * len(memory) - 10:5d} s: {memory[-1]:.0f} MiB, {dict(soak.statuses)}", flush=True
+        )
+        await asyncio.sleep(10)
+    await asyncio.gather(*tasks)
+    return memory
+
+
+def value_of(name: str, metrics: str) -> float:
+    """Of a metric without labels."""
+    line = next(line for line in metrics.splitlines() if line.startswith(f"{name} "))
+    return float(line.split()[1])
+
+
+def main() -> int:
+    """Soak and report; returns 1 where anything is not as it should be."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with serving(["service"], PORT, ATTENDANT_LOG_LEVEL="error"):
+        pid = server_pid()
+        files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        end = time.monotonic() + 60 * options.minutes
+        soak = Soak(everyday_german(400), random.Random(options.seed), end)
+        memory = asyncio.run(run(soak, pid))
+        time.sleep(15)  # the last reload retires its models, and connections linger for ten seconds
+        metrics = asyncio.run(get("/metrics")).decode()
+        left = {
+            name: value_of(f"attendant_{name}", metrics)
+            for name in ("sequences_waiting", "sequences_running", "connections")
+        }
+        open_files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        last = memory_of(pid)
+    settled = memory[min(len(memory) - 1, SETTLED_SECONDS // 10)]
+    print(f"answers: {dict(soak.statuses)}; broken: {dict(soak.broken) or 'none'}")
+    print(
+        f"memory: {settled:.0f} MiB after five minutes, {memory[-1]:.0f} at the end, {max(memory):.0f} at "
+        f"most, {last:.0f} afterwards"
+    )
+    print(f"left over: {left}; files open: {files} before, {open_files} after")
+    failed = [status for status in soak.statuses if status.startswith("5")]
+    is_clean = left["sequences_waiting"] == left["sequences_running"] == 0
+    return int(
+        bool(failed or soak.broken or not is_clean)
+        or memory[-1] > settled + 100
+        or open_files > files + 5
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
