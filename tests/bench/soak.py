@@ -1,8 +1,8 @@
 """`python -m tests.bench.soak`: everything at once for an hour, on loopback, and what is left of it.
 
-Texts of all sizes, HTML, event streams, clients that leave at any moment or do not read, bad input, probes,
-and a reload every minute. Memory after five minutes is held against memory at the end; nothing may fail on the
-service's side, wait or run when all is over, or keep a file open.
+Texts of all sizes, HTML, event streams, clients that leave at any moment, bad input, probes, and a reload
+every minute. Memory after five minutes is held against memory at the end; nothing may fail on the service's
+side, wait or run when all is over, or keep a file open.
 """
 
 import argparse
@@ -68,7 +68,7 @@ class Soak:
             text = f"<p>{text}</p><ul><li>Ein <b>guter</b> Tag<li>{text[:60]}</ul>"
             fields["format"] = "html"
         elif kind < 0.4:
-            text = [text, "Guten Morgen!", "42"]
+            text = [str(text), "Guten Morgen!", "42"]
         elif kind < 0.5:
             fields |= {"beam_size": pick.randint(1, 8)}
             fields["alternatives"] = pick.randint(0, int(str(fields["beam_size"])) - 1)

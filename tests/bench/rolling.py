@@ -1,0 +1,162 @@
+"""`python -m tests.bench.rolling`: two services behind HAProxy, restarted in turn under load, on loopback.
+
+HAProxy (which must be installed) asks each for its readiness twice a second and sends it nothing while it is
+not ready. Says what became of every request; by default the proxy retries none.
+"""
+
+import argparse
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.bench.text import everyday_german
+
+PROXY, BACKENDS = 8780, (8781, 8782)
+DELAY_SECONDS = 2
+CONFIGURATION = """
+defaults
+    mode http
+    timeout connect 2s
+    timeout client 75s
+    timeout server 75s
+    retries {retries}
+    {redispatch}
+frontend in
+    bind 127.0.0.1:{proxy}
+    default_backend services
+backend services
+    balance leastconn
+    option httpchk GET /health/ready
+    default-server check inter 500ms fall 1 rise 1
+"""
+
+
+def start(port: int) -> "subprocess.Popen[bytes]":
+    """A service, not ready yet."""
+    settings = {
+        "ATTENDANT_PORT": str(port),
+        "ATTENDANT_STOP_DELAY_SECONDS": str(DELAY_SECONDS),
+        "ATTENDANT_LOG_LEVEL": "error",
+        "ATTENDANT_NUM_LOOPS": "1",
+        "ATTENDANT_RERANK": "off",
+    }
+    return subprocess.Popen([sys.executable, "-m", "service"], env={**os.environ, **settings})
+
+
+def wait_until_ready(port: int) -> None:
+    """Wait until whoever listens there is ready."""
+    for _ in range(600):
+        with suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"nobody is ready on port {port}")
+
+
+@contextmanager
+def proxy(retries: int) -> Iterator[None]:
+    """HAProxy in front of the services."""
+    if shutil.which("haproxy") is None:
+        raise SystemExit("error: haproxy is not installed")
+    text = CONFIGURATION.format(
+        proxy=PROXY,
+        retries=retries,
+        redispatch="option redispatch 1\n    retry-on conn-failure 503" if retries else "",
+    )
+    servers = [f"    server s{port} 127.0.0.1:{port}\n" for port in BACKENDS]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "haproxy.cfg"
+        path.write_text(text + "".join(servers))
+        process = subprocess.Popen(["haproxy", "-f", str(path)], stderr=subprocess.DEVNULL)
+        try:
+            wait_until_ready(PROXY)
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+async def post(text: str) -> str:
+    """The status of a translation through the proxy, or how its connection broke."""
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", PROXY)
+        body = text.encode()
+        head = b"POST /translate?source=de&target=en HTTP/1.1\r\nhost: rolling\r\nconnection: close\r\n"
+        writer.write(
+            head + b"content-type: text/plain\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+        )
+        answer = await reader.read()
+        writer.close()
+        return answer[9:12].decode() or "no answer"
+    except ConnectionError as error:
+        return type(error).__name__
+
+
+async def load(count: int, connections: int) -> Counter[str]:
+    """So many translations, by clients that each send the next when they have the last."""
+    texts, outcomes = everyday_german(400), Counter[str]()
+    numbers = iter(range(count))
+
+    async def client() -> None:
+        for number in numbers:
+            outcomes[await post(texts[number % len(texts)])] += 1
+
+    await asyncio.gather(*(client() for _ in range(connections)))
+    return outcomes
+
+
+async def restart(services: "list[subprocess.Popen[bytes]]", done: asyncio.Event) -> int:
+    """Restart one after the other until all is done, each at least once; how many restarts it were."""
+    count = 0
+    while not done.is_set() or count < len(services):
+        at = count % len(services)
+        await asyncio.sleep(1)
+        services[at].send_signal(signal.SIGTERM)
+        await asyncio.to_thread(services[at].wait)
+        services[at] = start(BACKENDS[at])
+        await asyncio.to_thread(wait_until_ready, BACKENDS[at])
+        count += 1
+        await asyncio.sleep(1)  # HAProxy has seen it
+    return count
+
+
+async def run(count: int, services: "list[subprocess.Popen[bytes]]") -> tuple[Counter[str], int]:
+    """The load, and the restarts beside it."""
+    done = asyncio.Event()
+    restarting = asyncio.create_task(restart(services, done))
+    outcomes = await load(count, connections=24)
+    done.set()
+    return outcomes, await restarting
+
+
+def main() -> int:
+    """Measure and print; returns 1 where a request failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.rolling", description=__doc__)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--retries", type=int, default=0, help="of refused requests, by the proxy")
+    options = parser.parse_args()
+    services = [start(port) for port in BACKENDS]
+    try:
+        for port in BACKENDS:
+            wait_until_ready(port)
+        with proxy(options.retries):
+            outcomes, restarts = asyncio.run(run(options.requests, services))
+    finally:
+        for service in services:
+            service.kill()
+    print(f"{outcomes.total()} requests, {restarts} restarts: {dict(outcomes)}")
+    return int(set(outcomes) != {"200"})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
