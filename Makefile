@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test check bench soak train report export docker clean
+.PHONY: help serve test check bench soak fuzz train report export docker clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -26,6 +26,9 @@ bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.j
 
 soak: .venv/dev.stamp  ## an hour of everything at once, on loopback; ARGS="--minutes 5" for less
 	$(BIN)/python -m tests.bench.soak $(ARGS)
+
+fuzz: .venv/dev.stamp  ## an hour of requests that no client would send, on loopback; ARGS="--minutes 5" for less
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 train: .venv/dev.stamp  ## ARGS are those of python -m model.train
 	$(BIN)/python -m model.train $(ARGS)

@@ -29,7 +29,7 @@ LINGER_BYTES = 1024 * 1024
 miss it."""
 WRITE_SECONDS = 30.0
 """For which, in all, an answer may wait for its client to read on."""
-PROBE_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0)
+PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
 """After a client has closed its side: the pauses between looks at whether it has closed the other, too."""
 
 
@@ -110,8 +110,11 @@ class Connection(H11Protocol):
         One that has gone altogether answers an interim response with a reset; as HTTP/1.0 has no such thing,
         there its silence is taken for consent.
         """
-        is_waiting = self.conn.their_state in (h11.DONE, h11.MUST_CLOSE) and not self.is_idle
-        if not is_waiting or self.transport.is_closing():
+        state = self.conn.their_state
+        if state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0]):
+            message = "Invalid request: the connection was closed before it was complete"
+            self._refuse(HTTPStatus.BAD_REQUEST, message, "request_incomplete")
+        if self.is_idle or self._is_refused or self.transport.is_closing():
             return False
         if not self.cycle.response_started and self.scope["http_version"] == "1.1":
             probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")

@@ -394,3 +394,15 @@ def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> 
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
     talk(conversation, Connections(4))
+
+
+@pytest.mark.parametrize("sent", [HEAD, POST + b"content-length: 5\r\n\r\nabc"])
+def test_a_request_that_is_broken_off_is_told_so(sent: bytes) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent)
+        writer.write_eof()
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "request_incomplete")
+
+    talk(conversation)
