@@ -9,7 +9,7 @@ from service.settings import Settings
 from tests.bench import report
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("service", "model", "export", "docker", "tests")
+ROOMS = ("service", "model", "export", "docker", "docs", "tests")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.md"))]
 
