@@ -5,7 +5,7 @@ import threading
 import time
 
 from service.bundle import load
-from service.errors import BundleError, NotReadyError
+from service.errors import NotReadyError
 from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.serving import ServedModel, start_model
@@ -73,20 +73,26 @@ class ModelStore:
             ).start()
         return self.current
 
-    def stop(self) -> None:
-        """Refuse what is new, finish what runs, and close."""
+    def stop(self) -> bool:
+        """Refuse what is new, finish what runs, and close.
+
+        Returns:
+            Whether all ended in time; threads that did not keep the interpreter from ending by itself.
+        """
         self.is_stopping = True
-        with self._changing:  # a load under way ends first
-            last, self.current = self.current, None
-        if last is not None:
-            self._retire(last)
+        # a load under way ends first, unless it hangs
+        loaded = self._changing.acquire(timeout=self.settings.drain_seconds + GRACE_SECONDS)
+        last, self.current = self.current, None
+        if loaded:
+            self._changing.release()
+        return (last is None or self._retire(last)) and loaded
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
         try:
             for bundle in [load(folder) for folder in self.settings.bundle]:
                 started.append(start_model(bundle, self.settings, self.metrics))
-        except BundleError:
+        except BaseException:
             for model in started:
                 model.engine.close()
             raise
@@ -99,8 +105,11 @@ class ModelStore:
             self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
 
-    def _retire(self, models: ModelSet, grace_seconds: float = 0.0) -> None:
+    def _retire(self, models: ModelSet, grace_seconds: float = 0.0) -> bool:
         time.sleep(grace_seconds)
         if not models.drain(self.settings.drain_seconds):
             logger.warning("%d sentences were not done in time", models.num_running)
-        models.close()
+        closed = models.close()
+        if not closed:
+            logger.critical("a thread of the models that were retired hangs")
+        return closed
