@@ -82,15 +82,17 @@ def check_fit(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -> N
     weights = runner.align(short, [special.bos, last, special.eos])
     if weights.shape != (1, len(short)) or not np.isfinite(weights).all():
         raise ValueError(f"the scorer aligns one token with three as {weights.tolist()}")
+    source_ids, bias = cache.pad([short], special.pad)
+    scores = runner.score(source_ids, bias, np.array([[special.bos, last, special.eos]]))
+    if scores.shape != (1,) or not scores[0] < np.inf:  # which NaN is not, either
+        raise ValueError(f"the scorer finds a translation as probable as {scores.tolist()}")
+    first = runner.encode(source_ids, bias)
     longest = [tag, *[last] * (manifest.limits.max_source_length - 2), special.eos]
-    source_ids, bias = cache.pad([longest], special.pad)
-    runner.encode(source_ids, bias)
+    runner.encode(*cache.pad([longest], special.pad))
     options = [DecodingOptions(manifest.limits.max_target_length)]
     state = cache.admit(cache.empty_state(), options, [0], [len(short)], last)
     state.rows["position"] = manifest.limits.max_target_length - 1
-    source_ids, bias = cache.pad([short], special.pad)
-    plan = RunPlan(1, 1, np.zeros((0, 3), np.int64))
-    runner.decode(state, None, runner.encode(source_ids, bias), plan)
+    runner.decode(state, None, first, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
 
 
 def check_translations(
