@@ -82,6 +82,12 @@ class Limits(_Strict):
     """Tokens of one sentence, tag and EOS counted."""
     max_target_length: Length
 
+    @model_validator(mode="after")
+    def _targets_may_be_as_long(self) -> Self:
+        if self.max_target_length < self.max_source_length:
+            raise ValueError("max_target_length must be at least max_source_length")
+        return self
+
 
 class DecodingDefaults(_Strict):
     """How a request is searched that does not say."""

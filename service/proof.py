@@ -71,7 +71,7 @@ def read_golden(bundle: Bundle) -> list[Golden]:
 
 
 def check_fit(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -> None:
-    """Run every graph with the last id of the vocabulary, and as far as the limits go.
+    """Run every graph with the last id of the vocabulary, and the decoder at its last position.
 
     Raises:
         Exception: whatever ONNX Runtime says, or that an answer cannot be.
@@ -86,13 +86,13 @@ def check_fit(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -> N
     scores = runner.score(source_ids, bias, np.array([[special.bos, last, special.eos]]))
     if scores.shape != (1,) or not scores[0] < np.inf:  # which NaN is not, either
         raise ValueError(f"the scorer finds a translation as probable as {scores.tolist()}")
-    first = runner.encode(source_ids, bias)
-    longest = [tag, *[last] * (manifest.limits.max_source_length - 2), special.eos]
-    runner.encode(*cache.pad([longest], special.pad))
-    options = [DecodingOptions(manifest.limits.max_target_length)]
-    state = cache.admit(cache.empty_state(), options, [0], [len(short)], last)
-    state.rows["position"] = manifest.limits.max_target_length - 1
-    runner.decode(state, None, first, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
+    longest = manifest.limits.max_target_length
+    state = cache.admit(
+        cache.empty_state(), [DecodingOptions(longest)], [0], [len(short)], bos_id=last
+    )
+    state.rows["position"] = longest - 1  # a source of the limit's length would keep its memory
+    cross = runner.encode(source_ids, bias)
+    runner.decode(state, None, cross, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
 
 
 def check_translations(
