@@ -33,7 +33,7 @@ from model.search import Found
 from model.tokenizer import BOS_ID, EOS_ID, FILE_NAME, PAD_ID, TARGET_FILE_NAME, UNK_ID
 from service.bundle import (
     FORMAT_VERSION,
-    MANIFEST,
+    GOLDEN,
     Bundle,
     DecodingDefaults,
     Direction,
@@ -43,14 +43,14 @@ from service.bundle import (
     Precision,
     Provenance,
     SpecialTokens,
-    sha256,
 )
+from service.bundle_files import MANIFEST, sha256
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import SpecialIds
 
 logger = logging.getLogger(__name__)
 
-GOLDEN, SCORER = "golden.jsonl", "scorer.int8.onnx"
+SCORER = "scorer.int8.onnx"
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
 
 

@@ -22,6 +22,7 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, Hypothesis, SpecialIds
+from service.errors import EngineError
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +74,11 @@ def reference_translations(
 def engine_translations(
     encoder: Path, decoder: Path, special: SpecialIds, sources: Sequence[Sequence[int]]
 ) -> list[list[Hypothesis]]:
-    """The engine's n-best list of every source, all of them in flight together."""
+    """The engine's n-best list of every source, all of them in flight together.
+
+    Raises:
+        VerificationError: what a graph computes cannot be.
+    """
     engine = Engine(
         [OnnxModelRunner(encoder, decoder)], special, EngineConfig(max_waiting=max(1, len(sources)))
     )
@@ -94,6 +99,9 @@ def engine_translations(
             ]
         )
         return [sequence.future.result() for sequence in sequences]
+    except EngineError as error:
+        names = f"{encoder.name} and {decoder.name}"
+        raise VerificationError(f"{names} cannot be run: {error}") from error
     finally:
         engine.close()
 

@@ -1,11 +1,14 @@
 """Which words of a sentence each word of its translation looked at, by a graph that the bundle has for it."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+
+import numpy as np
 
 from service.bundle import SpecialTokens
 from service.engine.types import Floats
@@ -14,6 +17,10 @@ from service.text.tokenizer import Tokenizers
 from service.text.words import align_words
 from service.translation import TranslatedSentence
 
+logger = logging.getLogger(__name__)
+
+MAX_WEIGHT = 1.1
+"""Of what sums to 1, rounded."""
 Attention = Callable[[Items[int], Items[int]], Floats]
 """Source ids (tag ... EOS) and target ids (BOS ... EOS) to how much each looked at each, [T, S]."""
 
@@ -28,10 +35,11 @@ class Aligner:
         attention: Attention,
         threads: int,
         clock: Callable[[], float],
+        on_fault: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
         """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds."""
         self.tokenizers, self.special = tokenizers, special
-        self.attention, self.clock = attention, clock
+        self.attention, self.clock, self.on_fault = attention, clock, on_fault
         self._threads = ThreadPoolExecutor(threads, "aligner")
 
     async def align(
@@ -74,7 +82,25 @@ class Aligner:
         for text in one.targets:
             target, target_pieces = self.tokenizers.target.encode_with_spans(text)
             bos, eos = self.special.bos, self.special.eos
-            weights = self.attention([tag, *source, eos], [bos, *target, eos])
+            weights = self._weights([tag, *source, eos], [bos, *target, eos])
             pieces = source_pieces, target_pieces, weights[:, 1:-1]
             alignments.append(align_words(one.sentence.text, text, *pieces))
         return replace(one, alignments=tuple(alignments))
+
+    def _weights(self, source: Items[int], target: Items[int]) -> Floats:
+        """How much each target token looked at each source token, [T, S], as `attention` takes them.
+
+        Where the graph fails or what it gives cannot be, each looked where it is itself: the answer is there.
+        """
+        shape = len(target) - 2, len(source)
+        try:
+            weights = self.attention(source, target)
+            if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
+                return weights
+            logger.error("a sentence is aligned by its order: its attention cannot be")
+        except Exception:
+            logger.exception("a sentence is aligned by its order: its attention failed")
+        self.on_fault("alignment", 1)
+        inner = shape[1] - 2  # without tag and EOS
+        at = 1 + np.arange(shape[0]) * inner // max(1, shape[0])
+        return np.eye(shape[1], dtype=np.float32)[at]

@@ -107,10 +107,10 @@ async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) 
     except Exception as error:
         on_failure(str(error))
         return
-    while models.is_alive:
+    while models.check():
         await asyncio.sleep(WATCH_SECONDS)
         models = store.current or models
-    on_failure("an engine has given up")
+    on_failure(models.failure or "an engine has given up")
 
 
 @contextmanager

@@ -4,14 +4,21 @@ The reader owns the contract; `export` imports it to write. Nothing is guessed: 
 format version, a missing file or a flipped byte is a BundleError that says which.
 """
 
-import hashlib
-import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
+from service.bundle_files import MANIFEST, read_manifest, read_text, regular_file, sha256, shown
 from service.engine.types import StopRule
 from service.errors import BundleError
 from service.text.abbreviations import Abbreviations
@@ -20,8 +27,30 @@ from service.text.names import Names
 FORMAT_VERSION = 7
 MANIFESTS_ALIKE = (4, 5, 6, FORMAT_VERSION)
 """Formats that differ in their graphs only, so that the rest can be taken over."""
-MANIFEST = "manifest.json"
+GOLDEN = "golden.jsonl"
+"""Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]
+MAX_LENGTH, MAX_VOCABULARY, MAX_DIRECTIONS, MAX_FILES = 16_384, 1_000_000, 10_000, 1_000
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("must be printable, without blanks around it")
+    return text
+
+
+def _inside(name: str) -> str:
+    path = PurePosixPath(_printable(name))
+    if path.is_absolute() or ".." in path.parts or "\\" in name or str(path) != name or name == ".":
+        raise ValueError("must be a path inside of the bundle's folder")
+    return name
+
+
+FileName = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_inside)]
+Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
+"""Of a language."""
+Id = Annotated[int, Field(strict=True, ge=0)]
+Length = Annotated[int, Field(strict=True, ge=8, le=MAX_LENGTH)]
 
 
 class _Strict(BaseModel):
@@ -31,50 +60,56 @@ class _Strict(BaseModel):
 class Direction(_Strict):
     """One language pair that the model translates."""
 
-    source: Annotated[str, Field(min_length=2)]
-    target: Annotated[str, Field(min_length=2)]
-    tag: int
+    source: Code
+    target: Code
+    tag: Id
     """The token in front of the source that asks for this target."""
 
 
 class SpecialTokens(_Strict):
     """Ids with a meaning."""
 
-    pad: int
-    unk: int
-    bos: int
-    eos: int
+    pad: Id
+    unk: Id
+    bos: Id
+    eos: Id
 
 
 class Limits(_Strict):
     """What the network can take."""
 
-    max_source_length: Annotated[int, Field(ge=8)]
+    max_source_length: Length
     """Tokens of one sentence, tag and EOS counted."""
-    max_target_length: Annotated[int, Field(ge=8)]
+    max_target_length: Length
+
+    @model_validator(mode="after")
+    def _targets_may_be_as_long(self) -> Self:
+        if self.max_target_length < self.max_source_length:
+            raise ValueError("max_target_length must be at least max_source_length")
+        return self
 
 
 class DecodingDefaults(_Strict):
     """How a request is searched that does not say."""
 
-    beam_size: Annotated[int, Field(ge=1)] = 4
-    length_penalty: float = 0.6
+    beam_size: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
+    length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] = 0.6
     stop_rule: StopRule = StopRule.FIRST
     """`likely` is 1.1 times as fast, and costs the shipped model 0.4 BLEU: it ends too soon."""
-    reverse_weight: Annotated[float, Field(ge=0)] = 0.3
+    reverse_weight: Annotated[float, Field(strict=True, ge=0, le=100)] = 0.3
     """What the opposite direction's judgement of a hypothesis counts beside its own; 0 is nothing."""
-    extra_length: Annotated[int, Field(ge=1)] = 50
+    extra_length: Annotated[int, Field(strict=True, ge=1, le=MAX_LENGTH)] = 50
     """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
 
-    most_words: Annotated[int, Field(ge=0)] = 0
+    most_words: Annotated[int, Field(strict=True, ge=0, le=MAX_LENGTH)] = 0
     """Of a sentence that is translated whole; a longer one is clause by clause; 0 is no limit."""
 
 
 class Graphs(_Strict):
     """The files of one precision."""
 
-    encoder: str
-    decoder: str
+    encoder: FileName
+    decoder: FileName
 
 
 class Provenance(_Strict):
@@ -92,25 +127,28 @@ class Manifest(_Strict):
     """`manifest.json`."""
 
     format_version: int
-    name: Annotated[str, Field(min_length=1)]
-    directions: Annotated[list[Direction], Field(min_length=1)]
-    vocabulary: str
+    name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
+    directions: Annotated[list[Direction], Field(min_length=1, max_length=MAX_DIRECTIONS)]
+    vocabulary: FileName
     """The SentencePiece model of both sides, or of the source."""
-    target_vocabulary: str | None = None
+    target_vocabulary: FileName | None = None
     """That of the target, where it has its own."""
-    vocab_size: int
+    vocab_size: Annotated[int, Field(strict=True, ge=8, le=MAX_VOCABULARY)]
     """Of each."""
     special_tokens: SpecialTokens
     limits: Limits
     decoding: DecodingDefaults
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
-    scorer: str
+    scorer: FileName
     """The graph that reads a translation beside its source; runs on a CPU, beside any precision."""
-    names: str | None = None
+    names: FileName | None = None
     """A table of names that are others in another language; see `service.text.names`."""
-    abbreviations: str | None = None
+    abbreviations: FileName | None = None
     """A table of what is written out before it is translated; see `service.text.abbreviations`."""
-    files: dict[str, str]
+    files: Annotated[
+        dict[FileName, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]],
+        Field(max_length=MAX_FILES),
+    ]
     """sha256 of every file but the manifest."""
     provenance: Provenance
 
@@ -122,6 +160,29 @@ class Manifest(_Strict):
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):
             raise ValueError(f"no sha256 for {', '.join(missing)}")
+        return self
+
+    @model_validator(mode="after")
+    def _ids_make_sense(self) -> Self:
+        special, directions = self.special_tokens, self.directions
+        if len({special.pad, special.unk, special.eos}) < 3 or special.bos in (
+            special.unk,
+            special.eos,
+        ):
+            raise ValueError("special_tokens must be different ones; pad and bos alone may be one")
+        pairs = [(one.source, one.target) for one in directions]
+        if twice := _first_twice(pairs):
+            raise ValueError(f"direction {'-'.join(twice)} is there twice")
+        by_target = {(one.target, one.tag) for one in directions}
+        if one_tag := _first_twice(tag for _, tag in by_target):
+            raise ValueError(f"two targets have tag {one_tag}")
+        specials = set(special.model_dump().values())
+        for direction in directions:
+            if direction.tag in specials:
+                raise ValueError(f"tag {direction.tag} is one of the special tokens")
+        last = max(*specials, *(direction.tag for direction in directions))
+        if last >= self.vocab_size:
+            raise ValueError(f"id {last} is outside the vocabulary of {self.vocab_size}")
         return self
 
     def direction(self, source: str, target: str) -> Direction | None:
@@ -154,6 +215,14 @@ class Bundle:
         """The scorer's file."""
         return self.folder / self.manifest.scorer
 
+    def read_text(self, name: str) -> str:
+        """One of its files.
+
+        Raises:
+            BundleError: it cannot be read, or is not UTF-8.
+        """
+        return read_text(self.folder / name)
+
     def names(self, direction: Direction) -> Names:
         """What names are in the target language; none where the bundle has no table.
 
@@ -182,16 +251,9 @@ class Bundle:
         """
         graphs = self.manifest.graphs.get(precision)
         if graphs is None:
-            raise BundleError(
-                f"{self.folder} has no {precision} graphs, only {', '.join(sorted(self.manifest.graphs))}"
-            )
+            has = ", ".join(sorted(self.manifest.graphs))
+            raise BundleError(f" has no {precision} graphs, only {has}", self.folder)
         return self.folder / graphs.encoder, self.folder / graphs.decoder
-
-
-def sha256(path: Path) -> str:
-    """Hex digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
@@ -200,31 +262,35 @@ def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
     Raises:
         BundleError: whatever is wrong with it, by file.
     """
-    path = folder / MANIFEST
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BundleError(
-            f"{folder} is not a bundle: {MANIFEST} cannot be read: {error.strerror}"
-        ) from None
-    except ValueError as error:
-        raise BundleError(f"{path} is not valid JSON: {error}") from None
+    path, raw = folder / MANIFEST, read_manifest(folder)
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version not in formats:
         raise BundleError(
-            f"{path}: format_version is {version!r}, this service reads {FORMAT_VERSION}; "
-            "python -m export makes an older bundle anew"
+            f": format_version is {shown(repr(version))}, this service reads {FORMAT_VERSION}; "
+            "python -m export makes an older bundle anew",
+            path,
         )
     try:
         manifest = Manifest.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "manifest"
-        raise BundleError(f"{path}: {where}: {first['msg']}") from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise BundleError(f": {shown(where)}: {shown(message)}", path) from None
+    except RecursionError:
+        raise BundleError(": it is nested too deeply", path) from None
     for name, expected in manifest.files.items():
-        file = folder / name
-        if not file.is_file():
-            raise BundleError(f"{file} is missing")
+        file = regular_file(folder, name)
         if sha256(file) != expected:
-            raise BundleError(f"{file} is damaged: its sha256 is not the one in {MANIFEST}")
+            raise BundleError(f" is damaged: its sha256 is not the one in {MANIFEST}", file)
     return Bundle(folder, manifest)
+
+
+def _first_twice(items: Iterable[Any]) -> Any:
+    """The first item that is there again; None if all are different."""
+    seen = set()
+    for item in items:
+        if item in seen:
+            return item
+        seen.add(item)
+    return None

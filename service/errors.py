@@ -22,6 +22,8 @@ AttendantError
 └── BundleError                  a model folder that cannot be served
 """
 
+from pathlib import Path
+
 
 class AttendantError(Exception):
     """Base of all; `code` is stable and part of the interface, the message is for people."""
@@ -29,6 +31,11 @@ class AttendantError(Exception):
     code = "internal_error"
     retry_after: float | None = None
     """Seconds after which it makes sense to ask again, where that is known."""
+
+    @property
+    def client_message(self) -> str:
+        """What a client is told."""
+        return str(self)
 
 
 class AccessError(AttendantError):
@@ -137,14 +144,42 @@ class StepFailedError(EngineError):
 
     code = "step_failed"
 
+    def __init__(
+        self,
+        message: str = "a step of this sentence's batch failed; the server's log says why",
+    ) -> None:
+        """Say no more than a client may know."""
+        super().__init__(message)
+
 
 class EngineDeadError(EngineError):
-    """The engine failed too often in a row and serves no more."""
+    """The engine failed for good, or hangs, and serves no more."""
 
     code = "engine_dead"
 
+    def __init__(self, message: str = "the engine has failed; the server's log says why") -> None:
+        """Say no more than a client may know."""
+        super().__init__(message)
+
 
 class BundleError(AttendantError):
-    """A bundle is missing, damaged or of another format."""
+    """A bundle is missing, damaged, of another format, or makes no sense."""
 
     code = "bundle_error"
+
+    def __init__(self, message: str, path: Path | None = None, detail: str = "") -> None:
+        """Say what is wrong.
+
+        Args:
+            message: the words that follow the path; they hold no other.
+            path: the folder or file at fault, of which clients are told the end only.
+            detail: what a library said, for the operator alone.
+        """
+        super().__init__(f"{path or ''}{message}{detail and f': {detail}'}")
+        self._message, self._path = message, path
+
+    @property
+    def client_message(self) -> str:
+        """Without where the bundle lies on this machine."""
+        parts = self._path.parts[-2:] if self._path else ()
+        return "/".join(part for part in parts if part != "/") + self._message

@@ -91,6 +91,14 @@ class Metrics:
             buckets=ROWS,
             registry=self.registry,
         )
+        self.faults = self._counter(
+            "attendant_engine_faults",
+            "What a graph did that it should not: failed steps, sentences with numbers that cannot be, "
+            "judgements and alignments done without it, runs that hung.",
+            ["kind"],
+        )
+        for kind in ("step", "sentence", "rerank", "alignment", "stall"):
+            self.faults.labels(kind)
         self.model_info = self._gauge(
             "attendant_model_info",
             "1, labelled with what is served and what really runs it.",
@@ -135,6 +143,10 @@ class Metrics:
         if stats.rerank_seconds:
             self.rerank_seconds.observe(stats.rerank_seconds)
         self.target_tokens.inc(stats.target_tokens)
+
+    def on_fault(self, kind: str, count: int) -> None:
+        """Take in what failed in an engine; called by its threads."""
+        self.faults.labels(kind).inc(count)
 
     def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:
         """Take in how a request's sentences ended."""

@@ -70,6 +70,19 @@ class ModelSet:
         """Whether every engine works."""
         return all(model.engine.is_alive for model in self.models)
 
+    def check(self) -> bool:
+        """Whether every engine works; one that hangs gives up. To be called about once a second."""
+        alive = [model.engine.check() for model in self.models]  # each of them is looked at
+        return all(alive)
+
+    @property
+    def failure(self) -> str | None:
+        """Why an engine has given up, for the operator; None while none has."""
+        for model in self.models:
+            if model.engine.failure is not None:
+                return f"{model.bundle.manifest.name}: {model.engine.failure}"
+        return None
+
     @property
     def num_waiting(self) -> int:
         """Sentences that wait, in all engines."""
@@ -92,10 +105,10 @@ class ModelSet:
         left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.models]
         return all(left) and not self._active
 
-    def close(self) -> None:
-        """Stop every engine."""
-        for model in self.models:
-            model.engine.close()
+    def close(self) -> bool:
+        """Stop every engine; whether all their threads ended in time."""
+        closed = [model.engine.close() for model in self.models]
+        return all(closed)
 
     async def translate(
         self,

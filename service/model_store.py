@@ -5,7 +5,7 @@ import threading
 import time
 
 from service.bundle import load
-from service.errors import BundleError, NotReadyError
+from service.errors import NotReadyError
 from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.serving import ServedModel, start_model
@@ -27,6 +27,8 @@ class ModelStore:
         self.is_stopping = False
         """Whether readiness has turned, although what comes may still be served."""
         self._refuses_new = False
+        self.has_hung = False
+        """Whether a thread was left that keeps the interpreter from ending by itself."""
         self._changing = threading.Lock()
         metrics.watch(
             lambda: self.current.num_waiting if self.current else 0,
@@ -97,17 +99,20 @@ class ModelStore:
     def stop(self) -> None:
         """Cut off what still runs, and close; whoever stops has waited before."""
         self.refuse_new()
-        with self._changing:  # a load under way ends first
-            last, self.current = self.current, None
-        if last is not None:
-            self._retire(last, 0.0, 0.0)
+        # a load under way ends first, unless it hangs
+        loaded = self._changing.acquire(timeout=self.settings.drain_seconds + GRACE_SECONDS)
+        last, self.current = self.current, None
+        if loaded:
+            self._changing.release()
+        closed = last is None or self._retire(last, 0.0, 0.0)
+        self.has_hung = not (closed and loaded)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
         try:
             for bundle in [load(folder) for folder in self.settings.bundle]:
                 started.append(start_model(bundle, self.settings, self.metrics))
-        except BundleError:
+        except BaseException:
             for model in started:
                 model.engine.close()
             raise
@@ -120,8 +125,11 @@ class ModelStore:
             self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
 
-    def _retire(self, models: ModelSet, grace_seconds: float, drain_seconds: float) -> None:
+    def _retire(self, models: ModelSet, grace_seconds: float, drain_seconds: float) -> bool:
         time.sleep(grace_seconds)
         if not models.drain(drain_seconds):
             logger.warning("%d sentences were not done in time", models.num_running)
-        models.close()
+        closed = models.close()
+        if not closed:
+            logger.critical("a thread of the models that were retired hangs")
+        return closed

@@ -54,6 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 
     def fail(reason: str) -> None:
         failures.append(reason)
+        print(f"error: {reason}", file=sys.stderr)
         server.should_exit = True
 
     try:
@@ -69,12 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     server.run()
-    for reason in failures:
-        print(f"error: {reason}", file=sys.stderr)
-    status = 0 if server.started and not failures else 1
-    if failures:  # a thread of it may hang, and the interpreter would wait for that
-        _exit_at_once(status)
-    return status
+    return 0 if server.started and not failures else 1
 
 
 def _server(settings: Settings, app: FastAPI) -> Server:
@@ -105,7 +101,13 @@ def _server(settings: Settings, app: FastAPI) -> Server:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         backlog=ACCEPTS_A_TURN,
     )
-    stop = Stop(settings.stop_delay_seconds, settings.drain_seconds, announce, store.refuse_new)
+
+    def finish() -> None:
+        if store.has_hung:  # the interpreter would wait for its threads
+            _exit_at_once(1)
+
+    times = settings.stop_delay_seconds, settings.drain_seconds
+    stop = Stop(*times, announce=announce, refuse=store.refuse_new, finish=finish)
     return Server(config, connections, stop)
 
 

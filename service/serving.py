@@ -9,9 +9,10 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
 from service.engine.runner import Device, cuda_is_usable, runners_for
-from service.engine.types import DecodingOptions, SpecialIds
+from service.engine.types import SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
+from service.proof import PROOF_SECONDS, check_fit, check_translations, within
 from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
 from service.settings import Settings
@@ -57,22 +58,15 @@ def choose_device(settings: Settings, bundle: Bundle) -> tuple[Device, Precision
 
 
 def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedModel:
-    """Load a bundle's graphs, start its engine and run a first translation through each of them.
+    """Load a bundle's graphs, start its engine and have it prove that it translates.
 
     Raises:
         BundleError: the bundle cannot be served.
     """
     manifest, folder = bundle.manifest, bundle.folder
     device, precision = choose_device(settings, bundle)
-    paths = bundle.vocabulary, bundle.target_vocabulary
-    tokenizers = Tokenizers.load(*paths)
-    for path, tokenizer in zip(paths, tokenizers, strict=True):
-        if tokenizer.vocab_size != manifest.vocab_size:
-            raise BundleError(
-                f"{path} has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}"
-            )
-    tokens = manifest.special_tokens
-    special = SpecialIds(pad=tokens.pad, bos=tokens.bos, eos=tokens.eos)
+    tokens, tokenizers = manifest.special_tokens, load_tokenizers(bundle)
+    special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, manifest.vocab_size)
     config, graphs = _engine_config(settings, device), bundle.graphs(precision)
     try:
         runners = runners_for(config.num_loops, *graphs, device, bundle.scorer)
@@ -80,15 +74,22 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         threads = config.num_loops if device == "cpu" else 1
         lone_runner = runner_for_one(*graphs, runner, special, threads)
     except Exception as error:
-        raise BundleError(
-            f"{folder}: its {precision} graphs cannot run on {device}: {error}"
-        ) from error
-    engine = Engine(runners, special, config, metrics.on_step, lone_runner=lone_runner)
+        message = f": its {precision} graphs cannot run on {device}"
+        raise BundleError(message, folder, _described(error)) from error
+    engine = Engine(
+        runners,
+        special,
+        config,
+        metrics.on_step,
+        lone_runner=lone_runner,
+        on_fault=metrics.on_fault,
+    )
+    attention = engine.watch.watched("an alignment", runner.align)
     translator = Translator(
         bundle,
         tokenizers,
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
-        Aligner(tokenizers, tokens, runner.align, config.num_loops, engine.clock),
+        Aligner(tokenizers, tokens, attention, config.num_loops, engine.clock, metrics.on_fault),
         settings.max_beam_size,
         settings.rerank == "on" or (settings.rerank == "auto" and device == "cpu"),
         metrics.on_outcome,
@@ -96,12 +97,40 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     )
     engine.start()
     try:
-        _warm_up(engine, [direction.tag for direction in manifest.directions], special.eos)
-        runner.align([manifest.directions[0].tag, special.eos], [special.bos, special.eos])
-    except Exception as error:
+        within(PROOF_SECONDS, lambda: check_fit(bundle, runner, special))
+        check_translations(bundle, engine, special, tokenizers)
+    except BaseException as error:
         engine.close()
-        raise BundleError(f"{folder}: a first translation failed: {error}") from error
+        if isinstance(error, BundleError) or not isinstance(error, Exception):
+            raise
+        raise BundleError(": a first translation failed", folder, _described(error)) from error
     return ServedModel(bundle, engine, translator, precision, runner.provider)
+
+
+def load_tokenizers(bundle: Bundle) -> Tokenizers:
+    """The vocabularies of both sides.
+
+    Raises:
+        BundleError: one is no vocabulary, or not the one that the manifest describes.
+    """
+    manifest = bundle.manifest
+    paths = bundle.vocabulary, bundle.target_vocabulary
+    tokenizers = Tokenizers.load(*paths)
+    for path, tokenizer in zip(paths, tokenizers, strict=True):
+        if tokenizer.vocab_size != manifest.vocab_size:
+            raise BundleError(
+                f" has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}", path
+            )
+        for name, found in tokenizer.special_ids.items():
+            expected = getattr(manifest.special_tokens, name)
+            if found != expected:
+                raise BundleError(f": {name} is {found}, the manifest says {expected}", path)
+    return tokenizers
+
+
+def _described(error: Exception) -> str:
+    """An error of another's, whose message may be empty."""
+    return f"{type(error).__name__}: {error}"
 
 
 def _engine_config(settings: Settings, device: Device) -> EngineConfig:
@@ -112,12 +141,5 @@ def _engine_config(settings: Settings, device: Device) -> EngineConfig:
         max_waiting=settings.max_waiting,
         max_waiting_tokens=settings.max_waiting_tokens,
         steps_per_run=settings.steps_per_run,
+        stall_seconds=settings.stall_seconds,
     )
-
-
-def _warm_up(engine: Engine, tags: list[int], eos: int) -> None:
-    """Make every loop allocate its memory before the first request comes."""
-    options = DecodingOptions(max_decoding_length=8)
-    items = [([tag, eos], options) for tag in tags for _ in range(engine.config.num_loops)]
-    for sequence in engine.submit(items[: engine.config.max_waiting]):
-        sequence.future.result(timeout=60)

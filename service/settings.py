@@ -231,6 +231,14 @@ class Settings(BaseSettings):
             "that a request may ask for.",
         ),
     ] = 60.0
+    stall_seconds: Annotated[
+        float,
+        Field(
+            gt=0,
+            description="Time without progress after which a run of the model counts as hung: the service "
+            "is not ready any more, and ends.",
+        ),
+    ] = 60.0
     api_keys: Annotated[
         Path | None,
         Field(

@@ -76,7 +76,9 @@ def install(app: FastAPI) -> None:
     async def of_ours(request: Request, error: errors.AttendantError) -> JSONResponse:
         request.app.state.metrics.errors.labels(error.code).inc()
         status = status_of(type(error))
-        message = f"Slowdown: {error}" if status == HTTPStatus.TOO_MANY_REQUESTS else str(error)
+        message = error.client_message
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            message = f"Slowdown: {message}"
         return answer(status, message, error.code, error.retry_after, request.scope["path"])
 
     @app.exception_handler(RequestValidationError)

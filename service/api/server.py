@@ -45,6 +45,8 @@ class Stop:
     """Turns readiness."""
     refuse: Callable[[], None]
     """Refuses all new work."""
+    finish: Callable[[], None]
+    """Called when all is done that can be done."""
 
 
 class Server(uvicorn.Server):
@@ -87,6 +89,7 @@ class Server(uvicorn.Server):
             for task in self.server_state.tasks:
                 task.cancel()
             await self._until(self._is_done, CUT_OFF_SECONDS)
+        self.stop.finish()
 
     async def _stop_listening(self) -> None:
         """Close the listening sockets, and take in all that the kernel has accepted until then."""

@@ -70,7 +70,7 @@ async def _events(
         try:
             yield _event("done", finished(task.result()))
         except AttendantError as error:
-            yield _event("error", {"error": str(error), "code": error.code})
+            yield _event("error", {"error": error.client_message, "code": error.code})
     finally:
         task.cancel()
         waiting.cancel()

@@ -4,6 +4,7 @@ It knows neither threads nor futures nor the line of waiting sentences; whoever 
 and resolves what comes out.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
@@ -15,6 +16,7 @@ from service.engine import cache
 from service.engine.beam import BeamSearch
 from service.engine.rerank import Reranker
 from service.engine.runner import Caches, DecoderRun, ModelRunner
+from service.engine.sanity import plausible_rows
 from service.engine.types import (
     Hypothesis,
     Ints,
@@ -22,6 +24,8 @@ from service.engine.types import (
     Sequence,
     SpecialIds,
 )
+
+logger = logging.getLogger(__name__)
 
 SIMILAR = 0.75
 """Sentences are encoded together where the shortest has at least this share of the longest's tokens."""
@@ -35,6 +39,8 @@ class _Row:
     search: BeamSearch
     source: int
     """Its row in the pool of sources."""
+    failed: bool = False
+    """Whether what the graph gave for it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class Decoded:
 
     finished: list[tuple[Sequence, list[Hypothesis]]]
     """Sentences that have left the batch with their hypotheses, best first."""
+    failed: list[Sequence]
+    """Sentences that have left it as what the graph gave for them cannot be."""
     steps: int
     run_seconds: float
     """In the decoder."""
@@ -95,6 +103,9 @@ class Batch:
         """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished.
 
         One that `is_alone` in the engine has all cores for itself.
+
+        Raises:
+            ValueError: what the graph gave cannot be, for any sentence.
         """
         runner = self.lone_runner if is_alone else self.runner
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
@@ -102,18 +113,23 @@ class Batch:
         started = time.perf_counter()
         run = runner.decode(self._state, self._caches, self._sources.arrays, plan)
         seconds = time.perf_counter() - started
+        plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
         self._state, self._caches = run.state, run.caches
-        self._advance(run)
+        self._advance(run, plausible.tolist())
         advanced = time.perf_counter()
-        done = [row for row in self._rows if row.search.is_done]
+        done = [row for row in self._rows if row.search.is_done and not row.failed]
         finished = [(row.sequence, self._found(row, is_alone)) for row in done]
         judged = any(row.sequence.options.reverse_tag is not None for row in done)
         rerank_seconds = time.perf_counter() - advanced if judged else 0.0
-        self._keep([not row.search.is_done for row in self._rows])
+        failed = [row.sequence for row in self._rows if row.failed]
+        if len(failed) == len(self._rows):
+            raise ValueError("what the decoder gave cannot be, for any of the sentences")
+        self._keep([not (row.search.is_done or row.failed) for row in self._rows])
         for index, row in enumerate(self._rows):
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)
-        return Decoded(finished, len(run.scores), seconds, rerank_seconds)
+        finished = [one for one in finished if one[1]]
+        return Decoded(finished, failed, len(run.scores), seconds, rerank_seconds)
 
     def retire(self, leaves: Callable[[Sequence], bool]) -> list[Sequence]:
         """Drop the sentences that `leaves` names, and return them."""
@@ -123,8 +139,12 @@ class Batch:
         return gone
 
     def _found(self, row: _Row, is_alone: bool) -> list[Hypothesis]:
-        """As many hypotheses as were asked for, best first."""
-        ranked = self.reranker.rank(self.runner, row.search.candidates(), row.sequence, is_alone)
+        """As many hypotheses as were asked for, best first; a row that has none has failed."""
+        candidates = row.search.candidates()
+        if not candidates:
+            row.failed = True
+            return []
+        ranked = self.reranker.rank(self.runner, candidates, row.sequence, is_alone)
         return ranked[: row.sequence.options.num_hypotheses]
 
     def _banned(self) -> Ints:
@@ -135,13 +155,20 @@ class Batch:
         ]
         return np.array(triples, np.int64).reshape(-1, 3)
 
-    def _advance(self, run: DecoderRun) -> None:
-        """Take each step's candidates in, one sentence after another."""
+    def _advance(self, run: DecoderRun, plausible: Items[bool]) -> None:
+        """Take each step's candidates in, one sentence after another; what cannot be fails its own."""
         parts = run.scores, run.tokens, run.parents
         by_row = (part.swapaxes(0, 1).tolist() for part in parts)
-        for row, *steps in zip(self._rows, *by_row, strict=True):
-            for candidates in zip(*steps, strict=True):
-                row.search.advance(*candidates)
+        for row, can_be, *steps in zip(self._rows, plausible, *by_row, strict=True):
+            row.failed = not can_be
+            if row.failed:
+                continue
+            try:
+                for candidates in zip(*steps, strict=True):
+                    row.search.advance(*candidates)
+            except Exception:  # candidates that all end, say
+                logger.exception("the candidates of a sentence cannot be")
+                row.failed = True
 
     def _keep(self, stays: Items[bool]) -> None:
         """Free the rows of the others; the next run gathers what is left of the caches."""

@@ -114,10 +114,11 @@ class BeamSearch:
         return self.candidates()[: self.options.num_hypotheses]
 
     def candidates(self) -> list[Hypothesis]:
-        """What was found, best first, at most as many as there are beams."""
+        """What was found, best first, at most as many as there are beams; nothing if all was impossible."""
         found = self._finished or [
             Hypothesis(self._path(beam), total / self._penalty(self.length), FinishReason.LENGTH)
             for beam, total in enumerate(self._totals)
+            if math.isfinite(total)
         ]
         ranked = sorted(found, key=lambda hypothesis: -hypothesis.score)
         return ranked[: self.options.beam_size]

@@ -22,11 +22,15 @@ class EngineConfig:
     seconds_per_run: float = 0.008
     """While nobody waits, more steps are taken as long as they fit in this time: fewer looks."""
     max_consecutive_failures: int = 3
-    """Failed steps in a row after which the engine is dead."""
+    """Failed steps in a row after which the engine is dead, unless it proves that it works."""
+    stall_seconds: float = 60.0
+    """A run that has not ended for so long hangs, and the engine is dead."""
 
     def __post_init__(self) -> None:
         """Refuse limits that nothing fits in."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if value < 1 and name != "seconds_per_run":
+            if value < 1 and not name.endswith(("seconds", "seconds_per_run")):
                 raise ValueError(f"{name} = {value} must be at least 1")
+        if not self.stall_seconds > 0:
+            raise ValueError(f"stall_seconds = {self.stall_seconds} must be more than 0")

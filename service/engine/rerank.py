@@ -6,6 +6,9 @@ Translation", of a network that has both directions. Each sentence is scored by 
 becomes depends on its own hypotheses alone.
 """
 
+import logging
+import math
+from collections.abc import Callable
 from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -14,6 +17,8 @@ from service.engine import cache
 from service.engine.beam import length_penalty
 from service.engine.runner import ModelRunner
 from service.engine.types import Hypothesis, Sequence, SpecialIds
+
+logger = logging.getLogger(__name__)
 
 MARGIN = 1.0
 """A hypothesis whose score is so far below the best one's stays behind it, and costs nothing."""
@@ -26,14 +31,19 @@ TOKENS_AT_ONCE = 256
 class Reranker:
     """Asks the opposite direction, for all loops of an engine."""
 
-    def __init__(self, special: SpecialIds, threads: int) -> None:
+    def __init__(
+        self,
+        special: SpecialIds,
+        threads: int,
+        on_fault: Callable[[str, int], None] = lambda *_: None,
+    ) -> None:
         """`threads` are for a sentence that is alone: as many as the engine has loops."""
-        self.special, self.threads = special, threads
+        self.special, self.threads, self.on_fault = special, threads, on_fault
         self._pool = ThreadPoolExecutor(threads, "reranker")
 
     def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown()
+        """End the threads; one that hangs is not waited for, as the engine's own waits for it."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def rank(
         self,
@@ -44,7 +54,8 @@ class Reranker:
     ) -> list[Hypothesis]:
         """Hypotheses, best first, in their new order; as they are for a sentence that does not ask for it.
 
-        One that `is_alone` in the engine has several judged at the same time.
+        They stay as they are, too, where what they are judged by cannot be. One that `is_alone` in the
+        engine has several judged at the same time.
         """
         options, special = sequence.options, self.special
         if options.reverse_tag is None:
@@ -56,6 +67,10 @@ class Reranker:
         reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
         target = (special.bos, *sequence.source_ids[1:])  # without its tag
         backward = self._log_probs(runner, reverse_sources, target, self.threads if is_alone else 1)
+        if len(backward) != len(near) or not all(map(math.isfinite, backward)):
+            logger.error("a sentence keeps its order: it was judged by %s", backward)
+            self.on_fault("rerank", 1)
+            return found
 
         def by_both(place: int) -> float:
             length = len(near[place].ids) + 1

@@ -23,6 +23,8 @@ class SpecialIds:
     pad: int
     bos: int
     eos: int
+    vocab_size: int = 2**31
+    """All ids are below it; where it is not known, any may be."""
 
 
 class StopRule(StrEnum):

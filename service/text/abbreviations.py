@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from service.bundle_files import shown
 from service.errors import BundleError
 from service.text.edits import edited
 from service.text.markup import Run
+from service.text.tables import read_table
 
 _BEFORE, _BEHIND = r"(?<![\w.,:/@&#-])", r"(?!\w)"
 _ENDS_LINE = re.compile(r"[)\]}\"'”’“»]*[ \t]*(?:[\r\n]|\Z)")
@@ -37,16 +39,13 @@ class Abbreviations:
         Raises:
             BundleError: it cannot be read, or a line is none of these.
         """
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BundleError(f"{path}: cannot be read: {error}") from None
-        rows = [line.split("\t") for line in lines]
+        rows = read_table(path)
         for number, row in enumerate(rows, start=1):
-            if len(row) != 3 or not all(row):
+            if len(row) != 3 or not all(cell.strip(" .") for cell in row):
                 raise BundleError(
-                    f"{path}: line {number} must be a language, an abbreviation and what it is, "
-                    f"and is {row}"
+                    f": line {number} must be a language, an abbreviation and what it is, "
+                    f"and is {shown(repr(row))}",
+                    path,
                 )
         return cls({short: long for code, short, long in rows if code == language})
 
@@ -75,5 +74,6 @@ def _key(short: str) -> str:
 
 def _as_pattern(short: str) -> str:
     """With or without its spaces, and with either case of its first letter."""
-    first = f"[{re.escape(short[0].lower())}{re.escape(short[0].upper())}]"
+    cases = {short[0], short[0].lower(), short[0].upper()}
+    first = f"[{''.join(re.escape(case) for case in sorted(cases) if len(case) == 1)}]"
     return first + r"[ \u00a0\u202f]?".join(map(re.escape, short[1:].split(" ")))

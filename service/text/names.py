@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Self
 
+from service.bundle_files import shown
 from service.errors import BundleError
+from service.text.tables import read_table
 
 _WORD = re.compile(r"\w+")
 
@@ -31,15 +33,13 @@ class Names:
         Raises:
             BundleError: it cannot be read, or a line has not as many names as there are languages.
         """
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BundleError(f"{path}: cannot be read: {error}") from None
-        [codes, *rows] = [line.split("\t") for line in lines] or [[]]
+        [codes, *rows] = read_table(path) or [[]]
+        if len(set(codes)) < len(codes):
+            raise BundleError(f": line 1 has a language twice: {shown(' '.join(codes))}", path)
         for number, row in enumerate(rows, start=2):
-            if len(row) != len(codes) or not all(row):
+            if len(row) != len(codes) or not all(map(str.strip, row)):
                 raise BundleError(
-                    f"{path}: line {number} must have {len(codes)} names, and is {row}"
+                    f": line {number} must have {len(codes)} names, and is {shown(repr(row))}", path
                 )
         if source not in codes or target not in codes:
             return cls({})

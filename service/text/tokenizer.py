@@ -12,6 +12,7 @@ import sentencepiece
 from service.errors import BundleError
 
 _FIRST_WORD = re.compile(r"\A\w+")
+SPECIAL = ("pad", "unk", "bos", "eos")
 CAPITALS_LEAD = 1.5
 """By which a word's probability may be higher, in nats, because sentences often begin with it."""
 
@@ -28,7 +29,7 @@ class Tokenizer:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (RuntimeError, OSError) as error:
-            raise BundleError(f"{path} is not a SentencePiece model: {error}") from None
+            raise BundleError(" is not a SentencePiece model", path, str(error)) from None
         spelled = (one for one in range(self.vocab_size) if not self._processor.is_byte(one))
         self._characters = frozenset("".join(map(self._processor.id_to_piece, spelled)))
 
@@ -36,6 +37,12 @@ class Tokenizer:
     def vocab_size(self) -> int:
         """How many tokens there are."""
         return int(self._processor.vocab_size())
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        """Those of pad, unk, bos and eos, as far as it has them."""
+        ids = {name: getattr(self._processor, f"{name}_id")() for name in SPECIAL}
+        return {name: id for name, id in ids.items() if id >= 0}
 
     def spells(self, character: str) -> bool:
         """Whether a character can be written with pieces, not by its bytes alone."""

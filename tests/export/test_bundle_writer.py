@@ -15,6 +15,7 @@ from export.verify import VerificationError
 from model import bundle as training_bundle
 from model.checkpoint import Checkpoint, save
 from service import bundle
+from service.bundle_files import sha256
 from tests import toy
 
 OPTIONS = ExportOptions("test", precisions=("fp32", "fp16", "int8"), golden_sentences=12)
@@ -115,7 +116,7 @@ def _add_by_hand(folder: Path, names: str, most_words: int) -> None:
     (folder / "places.tsv").write_text(names)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["decoding"]["most_words"] = most_words
-    manifest["files"]["places.tsv"] = bundle.sha256(folder / "places.tsv")
+    manifest["files"]["places.tsv"] = sha256(folder / "places.tsv")
     manifest["names"] = "places.tsv"
     (folder / "manifest.json").write_text(json.dumps(manifest))
 

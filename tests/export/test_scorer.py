@@ -216,7 +216,7 @@ def test_a_scorer_that_fails_fails_those_that_asked(
     runner = Failing(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
     sources = backwards(pairs[:8])
     assert searched(runner, sources, DecodingOptions(40))
-    with pytest.raises(StepFailedError, match="no scores today"):
+    with pytest.raises(StepFailedError, match="log says why"):
         searched(runner, sources, DecodingOptions(40, reverse_tag=int(pairs[0].source[0])))
 
 

@@ -5,11 +5,14 @@ import shutil
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from service.bundle import load
+from service.engine.types import Floats
 from service.errors import BundleError
 from service.metrics import Metrics
+from service.model_set import ModelSet
 from service.serving import start_model
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE
@@ -30,3 +33,67 @@ def test_a_graph_that_is_another_is_found_before_the_first_request(
     with pytest.raises(BundleError, match=message):
         start_model(load(folder), Settings(precision="int8", device="cpu"), Metrics())
     assert set(threading.enumerate()) <= before
+
+
+def test_a_model_that_hangs_at_its_proof_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    end = threading.Event()
+
+    def hanging(*_: object) -> None:
+        assert end.wait(10)
+
+    monkeypatch.setattr("service.proof.OnnxModelRunner.align", hanging)
+    monkeypatch.setattr("service.serving.PROOF_SECONDS", 0.05)
+    try:
+        with pytest.raises(BundleError, match="a first translation failed: TimeoutError"):
+            start_model(load(TINY_BUNDLE), Settings(precision="int8", device="cpu"), Metrics())
+    finally:
+        end.set()
+
+
+def test_what_a_model_is_served_with_is_watched_and_counted(settings: Settings) -> None:
+    metrics = Metrics()
+    model = start_model(load(TINY_BUNDLE), settings, metrics)
+    models = ModelSet([model], 1000)
+    try:
+        assert model.engine.config.stall_seconds == settings.stall_seconds
+        assert models.check()
+        assert models.failure is None
+        model.engine.on_fault("step", 2)
+        assert 'attendant_engine_faults_total{kind="step"} 2.0' in metrics.render().decode()
+        assert 'attendant_engine_faults_total{kind="stall"} 0.0' in metrics.render().decode()
+    finally:
+        assert models.close()
+    assert not models.check()
+
+
+def test_a_hanging_alignment_ends_the_model(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, begun, now = threading.Event(), threading.Event(), 0.0
+    model = start_model(load(TINY_BUNDLE), settings, Metrics())
+    models = ModelSet([model], 1000)
+    monkeypatch.setattr(model.engine.watch, "_clock", lambda: now)
+
+    def hanging(*_: object) -> Floats:
+        begun.set()
+        assert end.wait(10)
+        return np.zeros((0, 0), np.float32)
+
+    model.translator.aligner.attention = model.engine.watch.watched("an alignment", hanging)
+    thread = threading.Thread(target=model.translator.aligner.attention, args=([], []))
+    thread.start()
+    try:
+        assert begun.wait(10)
+        assert models.check()
+        for _ in range(60):
+            now += 1.0
+            alive = models.check()
+        assert not alive
+        assert not models.is_alive
+        assert models.failure == "tiny: an alignment has not ended for 60 s"
+    finally:
+        end.set()
+        thread.join()
+        assert models.close()

@@ -108,7 +108,8 @@ def test_a_dead_engine_is_told_once(settings: Settings) -> None:
     with TestClient(create_app(settings, reasons.append)) as client:
         while client.get("/health/ready").status_code != 200:
             time.sleep(0.01)
-        client.app.state.models.current.models[0].engine._give_up(RuntimeError("broken"))  # type: ignore[attr-defined]
+        engine = client.app.state.models.current.models[0].engine  # type: ignore[attr-defined]
+        engine._shared.give_up("broken")
         assert client.get("/health/ready").status_code == 503
         answer = client.post("/translate", json=BODY)
         assert (answer.status_code, answer.json()["code"]) == (503, "engine_dead")

@@ -124,7 +124,7 @@ def test_a_failing_step_fails_its_batch_and_nothing_after_it() -> None:
     runner.fail_on = {77}
     with running(runner) as engine:
         bad = engine.submit([([1, 77, 3], GREEDY)])[0]
-        with pytest.raises(errors.StepFailedError, match="the graph failed"):
+        with pytest.raises(errors.StepFailedError, match="the server's log says why"):
             bad.future.result(10)
         assert result(engine, echo_source(5)) == echo_of(echo_source(5))
         assert engine.is_alive
@@ -139,7 +139,7 @@ def test_an_engine_that_keeps_failing_dies_and_leaves_nobody_waiting() -> None:
         failures = [type(sequence.future.exception(10)) for sequence in sequences]
         assert failures == [errors.StepFailedError] * 3 + [errors.EngineDeadError] * 7
         assert not engine.is_alive
-        with pytest.raises(errors.EngineDeadError, match="the graph failed"):
+        with pytest.raises(errors.EngineDeadError, match="the server's log says why"):
             engine.submit([(echo_source(3), GREEDY)])
 
 
@@ -159,9 +159,9 @@ def test_what_was_found_is_given_out_though_the_next_ones_cannot_be_encoded() ->
         [good, bad] = engine.submit([(echo_source(5), GREEDY), ([1, 77, 3], GREEDY)])
         runner.hold.set()
         assert good.future.result(10)[0].ids == echo_of(echo_source(5))
-        with pytest.raises(errors.StepFailedError, match="the encoder failed"):
+        with pytest.raises(errors.StepFailedError):
             bad.future.result(10)
-        wait_until(lambda: not engine.is_alive)
+        assert engine.is_alive, "it has just translated a good one"
 
 
 def test_a_loop_that_breaks_between_steps_leaves_nobody_waiting() -> None:

@@ -48,10 +48,10 @@ def engine_with_a_line(now: list[float]) -> Engine:
     """100 tokens a second, and 10 sentences of 8 tokens each that wait."""
     config = EngineConfig(max_num_seqs=1, max_waiting=12, max_waiting_tokens=150)
     engine = Engine([EchoRunner()], SPECIAL, config, clock=lambda: now[0])
-    engine._accepting = True  # its threads are not started: nobody leaves the line
+    engine._shared.accepting = True  # its threads are not started: nobody leaves the line
     engine.submit([(echo_source(2), OPTIONS)] * 10)
     for index in range(11):
-        engine._throughput.add(10, now[0] - 1.0 + index * 0.1)
+        engine._shared.throughput.add(10, now[0] - 1.0 + index * 0.1)
     return engine
 
 

@@ -1,0 +1,123 @@
+"""Reads a bundle's files as something that a stranger may have made: whatever is wrong is a BundleError."""
+
+import hashlib
+import json
+import math
+import stat
+from pathlib import Path
+from typing import Any
+
+from service.errors import BundleError
+
+MANIFEST = "manifest.json"
+MAX_MANIFEST_BYTES = 1 << 20
+MAX_TEXT_BYTES = 1 << 24
+"""Of a table, or of golden sentences."""
+MAX_SHOWN = 100
+"""Characters of a bundle's own words in a message."""
+
+
+def regular_file(folder: Path, name: str) -> Path:
+    """A file of a bundle.
+
+    Raises:
+        BundleError: it is missing, is no regular file, or is a link that leads out of the folder.
+    """
+    file = folder / name
+    try:
+        target = file.resolve(strict=True)
+        mode = target.stat().st_mode
+        within = target.is_relative_to(folder.resolve())
+    except FileNotFoundError:
+        raise BundleError(" is missing", file) from None
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, a circle of links
+        raise BundleError(" cannot be read", file, str(error)) from None
+    if not within:
+        raise BundleError(" leads out of its folder", file)
+    if not stat.S_ISREG(mode):
+        raise BundleError(" is no regular file", file)
+    return file
+
+
+def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """A file of text.
+
+    Raises:
+        BundleError: it is too large, cannot be read or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise BundleError(": cannot be read", path, str(error)) from None
+    if len(data) > max_bytes:
+        raise BundleError(f" has more than {max_bytes} bytes", path)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start} is not UTF-8, {error.reason}"
+        raise BundleError(f": cannot be read: {reason}", path) from None
+
+
+def read_manifest(folder: Path) -> Any:
+    """What `manifest.json` holds.
+
+    Raises:
+        BundleError: there is none, or it is no JSON.
+    """
+    path = folder / MANIFEST
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no path"
+        raise BundleError(
+            f" is not a bundle: {MANIFEST} cannot be read: {reason}", folder
+        ) from None
+    text = read_text(regular_file(folder, MANIFEST), MAX_MANIFEST_BYTES)
+    try:
+        return json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique
+        )
+    except ValueError as error:
+        raise BundleError(f" is not valid JSON: {shown(str(error))}", path) from None
+    except RecursionError:
+        raise BundleError(" is not valid JSON: it is nested too deeply", path) from None
+
+
+def sha256(path: Path) -> str:
+    """Hex digest of a file.
+
+    Raises:
+        BundleError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BundleError(": cannot be read", path, str(error)) from None
+
+
+def shown(text: str) -> str:
+    """A bundle's own words as they may stand in a line of a log: short, and with nothing that breaks it."""
+    printable = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return printable if len(printable) <= MAX_SHOWN else f"{printable[: MAX_SHOWN - 3]}..."
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is too large")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{twice} is there twice")
+    return found

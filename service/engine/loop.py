@@ -1,0 +1,202 @@
+"""One thread of an engine, and its batch."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from service.engine.batch import Batch, Decoded
+from service.engine.pace import until_next_look
+from service.engine.scheduler import Schedule
+from service.engine.shared import Shared, fail, resolve
+from service.engine.types import Hypothesis, Sequence, StepStats
+from service.errors import AttendantError, CancelledError, DeadlineExceededError, StepFailedError
+
+logger = logging.getLogger(__name__)
+
+
+class Loop:
+    """Its `step` reads as what it does: retire, admit, give out, decode.
+
+    What a step found is given out in the next one, when nothing but the decoder is left to do: whoever waits
+    for it wakes up and takes the interpreter's lock, and a thread that still had to admit would stand still.
+    """
+
+    def __init__(self, shared: Shared, index: int, new_batch: Callable[[], Batch]) -> None:
+        self.shared, self.index, self.new_batch = shared, index, new_batch
+        self.batch = new_batch()
+        self.failures = 0
+        """Failed steps since the last that decoded something."""
+        self.step_seconds = math.inf
+        self.found: list[tuple[Sequence, list[Hypothesis]]] = []
+        """Of the last step, and still to be given out."""
+
+    def run(self) -> None:
+        """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
+        try:
+            while (schedule := self._next_schedule()) is not None:
+                with self.shared.watch.busy("a step"):
+                    self._step_or_fail(schedule)
+        except BaseException as error:
+            self.shared.give_up(f"a thread ended with {type(error).__name__}", error)
+        finally:
+            self._give_out()
+
+    def _next_schedule(self) -> Schedule | None:
+        """What to do next; waits while there is nothing. None: the end."""
+        shared = self.shared
+        with shared.changed:
+            while True:
+                if shared.closing or shared.failure is not None:
+                    return None
+                schedule = shared.scheduler.schedule(self.index, shared.clock())
+                if schedule.left:
+                    shared.changed.notify_all()
+                if self.batch or schedule.admitted or schedule.left or self.found:
+                    return schedule
+                shared.arrived.wait()
+
+    def _step_or_fail(self, schedule: Schedule) -> None:
+        """A failed step fails its batch; after several in a row, the engine has to prove that it works."""
+        try:
+            self.step(schedule)
+        except Exception:
+            self.failures += 1
+            self._give_out()
+            logger.exception("a step failed with %d sentences", len(self.batch))
+            self._fail_batch(schedule)
+            self.shared.on_fault("step", 1)
+            if self.failures >= self.shared.config.max_consecutive_failures:
+                self._prove_itself()
+        except BaseException:
+            self._fail_batch(schedule)
+            raise
+
+    def _prove_itself(self) -> None:
+        """Give the engine up, unless what it could translate before it still can: no input may end it."""
+        if self._still_works():
+            logger.warning(
+                "%d steps failed in a row, but the engine works: their sentences were at fault",
+                self.failures,
+            )
+            self.failures = 0
+        else:
+            self.shared.give_up(f"{self.failures} steps in a row failed")
+
+    def _still_works(self) -> bool:
+        """Whether the first sentence that was translated still can be, in a batch of its own."""
+        known = self.shared.known_to_work
+        if known is None:
+            return False
+        try:
+            for is_alone in (False, True):
+                batch = self.new_batch()
+                batch.admit([Sequence(*known, arrived=0.0)])
+                while batch:
+                    batch.decode(self.shared.config.steps_per_run, 1, is_alone)
+        except Exception:
+            logger.exception("a sentence that was translated before cannot be any more")
+            return False
+        return True
+
+    def step(self, schedule: Schedule) -> None:
+        """One round of the loop: a few decoder steps for every running sentence."""
+        shared, started = self.shared, time.perf_counter()
+        now = shared.clock()
+        gone = self.batch.retire(lambda sequence: sequence.has_left(now))
+        try:
+            self._release(gone)
+        finally:
+            for sequence in (*gone, *schedule.left):
+                fail([sequence], partial(_reason_to_leave, sequence, now))
+        before_encode = time.perf_counter()
+        self.batch.admit(schedule.admitted)
+        encode_seconds = time.perf_counter() - before_encode
+        rows = len(self.batch)
+        self._give_out()
+        if not rows:
+            return
+        others_wait = shared.scheduler.num_waiting > 0
+        is_alone = rows == 1 == shared.scheduler.num_running and not others_wait
+        steps, stop_after = until_next_look(
+            shared.config, rows, self.step_seconds, others_wait=others_wait, is_alone=is_alone
+        )
+        decoded = self.batch.decode(steps, stop_after, is_alone)
+        self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
+        self._take(decoded)
+        in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
+        stats = StepStats(
+            loop=self.index,
+            rows=rows,
+            admitted=len(schedule.admitted),
+            steps=decoded.steps,
+            source_tokens=sum(len(sequence.source_ids) for sequence in schedule.admitted),
+            target_tokens=sum(len(found[0].ids) for _, found in decoded.finished),
+            queue_waits=tuple(now - sequence.arrived for sequence in schedule.admitted),
+            encode_seconds=encode_seconds,
+            decode_seconds=decoded.run_seconds,
+            rerank_seconds=decoded.rerank_seconds,
+            host_seconds=time.perf_counter() - started - in_model,
+        )
+        # before they are given out, so that who has an answer finds it counted
+        shared.on_step(stats)
+
+    def _take(self, decoded: Decoded) -> None:
+        """What a run gave: some sentences' hypotheses, and some that failed by themselves."""
+        self.failures = 0
+        self.found = decoded.finished
+        self._release(sequence for sequence, _ in decoded.finished)
+        if decoded.finished and self.shared.known_to_work is None:
+            sequence, _ = decoded.finished[0]
+            self.shared.known_to_work = sequence.source_ids, sequence.options
+        if decoded.failed:
+            self._fail_rows(decoded.failed)
+
+    def _fail_rows(self, sequences: list[Sequence]) -> None:
+        """Fail these; the others begin again, in a batch that holds nothing of what these computed."""
+        logger.error("%d sentences failed: their numbers cannot be", len(sequences))
+        self.shared.on_fault("sentence", len(sequences))
+        self._fail(sequences)
+        others, self.batch = self.batch.sequences, self.new_batch()
+        self.batch.admit(others)
+
+    def _give_out(self) -> None:
+        """Resolve what the last step found."""
+        resolve(self.found)
+        self.found = []
+        if not self.shared.accepting:
+            with self.shared.changed:
+                self.shared.changed.notify_all()
+
+    def _release(self, sequences: Iterable[Sequence]) -> None:
+        """Tell the scheduler, and whoever waits for the end."""
+        shared = self.shared
+        with shared.changed:
+            for sequence in sequences:
+                shared.scheduler.release(self.index, sequence)
+                shared.throughput.add(sequence.cost, shared.clock())
+            shared.changed.notify_all()
+
+    def _fail_batch(self, schedule: Schedule) -> None:
+        """A failed step fails its rows and nobody else; the batch starts afresh."""
+        self.batch = self.new_batch()
+        with self.shared.changed:
+            running = list(self.shared.scheduler.running[self.index])
+        fail(schedule.left, StepFailedError)
+        self._fail(running)
+
+    def _fail(self, sequences: list[Sequence]) -> None:
+        """Those of a step that failed."""
+        try:
+            self._release(sequences)
+        finally:
+            fail(sequences, StepFailedError)
+
+
+def _reason_to_leave(sequence: Sequence, now: float) -> AttendantError:
+    if sequence.deadline is None:
+        return CancelledError("the request was given up by its sender")
+    waited = now - sequence.arrived
+    allowed = sequence.deadline - sequence.arrived
+    return DeadlineExceededError(f"not done after {waited:.3f} s; the deadline was {allowed:.3f} s")

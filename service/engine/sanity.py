@@ -1,0 +1,50 @@
+"""Whether what the decoder gave out can be: a graph that fails does not always say so."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.engine.runner import DecoderRun
+from service.engine.types import DecoderState, Floats, Ints
+
+Flags = NDArray[np.bool_]
+
+
+def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_size: int) -> Flags:
+    """Which sentences' numbers can be, [B]: no score is NaN or +inf, every id and parent exists.
+
+    -inf may be: the log-probability of what must not be decoded.
+
+    Raises:
+        ValueError: a shape is not that of a run which began with `before`; nothing tells the rows apart.
+    """
+    (rows, beams), steps = before.ids.shape, len(run.scores)
+    if not 1 <= steps <= max_steps:
+        raise ValueError(f"the decoder took {steps} steps of at most {max_steps}")
+    per_step, per_beam = (steps, rows, 2 * beams), (rows, beams)
+    state = run.state
+    shapes: tuple[tuple[str, Floats | Ints, tuple[int, ...]], ...] = (
+        ("scores", run.scores, per_step),
+        ("tokens", run.tokens, per_step),
+        ("parents", run.parents, per_step),
+        ("ids", state.ids, per_beam),
+        ("totals", state.totals, per_beam),
+    )
+    for name, array, expected in shapes:
+        if array.shape != expected:
+            raise ValueError(f"the decoder's {name} are {array.shape}, and not {expected}")
+    limits: tuple[tuple[Floats | Ints, float, float], ...] = (
+        (run.scores, -math.inf, math.inf),
+        (state.totals, -math.inf, math.inf),
+        (run.tokens, 0, vocab_size),
+        (state.ids, 0, vocab_size),
+        (run.parents, 0, beams),
+    )
+    plausible = np.ones(rows, np.bool_)
+    for array, low, high in limits:
+        # comparisons with NaN are false, and extremes that are NaN stay NaN
+        if not (array.max() < high and array.min() >= low):
+            within = (array < high) & (array >= low)
+            plausible &= within.all(axis=(0, 2) if array.ndim == 3 else 1)
+    return plausible

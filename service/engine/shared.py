@@ -1,0 +1,80 @@
+"""What an engine and its loops have in common, and how it ends where it cannot go on."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Items
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
+
+from service.engine.config import EngineConfig
+from service.engine.idle import IdleThreads
+from service.engine.scheduler import Scheduler
+from service.engine.throughput import Throughput
+from service.engine.types import DecodingOptions, Hypothesis, Sequence, StepStats
+from service.engine.watch import Watch
+from service.errors import AttendantError, EngineDeadError
+
+logger = logging.getLogger(__name__)
+
+OnFault = Callable[[str, int], None]
+"""Told what failed (step, sentence, rerank, alignment, stall), and how many times."""
+
+
+class Shared:
+    """Who touches the line, the books or the flags holds the lock of `changed`, which `arrived` shares."""
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        clock: Callable[[], float],
+        on_step: Callable[[StepStats], None],
+        on_fault: OnFault,
+    ) -> None:
+        """Of an engine that is not running yet."""
+        self.config, self.clock = config, clock
+        self.on_step, self.on_fault = on_step, on_fault
+        self.scheduler = Scheduler(config)
+        self.throughput = Throughput()
+        self.watch = Watch(clock)
+        lock = threading.RLock()
+        self.arrived = IdleThreads(lock)
+        """Idle loops; one that is idle leaves nobody waiting, so that nothing else need wake it."""
+        self.changed = threading.Condition(lock)
+        """Wakes whoever drains."""
+        self.accepting, self.closing = False, False
+        self.failure: str | None = None
+        """Why the engine has given up."""
+        self.known_to_work: tuple[tuple[int, ...], DecodingOptions] | None = None
+        """The first sentence that was translated: proves later whether it is the engine that fails."""
+
+    def give_up(self, reason: str, error: BaseException | None = None) -> None:
+        """Refuse everything from now on, and leave nobody waiting; only the first reason counts."""
+        with self.changed:
+            if self.failure is not None:
+                return
+            self.failure = reason
+            self.arrived.notify_all()
+            self.changed.notify_all()
+        logger.critical("the engine gives up: %s", reason, exc_info=error)
+        self.fail_everybody(EngineDeadError)
+
+    def fail_everybody(self, error: Callable[[], AttendantError]) -> None:
+        """Those that wait and those that run, each with an error of its own."""
+        with self.changed:
+            sequences = self.scheduler.clear()
+        fail(sequences, error)
+
+
+def resolve(found: Items[tuple[Sequence, list[Hypothesis]]]) -> None:
+    """Give out what was found; whoever has an outcome keeps it."""
+    for sequence, hypotheses in found:
+        with suppress(InvalidStateError):  # cancelled, or failed while the engine closed
+            sequence.future.set_result(hypotheses)
+
+
+def fail(sequences: Iterable[Sequence], error: Callable[[], AttendantError]) -> None:
+    """Fail these, each with an error of its own; whoever has an outcome keeps it."""
+    for sequence in sequences:
+        with suppress(InvalidStateError):
+            sequence.future.set_exception(error())

@@ -1,0 +1,119 @@
+"""Notices runs that do not end, on whichever thread they are."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Items
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.engine.runner import Caches, DecoderRun, ModelRunner
+from service.engine.types import DecoderState, Floats, Ints, RunPlan
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+MAX_GAP_SECONDS = 5.0
+"""Time between two looks counts up to this: a process that was stopped for an hour has not stalled."""
+POLL_SECONDS = 0.01
+
+
+class _Run:
+    """One run; `first_seen` is by the watch's own time, once it was looked at."""
+
+    __slots__ = ("first_seen", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.first_seen: float | None = None
+
+
+class Watch:
+    """What each thread is busy with, and for how long; every method may be called from any thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nobody is busy; `clock` is in seconds, and asked only when somebody looks."""
+        self._clock = clock
+        self._runs: dict[int, _Run] = {}  # by thread
+        self._lock = threading.Lock()
+        self._last_look: float | None = None
+        self._watched = 0.0
+
+    @contextmanager
+    def busy(self, name: str) -> Iterator[None]:
+        """This thread does `name` inside; what it did before goes on afterwards, as if begun anew."""
+        thread = threading.get_ident()
+        outer = self._runs.get(thread)
+        self._runs[thread] = _Run(name)
+        try:
+            yield
+        finally:
+            if outer is None:
+                del self._runs[thread]
+            else:
+                self._runs[thread] = _Run(outer.name)
+
+    def watched(
+        self, name: str, function: Callable[Arguments, Result]
+    ) -> Callable[Arguments, Result]:
+        """The same function, watched."""
+
+        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            with self.busy(name):
+                return function(*args, **kwargs)
+
+        return call
+
+    def longest(self) -> tuple[str, float]:
+        """What has been going on for the longest time, and for how many seconds of looking at it."""
+        with self._lock:
+            now = self._clock()
+            if self._last_look is not None:
+                self._watched += min(now - self._last_look, MAX_GAP_SECONDS)
+            self._last_look = now
+            name, longest = "nothing", 0.0
+            for run in list(self._runs.values()):
+                if run.first_seen is None:
+                    run.first_seen = self._watched
+                if self._watched - run.first_seen >= longest:
+                    name, longest = run.name, self._watched - run.first_seen
+            return name, longest
+
+    def wait_until_idle(self, timeout: float) -> bool:
+        """Whether nobody is busy any more, at the latest after so many seconds."""
+        end = time.monotonic() + timeout
+        while self._runs and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+        return not self._runs
+
+
+class WatchedRunner:
+    """A runner whose runs are watched."""
+
+    def __init__(self, runner: ModelRunner, watch: Watch) -> None:
+        """Put the two together."""
+        self.runner, self.watch = runner, watch
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        """See ModelRunner."""
+        with self.watch.busy("a run of the encoder"):
+            return self.runner.encode(source_ids, source_bias)
+
+    def decode(
+        self,
+        state: DecoderState,
+        caches: Caches | None,
+        cross: Items[NDArray[np.floating]],
+        plan: RunPlan,
+    ) -> DecoderRun:
+        """See ModelRunner."""
+        with self.watch.busy("a run of the decoder"):
+            return self.runner.decode(state, caches, cross, plan)
+
+    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        """See ModelRunner."""
+        with self.watch.busy("a run of the scorer"):
+            return self.runner.score(source_ids, source_bias, target_ids)

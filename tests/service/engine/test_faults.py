@@ -1,0 +1,358 @@
+"""Graphs that hang, fail or compute what cannot be: whom that hits, and that nobody is left waiting."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from service import errors
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.runner import DecoderRun
+from service.engine.types import DecodingOptions, Floats, Ints, Sequence, SpecialIds
+from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
+from tests.service.engine.test_engine import wait_until
+
+VOCAB_SIZE = 200
+IDS = SpecialIds(SPECIAL.pad, SPECIAL.bos, SPECIAL.eos, VOCAB_SIZE)
+GREEDY = DecodingOptions(max_decoding_length=60, beam_size=1)
+POISON = 77
+Harm = Callable[[DecoderRun, int], object]
+
+
+class FaultyRunner(EchoRunner):
+    """Echoes, but for what `harm` does to each row whose source holds the poison."""
+
+    def __init__(self, harm: Harm = lambda *_: None) -> None:
+        super().__init__()
+        self.harm = harm
+        self.harms_all = False
+        self.calls: list[str] = []
+
+    def decode(self, *run: Any) -> DecoderRun:
+        self.calls.append("decode")
+        state, _, cross, _ = run
+        found = super().decode(*run)
+        sources = cross[0][state.rows["source"], 0, :, 0]
+        for row in range(len(sources)):
+            if self.harms_all or POISON in sources[row]:
+                self.harm(found, row)
+        return found
+
+
+class Faults:
+    """Counts."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, kind: str, count: int) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + count
+
+
+@contextmanager
+def running(
+    runner: EchoRunner,
+    config: EngineConfig | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+    faults: Faults | None = None,
+) -> Iterator[Engine]:
+    config = config or EngineConfig(max_num_seqs=4)
+    engine = Engine([runner], IDS, config, clock=clock, on_fault=faults or Faults())
+    engine.start()
+    try:
+        yield engine
+    finally:
+        runner.hold.set()
+        assert engine.close()
+
+
+def outcome(sequence: Sequence) -> object:
+    """What a sentence's future holds; within ten seconds it holds something."""
+    error = sequence.future.exception(10)
+    return type(error) if error else sequence.future.result()[0].ids
+
+
+def set_at(name: str, value: float) -> Harm:
+    """Harm that writes a value into a row of a run's candidates."""
+
+    def harm(run: DecoderRun, row: int) -> None:
+        getattr(run, name)[:, row] = value
+
+    return harm
+
+
+def harm_state(name: str, value: float) -> Harm:
+    def harm(run: DecoderRun, row: int) -> None:
+        array = getattr(run.state, name).copy()
+        array[row] = value
+        setattr(run.state, name, array)
+
+    return harm
+
+
+HARMS: dict[str, Harm] = {
+    "a score is NaN": set_at("scores", np.nan),
+    "a score is infinite": set_at("scores", np.inf),
+    "a token is outside the vocabulary": set_at("tokens", VOCAB_SIZE),
+    "a token is negative": set_at("tokens", -1),
+    "a parent is no beam": set_at("parents", 1),
+    "a parent is negative": set_at("parents", -1),
+    "a beam's total is NaN": harm_state("totals", np.nan),
+    "a beam's token is outside the vocabulary": harm_state("ids", VOCAB_SIZE),
+    "all candidates end": set_at("tokens", SPECIAL.eos),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
+def test_numbers_that_cannot_be_fail_their_own_sentence_only(harm: Harm) -> None:
+    runner, faults = FaultyRunner(harm), Faults()
+    runner.hold.clear()
+    with running(runner, faults=faults) as engine:
+        sources = [echo_source(30), [1, POISON, *echo_source(29)[1:]], echo_source(20, first=110)]
+        sequences = engine.submit([(source, GREEDY) for source in sources])
+        runner.hold.set()
+        assert [outcome(sequence) for sequence in sequences] == [
+            echo_of(sources[0]),
+            errors.StepFailedError,
+            echo_of(sources[2]),
+        ]
+        assert engine.is_alive
+        assert faults.counts == {"sentence": 1}
+        assert engine.drain(10)
+        assert [engine.num_waiting, engine.num_running] == [0, 0]
+
+
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
+def test_an_engine_whose_every_row_cannot_be_dies(harm: Harm) -> None:
+    runner, faults = FaultyRunner(harm), Faults()
+    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    with running(runner, config, faults=faults) as engine:
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        assert outcome(good) == echo_of(echo_source(5))
+        runner.harms_all = True
+        sequences = engine.submit([(echo_source(9), GREEDY)] * 6)
+        found = [outcome(sequence) for sequence in sequences]
+        assert found == [errors.StepFailedError] * 3 + [errors.EngineDeadError] * 3
+        assert not engine.check()
+        assert engine.failure == "3 steps in a row failed"
+        assert faults.counts == {"step": 3}
+
+
+def raising(error: BaseException) -> Harm:
+    def harm(run: DecoderRun, row: int) -> None:
+        raise error
+
+    return harm
+
+
+def misshapen(run: DecoderRun, row: int) -> None:
+    run.tokens = run.tokens[:, :, :1]
+
+
+def too_few_rows(run: DecoderRun, row: int) -> None:
+    run.scores = run.scores[:, :0]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [raising(RuntimeError("/srv/models/x")), misshapen, too_few_rows, *HARMS.values()],
+)
+def test_no_input_can_end_an_engine_that_works(
+    harm: Harm, caplog: pytest.LogCaptureFixture
+) -> None:
+    runner, faults = FaultyRunner(harm), Faults()
+    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    with running(runner, config, faults=faults) as engine:
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        assert outcome(good) == echo_of(echo_source(5))
+        poisoned = engine.submit([([1, POISON, 3], GREEDY)] * 10)
+        assert {outcome(sequence) for sequence in poisoned} == {errors.StepFailedError}
+        assert "srv" not in str(poisoned[0].future.exception())
+        [good] = engine.submit([(echo_source(7), GREEDY)])
+        assert outcome(good) == echo_of(echo_source(7))
+        assert engine.check()
+        assert faults.counts == {"step": 10}
+    assert caplog.text.count("their sentences were at fault") == 3
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), GeneratorExit()])
+def test_what_is_no_exception_ends_the_engine_and_leaves_nobody_waiting(
+    error: BaseException,
+) -> None:
+    runner = FaultyRunner(raising(error))
+    runner.hold.clear()
+    now = 0.0
+    with running(runner, EngineConfig(max_num_seqs=1), clock=lambda: now) as engine:
+        sequences = engine.submit([([1, POISON, 3], GREEDY)] * 3)
+        late = engine.submit([(echo_source(3), GREEDY)], deadline=1.0)
+        now = 2.0
+        runner.hold.set()
+        assert outcome(sequences[0]) in (errors.StepFailedError, errors.EngineDeadError)
+        assert {outcome(one) for one in sequences[1:] + late} <= {
+            errors.EngineDeadError,
+            errors.DeadlineExceededError,
+        }
+        wait_until(lambda: not engine.is_alive)
+        assert type(error).__name__ in str(engine.failure)
+
+
+class HangingRunner(EchoRunner):
+    """Hangs in one kind of run as soon as it is told to."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.hangs = False
+        self.num_hanging = 0
+        self.end = threading.Event()
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name in ("encode", "decode", "score") and name == self.kind and self.hangs:
+            return lambda *run: self.hang(found, *run)
+        return found
+
+    def hang(self, function: Any, *run: Any) -> Any:
+        self.num_hanging += 1
+        assert self.end.wait(20)
+        return function(*run)
+
+
+RANKED = DecodingOptions(max_decoding_length=5, beam_size=2, reverse_tag=1)
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("encode", "encoder"), ("decode", "decoder"), ("score", "scorer")]
+)
+def test_a_run_that_hangs_ends_the_engine(
+    kind: str, name: str, loops: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    now, runner, faults = 0.0, HangingRunner(kind), Faults()
+    config = EngineConfig(num_loops=loops, max_num_seqs=2, stall_seconds=60)
+    engine = Engine([runner], IDS, config, clock=lambda: now, on_fault=faults)
+    engine.start()
+    try:
+        [good] = engine.submit([(echo_source(9), RANKED)])
+        assert outcome(good) == echo_of(echo_source(9))[:5]
+        runner.hangs = True
+        sequences = engine.submit([(echo_source(9), RANKED)] * 9)
+        wait_until(lambda: runner.num_hanging == loops)
+        for _ in range(60):
+            assert engine.check(), f"after {now} s"
+            now += 1.0
+        assert not engine.check()
+        assert {outcome(sequence) for sequence in sequences} == {errors.EngineDeadError}
+        with pytest.raises(errors.EngineDeadError):
+            engine.submit([(echo_source(3), GREEDY)])
+        assert engine.failure == f"a run of the {name} has not ended for 60 s"
+        assert engine.failure in caplog.text
+        assert not engine.check()
+        assert faults.counts == {"stall": 1}
+        assert engine.drain(10)
+        assert not engine.close(timeout=0.01), "its thread hangs"
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_what_was_found_before_a_hang_is_given_out() -> None:
+    now, runner = 0.0, HangingRunner("encode")
+    engine = Engine([runner], IDS, EngineConfig(max_num_seqs=1), clock=lambda: now)
+    engine.start()
+    try:
+        runner.hold.clear()
+        first, second = engine.submit([(echo_source(3), GREEDY), (echo_source(2), GREEDY)])
+        wait_until(lambda: engine.num_waiting == 1)
+        runner.hangs = True
+        runner.hold.set()
+        wait_until(lambda: runner.num_hanging == 1)
+        assert not first.future.done()
+        while engine.check():
+            now += 1.0
+        assert outcome(first) == echo_of(echo_source(3))
+        assert outcome(second) is errors.EngineDeadError
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_closing_a_hanging_engine_leaves_nobody_waiting() -> None:
+    runner = HangingRunner("decode")
+    runner.hangs = True
+    engine = Engine([runner], IDS, EngineConfig(max_num_seqs=1))
+    engine.start()
+    try:
+        sequences = engine.submit([(echo_source(3), GREEDY)] * 3)
+        wait_until(lambda: runner.num_hanging == 1)
+        assert not engine.drain(0.01)
+        assert not engine.close(timeout=0.01)
+        assert {outcome(sequence) for sequence in sequences} == {errors.CancelledError}
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_work_beside_the_engine_is_watched_too() -> None:
+    now, end, begun = 0.0, threading.Event(), threading.Event()
+
+    def align() -> bool:
+        begun.set()
+        return end.wait(10)
+
+    with running(EchoRunner(), clock=lambda: now) as engine:
+        thread = threading.Thread(target=engine.watch.watched("an alignment", align))
+        thread.start()
+        assert begun.wait(10)
+        while engine.check():
+            now += 1.0
+        assert now == 60.0
+        assert engine.failure == "an alignment has not ended for 60 s"
+        end.set()
+        thread.join()
+
+
+def test_an_idle_engine_and_one_that_nobody_looked_at_have_not_stalled() -> None:
+    now, runner = 0.0, EchoRunner()
+    with running(runner, clock=lambda: now) as engine:
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        outcome(good)
+        for _ in range(100):
+            now += 1.0
+            assert engine.check()
+        runner.hold.clear()
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        wait_until(lambda: engine.num_running == 1)
+        assert engine.check()
+        now += 3600.0  # the process was stopped
+        assert engine.check()
+        runner.hold.set()
+        assert outcome(good) == echo_of(echo_source(5))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> None:
+    class Judge(EchoRunner):
+        def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+            return np.full(len(source_ids), value, np.float32)
+
+    plain = DecodingOptions(max_decoding_length=5, beam_size=2, num_hypotheses=2)
+    judged = DecodingOptions(
+        max_decoding_length=5, beam_size=2, num_hypotheses=2, reverse_tag=1, length_penalty=9.0
+    )
+    faults = Faults()
+    with running(Judge(), faults=faults) as engine:
+        both = engine.submit([(echo_source(9), plain), (echo_source(9), judged)])
+        ids = [[one.ids for one in sequence.future.result(10)] for sequence in both]
+    assert ids[0] == ids[1]
+    assert faults.counts == {"rerank": 1}
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
+def test_a_time_in_which_everything_stalls_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match=r"stall_seconds = .* must be more than 0"):
+        EngineConfig(stall_seconds=seconds)
