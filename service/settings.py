@@ -235,8 +235,10 @@ class Settings(BaseSettings):
         float,
         Field(
             gt=0,
+            le=3600,
+            allow_inf_nan=False,
             description="Time without progress after which a run of the model counts as hung: the service "
-            "is not ready any more, and ends.",
+            "turns not ready, and ends.",
         ),
     ] = 60.0
     api_keys: Annotated[

@@ -117,4 +117,4 @@ def test_a_dead_engine_is_told_once(settings: Settings) -> None:
             if reasons:
                 break
             time.sleep(0.01)
-    assert reasons == ["an engine has given up"]
+    assert reasons == ["tiny: broken"]
