@@ -283,9 +283,7 @@ def _protected(run: Run, begin: int, end: int, edges: Set[int], form: Format) ->
 def _joined(ones: Sequence[_Protected]) -> _Protected:
     """Stretches that touch, as one."""
     original = "".join(one.original for one in ones)
-    return _Protected(
-        ones[0].first, ones[-1].last, original, "".join(one.written for one in ones)
-    )
+    return _Protected(ones[0].first, ones[-1].last, original, "".join(one.written for one in ones))
 
 
 def _written(text: str, form: Format) -> str:

@@ -218,8 +218,8 @@ def _as_it_was(run: Run) -> str:
 def unescaped(text: str) -> str:
     """Text as it is read between tags.
 
-    `html.unescape` makes an int of every number: it raises ValueError for one of more than 4,300 digits. Eight
-    that are not leading zeros are beyond Unicode already.
+    `html.unescape` makes an int of each number, and Python refuses those of more than 4,300 digits. One of
+    eight digits is beyond Unicode already, unless the first of them are zeros.
 
     >>> unescaped("&lt;&#065;&#99999999;") == "<A\ufffd"
     True

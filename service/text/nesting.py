@@ -1,4 +1,4 @@
-"""How the inline tags of a run nest: which go with which sentence, and which of these are around all of it."""
+"""How the inline tags of a run nest: which go with a sentence, and which of these are around all of it."""
 
 from collections.abc import Sequence
 from itertools import accumulate

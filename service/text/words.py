@@ -92,4 +92,5 @@ def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.flo
     """[words, pieces]: 1 where they share a character, or an empty piece (a byte) stands in the word."""
     begins, ends = np.array(words, int).reshape(-1, 2).T[:, :, None]
     firsts, lasts = np.array(pieces, int).reshape(-1, 2).T
-    return ((firsts < ends) & (begins < np.maximum(lasts, firsts + 1))).astype(np.float32)
+    shares: NDArray[np.bool_] = (firsts < ends) & (begins < np.maximum(lasts, firsts + 1))
+    return shares.astype(np.float32)
