@@ -107,7 +107,9 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
 ) -> None:
     models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
     try:
-        with pytest.raises(LimitExceededError, match="it has more than 3 sentences, which is the limit"):
+        with pytest.raises(
+            LimitExceededError, match="it has more than 3 sentences, which is the limit"
+        ):
             translate(models, ["Die alte Frau wartet. " * 4])
         assert len(translate(models, ["Die alte Frau wartet."] * 3)) == 3
     finally:
