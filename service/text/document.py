@@ -130,7 +130,7 @@ def take_apart(
         ignored: names of elements whose text comes through untouched.
         abbreviations: what is written out before.
         pair: what is to be known of the languages.
-        check: called for every run and every part.
+        check: called for every run and every sentence.
 
     Raises:
         LimitExceededError: inline elements are nested more than `nesting.MOST_NESTED` deep.
@@ -146,8 +146,9 @@ def take_apart(
         run = shielded(lifted(unquoted(tidied(run), pair.quotes)), pair.spells)
         for part in _run(abbreviations.spelled_out(run), form, splitting, pair):
             parts.append(part)
-            sentences += isinstance(part, Sentence)
-            check(sentences)
+            if not isinstance(part, str):
+                sentences += 1
+                check(sentences)
     return Document(tuple(part for part in parts if part != ""), form)
 
 

@@ -148,7 +148,9 @@ class _Parser:
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
-        self._begin_run()
+        self.run, self.length = Run(), 0
+        self.texts: list[str] = []
+        """Those of the run, which are joined at its end."""
 
     def take(self, at: int) -> int:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
@@ -178,11 +180,7 @@ class _Parser:
     def _is_kept(self, token: Token) -> bool:
         return token.name in self.kept or bool(_SAYS_NO.search(token.attributes))
 
-    def _begin_run(self) -> None:
-        self.run, self.texts, self.length = Run(), list[str](), 0
-
     def _add(self, text: str) -> None:
-        """Add to the run's text, which is joined at its end."""
         self.texts.append(text)
         self.length += len(text)
 
@@ -194,7 +192,7 @@ class _Parser:
     def _block(self, raw: str) -> None:
         """End the run at a block's tag."""
         run, run.text = self.run, "".join(self.texts)
-        self._begin_run()
+        self.run, self.texts, self.length = Run(), [], 0
         if run.text.strip():
             self.pieces.append(run)
         else:

@@ -54,14 +54,17 @@ def belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
 def outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[Tag], list[str]]:
     """A sentence's tags: those before and behind all of it, and between them those to be aligned."""
     first, last = 0, len(tags)
-    closing = _closing(tags)
+    closing: dict[int, int] | None = None
     while first < last:
         in_front, behind = tags[first], tags[last - 1]
         if in_front.kind == "void" and in_front.at == begin:
             first += 1
         elif behind.kind == "void" and behind.at == end:
             last -= 1
-        elif in_front.at == begin and behind.at == end and closing.get(first) == last - 1:
+        elif in_front.at == begin and behind.at == end:
+            closing = _closing(tags) if closing is None else closing
+            if closing.get(first) != last - 1:
+                break
             first, last = first + 1, last - 1
         else:
             break
