@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 Span = tuple[int, int]
 """From a character to behind another."""
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+_UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
+"""What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
+_WORD = re.compile(rf"\w+(?:['’-]\w+)*|[^\w\s{_UNREAD}]")
 SAME_WORD = 0.5
 """What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
 

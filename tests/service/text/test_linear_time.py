@@ -1,5 +1,6 @@
 """No text takes longer than in proportion to its length: one request cannot stop the service."""
 
+import html
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -291,3 +292,35 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
 )
 def test_the_longest_text_takes_no_second(step: Callable[[str], object], text: str) -> None:
     assert seconds(step, text) < ANY_TEXT
+
+
+@pytest.mark.parametrize("unread", "\x01\x7f\u061c\u200b\u200c\u200e\u200f\ufeff\ufffd")
+def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
+    text = f"a{unread * 1_000} b"
+    assert len(TOKENIZER.encode_with_spans(text)[0]) <= 10
+    assert [text[begin:end] for begin, end in words.word_spans(text)] == ["a", "b"]
+
+
+@given(st.text("0123456789xa;&# ", max_size=30))
+@settings(derandomize=True, deadline=None, database=None)
+def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
+    assert markup.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("&#00065;", "A"),
+        ("&#" + "0" * 5_000 + "65;", "A"),
+        ("&#" + "0" * 5_000 + ";", "\ufffd"),
+        ("&#" + "9" * 5_000 + ";b", "\ufffdb"),
+        ("&#x" + "9" * 5_000 + ";b", "\ufffdb"),
+        (
+            "&#1114111;&#1114112;",
+            "\ufffd",
+        ),  # the last character of all is none; behind it, there is none
+    ],
+    ids=lambda given: given[:9],
+)
+def test_references_of_any_number_are_read(text: str, read: str) -> None:
+    assert markup.unescaped(text) == read
