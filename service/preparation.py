@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
+from functools import partial
 
 from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
@@ -9,7 +10,7 @@ from service.errors import LimitExceededError, TextTooLongError
 from service.searcher import Work
 from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses
-from service.text.document import NO_ABBREVIATIONS, Document, Sentence, take_apart
+from service.text.document import NO_ABBREVIATIONS, Check, Document, Sentence, take_apart
 from service.text.language_pair import LanguagePair
 from service.text.languages import CAPITALIZE_NOUNS, QUOTES_OF
 from service.text.tokenizer import Tokenizers
@@ -64,20 +65,29 @@ class Preparation:
                 f"fewer than max_decoding_length, which is {longest}"
             )
 
-    def take_apart(self, texts: Items[str]) -> tuple[list[Document], list[Task]]:
+    def take_apart(
+        self, texts: Items[str], check: Check = lambda _: None
+    ) -> tuple[list[Document], list[Task]]:
         """The texts taken apart, and what is asked for each of their sentences.
+
+        `check` is told after each step how many sentences there are at least.
 
         Raises:
             TextTooLongError, LimitExceededError: a sentence is too long, or tags are nested too deep.
         """
         asked = self.options
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
-        documents, tasks = [], []
+        rules = self.abbreviations, self.pair
+        documents, tasks, count = [], [], 0
         for text in texts:
-            document = take_apart(text, form, splitting, ignored, self.abbreviations, self.pair)
+            counted = partial(_add_and_check, check, count)
+            document = take_apart(text, form, splitting, ignored, *rules, counted)
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
-                tasks.append(self._task(sentence, self.prefix if index == 0 else ()))
+                task = self._task(sentence, self.prefix if index == 0 else ())
+                tasks.append(task)
+                count += len(task.work)
+                check(count)
         return documents, tasks
 
     def work(
@@ -131,11 +141,12 @@ class Preparation:
             TextTooLongError: it cannot read the sentence.
         """
         lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
-        self._check_length(text, sum(lengths))
+        total = sum(lengths)
+        self._check_length(text, total)
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
-        return [min(longest, room * length // sum(lengths)) for length in lengths]
+        return [min(longest, room * length // total) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
         most = self.manifest.limits.max_source_length - 2  # a tag and EOS are the others
@@ -144,6 +155,10 @@ class Preparation:
                 f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
                 f"{text[:40]!r}..."
             )
+
+
+def _add_and_check(check: Check, before: int, more: int) -> None:
+    check(before + more)
 
 
 def decoding_options(

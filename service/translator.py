@@ -5,12 +5,20 @@ import time
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 from service.aligner import Aligner
+from service.beside import Check, in_thread
 from service.bundle import Bundle, Direction
-from service.errors import AbandonedError, DeadlineExceededError, LimitExceededError, RefusedError
+from service.errors import (
+    AbandonedError,
+    DeadlineExceededError,
+    InvalidRequestError,
+    LimitExceededError,
+    RefusedError,
+)
 from service.preparation import Preparation, Task, decoding_options
 from service.searcher import Finish, Found, Searcher
 from service.text.casing import begun_alike
@@ -23,9 +31,10 @@ from service.translation import OnSentence, TranslatedSentence, Translation, Tra
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 
 CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 5_000, 50
-"""Longer requests are cut and tokenized on another thread, so that the event loop stays free.
+"""Longer requests are cut, tokenized and put together on another thread, so that the event loop stays free.
 
 A text takes as long as so many characters, even an empty one.
 """
@@ -80,19 +89,19 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         request = self._preparation(direction, options)
-        self._check_deadline(direction, len(texts), deadline)
-        if sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts) > CHARACTERS_ON_LOOP:
-            documents, tasks = await asyncio.to_thread(self._prepare, request, texts)
-        else:
-            documents, tasks = self._prepare(request, texts)
-        teller = _Teller(documents, on_sentence)
+        size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
+        done = partial(self._done, size > CHARACTERS_ON_LOOP, deadline)
+        with self._counted(direction, len(texts)) as count:
+            self.searcher.check_deadline(deadline)  # before it costs anything
+            documents, tasks = await done(lambda check: self._prepare(request, texts, check))
+            count.sentences = len(tasks)
+            teller = _Teller(documents, on_sentence)
 
-        def on_found(at: int, found: list[Found]) -> None:
-            decoded = self._decoded(tasks[at], found, direction)
-            if decoded.finish != "copied":  # else it may yet be mended
-                teller.tell(at, decoded)
+            def on_found(at: int, found: list[Found]) -> None:
+                decoded = self._decoded(tasks[at], found, direction)
+                if decoded.finish != "copied":  # else it may yet be mended
+                    teller.tell(at, decoded)
 
-        with self._counted(direction, len(tasks)):
             found = await self._search(tasks, deadline, on_found if on_sentence else None)
             translated = [self._decoded(*one, direction) for one in zip(tasks, found, strict=True)]
             await self._mend_lost(translated, request, deadline)
@@ -101,34 +110,32 @@ class Translator:
                 translated = await self.aligner.align(
                     translated, direction.tag, options.align, deadline
                 )
-        return _assemble(documents, translated, options.alternatives + 1)
+            ranks = options.alternatives + 1
+            return await done(lambda check: _assemble(documents, translated, ranks, check))
 
-    def _check_deadline(self, direction: Direction, texts: int, deadline: float) -> None:
-        """Refuse what cannot be done in time, before it costs anything; each text counts as a sentence."""
-        try:
-            self.searcher.check_deadline(deadline)
-        except RefusedError:
-            self.on_outcome(f"{direction.source}-{direction.target}", "rejected", texts)
-            raise
+    async def _done(
+        self, is_long: bool, deadline: float, work: Callable[[Check], Result]
+    ) -> Result:
+        """The result of work on the CPU: at once, or from another thread."""
+        if is_long:
+            return await in_thread(work, self.searcher.engine.clock, deadline)
+        return work(lambda: None)
 
     @contextmanager
-    def _counted(self, direction: Direction, sentences: int) -> Iterator[None]:
-        """Tell `on_outcome` how what is inside ends."""
-        outcome: Outcome = "error"
+    def _counted(self, direction: Direction, texts: int) -> Iterator["_Count"]:
+        """Tell `on_outcome` how what is inside ends, unless the request turns out to be wrong.
+
+        Until its sentences are known, each text counts as one.
+        """
+        name, count = f"{direction.source}-{direction.target}", _Count(texts)
         try:
-            yield
-            outcome = "ok"
-        except RefusedError:
-            outcome = "rejected"
+            yield count
+        except InvalidRequestError:
             raise
-        except DeadlineExceededError:
-            outcome = "expired"
+        except BaseException as error:
+            self.on_outcome(name, _outcome(error), count.sentences)
             raise
-        except (AbandonedError, asyncio.CancelledError):
-            outcome = "cancelled"
-            raise
-        finally:
-            self.on_outcome(f"{direction.source}-{direction.target}", outcome, sentences)
+        self.on_outcome(name, "ok", count.sentences)
 
     def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         manifest, abbreviations = self.manifest, self.abbreviations[direction]
@@ -136,17 +143,24 @@ class Translator:
         return Preparation(manifest, self.tokenizers, direction, options, decoding, abbreviations)
 
     def _prepare(
-        self, request: Preparation, texts: Items[str]
+        self, request: Preparation, texts: Items[str], check: Check
     ) -> tuple[list[Document], list[Task]]:
-        """The texts taken apart, and what is asked for each of their sentences; on the clock."""
-        started = time.perf_counter()
-        documents, tasks = request.take_apart(texts)
+        """The texts taken apart, and what is asked for each of their sentences; on the clock.
+
+        Raises:
+            LimitExceededError: there are more sentences than a search may have; told as soon as there are.
+        """
+        started, most = time.perf_counter(), self.searcher.most_sentences
+
+        def counted(sentences: int) -> None:
+            check()
+            if sentences > most:
+                raise LimitExceededError(
+                    f"Invalid request: it has more than {most} sentences, which is the limit"
+                )
+
+        documents, tasks = request.take_apart(texts, counted)
         self.on_prepared(time.perf_counter() - started)
-        count = sum(len(task.work) for task in tasks)
-        if count > self.searcher.most_sentences:
-            raise LimitExceededError(
-                f"Invalid request: it has {count} sentences, the limit is {self.searcher.most_sentences}"
-            )
         return documents, tasks
 
     async def _search(
@@ -228,6 +242,23 @@ class Translator:
             translated[at] = replace(translated[at], targets=("".join(pieces),), finish="pieces")
 
 
+@dataclass(slots=True)
+class _Count:
+    """Sentences of a request."""
+
+    sentences: int
+
+
+def _outcome(error: BaseException) -> Outcome:
+    """How a request that failed so is counted."""
+    if isinstance(error, RefusedError):
+        return "rejected"
+    if isinstance(error, DeadlineExceededError):
+        return "expired"
+    is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError)
+    return "cancelled" if is_given_up else "error"
+
+
 class _Teller:
     """Tells the sentences of some documents, each once, as they are done."""
 
@@ -255,20 +286,21 @@ class _Teller:
 
 
 def _assemble(
-    documents: Items[Document], translated: Items[TranslatedSentence], count: int
+    documents: Items[Document], translated: Items[TranslatedSentence], count: int, check: Check
 ) -> list[Translation]:
     """Sentences back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
     rest = iter(translated)
     translations = []
     for document in documents:
         sentences = tuple(next(rest) for _ in document.sentences)
-        ranks = [
-            document.assemble(
-                [_ranked(one.targets, rank) for one in sentences],
-                [_ranked(one.alignments, rank) if one.alignments else None for one in sentences],
-            )
-            for rank in range(count)
-        ]
+        ranks = []
+        for rank in range(count):
+            check()
+            targets = [_ranked(one.targets, rank) for one in sentences]
+            alignments = [
+                _ranked(one.alignments, rank) if one.alignments else None for one in sentences
+            ]
+            ranks.append(document.assemble(targets, alignments))
         others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
         translations.append(Translation(ranks[0], others, sentences))
     return translations

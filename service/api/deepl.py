@@ -19,7 +19,7 @@ from service.api.dependencies import (
 )
 from service.api.errors import documented
 from service.api.inputs import fields_of, openapi_body, openapi_query, parse
-from service.api.schemas import Text, TextList
+from service.api.schemas import Choice, Code, Key, Text, TextList
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.model_set import AUTO
 from service.text import languages
@@ -31,6 +31,7 @@ NO_LIMIT = 10**12
 """What is told as the limit of characters where there is none."""
 _ENGLISH = ("EN-GB", "EN-US")
 """Clients of DeepL ask for one of these and refuse plain EN; both are `en` here."""
+TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
 
 
 def _as_list(value: object) -> object:
@@ -45,18 +46,30 @@ class TranslateRequest(BaseModel):
     """`POST /v2/translate`."""
 
     text: Annotated[TextList, BeforeValidator(_as_list), Field(min_length=1)]
-    target_lang: Text
-    source_lang: Text | None = None
+    target_lang: Code
+    source_lang: Code | None = None
     context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
     split_sentences: Annotated[
         Literal["0", "1", "nonewlines"] | None,
         BeforeValidator(lambda value: value if value is None else str(value).lower()),
     ] = None
     tag_handling: Literal["html", "xml"] | None = None
-    ignore_tags: Annotated[TextList, BeforeValidator(_as_names)] = []
+    ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
     formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
-    glossary_id: Text | None = None
-    auth_key: Text | None = None
+    glossary_id: Key | None = None
+    auth_key: Key | None = None
+
+
+class UsageRequest(BaseModel):
+    """`GET /v2/usage`."""
+
+    auth_key: Key | None = None
+
+
+class LanguagesRequest(UsageRequest):
+    """`GET /v2/languages`."""
+
+    type: Annotated[Choice, Field(description="`source` or `target`.")] = "source"
 
 
 class TranslatedText(BaseModel):
@@ -133,19 +146,18 @@ async def translate(request: Request) -> TranslateResponse:
     )
 
 
-@router.get("/languages", responses=ERRORS)
+@router.get("/languages", openapi_extra=openapi_query(LanguagesRequest), responses=ERRORS)
 async def list_languages(
     request: Request, gate: GateDependency, models: ModelsDependency
 ) -> list[Language]:
     """Languages of the side `type`: source, the default, or target."""
-    fields = await fields_of(request)
-    _enter(gate, request, fields.get("auth_key"))
-    side = fields.get("type", "source")
-    if side not in ("source", "target"):
+    asked = parse(LanguagesRequest, await fields_of(request))
+    _enter(gate, request, asked.auth_key)
+    if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
-    codes = models.targets if side == "target" else models.sources
+    codes = models.targets if asked.type == "target" else models.sources
     listed = [Language(language=code.upper(), name=languages.name(code)) for code in codes]
-    if side == "target" and "en" in codes:
+    if asked.type == "target" and "en" in codes:
         names = ("English (British)", "English (American)")
         listed += [
             Language(language=code, name=name) for code, name in zip(_ENGLISH, names, strict=True)
@@ -153,11 +165,11 @@ async def list_languages(
     return listed
 
 
-@router.get("/usage", responses=ERRORS)
+@router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 async def usage(request: Request, gate: GateDependency, metrics: MetricsDependency) -> Usage:
     """Characters translated under this dialect since the start; there is no limit."""
-    fields = await fields_of(request)
-    _enter(gate, request, fields.get("auth_key"))
+    asked = parse(UsageRequest, await fields_of(request))
+    _enter(gate, request, asked.auth_key)
     return Usage(character_count=metrics.characters_so_far, character_limit=NO_LIMIT)
 
 

@@ -2,7 +2,14 @@
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from service.errors import InvalidRequestError, MissingParameterError
 from service.searcher import Finish
@@ -21,9 +28,33 @@ def _whole_characters(text: str) -> str:
     return text
 
 
+def _whole_if_text(given: object) -> object:
+    """The same before a text's length is looked at, which fails for half a pair with other words."""
+    return _whole_characters(given) if isinstance(given, str) else given
+
+
+def _few_texts(given: object) -> object:
+    """A list is counted before it is looked at, so that its length is what is told, and not what is in it.
+
+    Raises:
+        ValueError: there are more than `MAX_TEXTS`.
+    """
+    if isinstance(given, list) and len(given) > MAX_TEXTS:
+        raise ValueError(f"List should have at most {MAX_TEXTS} items, not {len(given)}")
+    return given
+
+
+MAX_TEXTS = 2_000
+"""In a list, in every dialect."""
 Text = Annotated[str, AfterValidator(_whole_characters)]
+Code = Annotated[str, Field(max_length=64), BeforeValidator(_whole_if_text)]
+"""Of a language; also the name of a tag."""
+Choice = Annotated[str, Field(max_length=16), BeforeValidator(_whole_if_text)]
+"""One of a few words."""
+Key = Annotated[str, Field(max_length=256), BeforeValidator(_whole_if_text)]
+Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_whole_if_text)]
 # one thing that is wrong is told: to gather all of a large list's would take seconds
-TextList = Annotated[list[Text], Field(fail_fast=True)]
+TextList = Annotated[list[Text], Field(fail_fast=True, max_length=MAX_TEXTS)]
 Texts = Text | TextList
 
 
@@ -39,41 +70,58 @@ class TranslateRequest(BaseModel):
     )
 
     text: Annotated[
-        Texts | None, Field(description="What to translate: a text, or a list of them.")
+        Texts | None,
+        BeforeValidator(_few_texts),
+        Field(description="What to translate: a text, or a list of them."),
     ] = None
-    q: Annotated[Texts | None, Field(description="The same, under LibreTranslate's name.")] = None
+    q: Annotated[
+        Texts | None,
+        BeforeValidator(_few_texts),
+        Field(description="The same, under LibreTranslate's name."),
+    ] = None
     source: Annotated[
-        Text | None,
+        Code | None,
         Field(
             description="Code of the text's language, or `auto`; left out: the only one, else `auto`. "
             "`de-AT` is taken for `de` unless a model has it."
         ),
     ] = None
     target: Annotated[
-        Text | None, Field(description="Code of the wanted language; may be left out likewise.")
+        Code | None, Field(description="Code of the wanted language; may be left out likewise.")
     ] = None
     format: Annotated[
-        Text, Field(description="What the text is: `text` or `html`, whose tags are kept.")
+        Choice, Field(description="What the text is: `text` or `html`, whose tags are kept.")
     ] = "text"
     alternatives: Annotated[
-        int, Field(ge=0, description="How many translations beside the best.")
+        int, Field(ge=0, le=1_000, description="How many translations beside the best.")
     ] = 0
     beam_size: Annotated[
-        int | None, Field(ge=1, description="Beams of the search; 1 is greedy.")
+        int | None, Field(ge=1, le=1_000, description="Beams of the search; 1 is greedy.")
     ] = None
     length_penalty: Annotated[
         float | None,
-        Field(ge=-10, le=10, description="Alpha of the length penalty; higher prefers longer."),
+        Field(
+            ge=-10,
+            le=10,
+            allow_inf_nan=False,
+            description="Alpha of the length penalty; higher prefers longer.",
+        ),
     ] = None
     max_decoding_length: Annotated[
         int | None,
         Field(
-            ge=1, description="Most tokens of a sentence's translation; else the source's and 50."
+            ge=1,
+            le=1_000_000,
+            description="Most tokens of a sentence's translation; else the source's and 50.",
         ),
     ] = None
     no_repeat_ngram_size: Annotated[
         int,
-        Field(ge=0, description="No sentence has the same n tokens in a row twice; 0 allows it."),
+        Field(
+            ge=0,
+            le=1_000,
+            description="No sentence has the same n tokens in a row twice; 0 allows it.",
+        ),
     ] = 0
     rerank: Annotated[
         bool,
@@ -83,7 +131,7 @@ class TranslateRequest(BaseModel):
         ),
     ] = True
     target_prefix: Annotated[
-        Text, Field(description="How the translation of a text's first sentence begins.")
+        Prefix, Field(description="How the translation of a text's first sentence begins.")
     ] = ""
     return_scores: Annotated[
         bool, Field(description="Adds `details`: every sentence with its score.")
@@ -94,11 +142,14 @@ class TranslateRequest(BaseModel):
     timeout_seconds: Annotated[
         float | None,
         Field(
-            ge=0.1, description="Deadline, past which the answer is 504; up to the operator's own."
+            ge=0.1,
+            le=86_400,
+            allow_inf_nan=False,
+            description="Deadline, past which the answer is 504; up to the operator's own.",
         ),
     ] = None
     api_key: Annotated[
-        Text | None, Field(description="May also be given as `Authorization: Bearer KEY`.")
+        Key | None, Field(description="May also be given as `Authorization: Bearer KEY`.")
     ] = None
 
     @model_validator(mode="after")
@@ -162,7 +213,7 @@ class DetectRequest(BaseModel):
     """`POST /detect`."""
 
     q: Annotated[Text | None, Field(description="A text.")] = None
-    api_key: Text | None = None
+    api_key: Key | None = None
 
     @property
     def text(self) -> str:

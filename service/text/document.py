@@ -4,11 +4,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Literal
 
-from service.errors import LimitExceededError
 from service.text import markup, placeholders
 from service.text.abbreviations import Abbreviations
 from service.text.casing import in_usual_case, is_in_capitals, says_nothing
@@ -16,6 +15,7 @@ from service.text.edits import replaced, shifted
 from service.text.emphasis import emphasized
 from service.text.language_pair import LanguagePair
 from service.text.markup import Run, Tag
+from service.text.nesting import belongs, check_nesting, outermost, without_empty_elements
 from service.text.projection import project, tree
 from service.text.quotes import unquoted
 from service.text.scripts import shielded
@@ -25,9 +25,9 @@ from service.text.symbols import lifted
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
+Check = Callable[[int], None]
+"""Is told, again and again, how many sentences there are so far; what it raises ends the work."""
 NO_ABBREVIATIONS, ANY_PAIR = Abbreviations({}), LanguagePair()
-MOST_NESTED = 100
-"""Inline elements within one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,7 @@ def take_apart(
     ignored: Sequence[str] = (),
     abbreviations: Abbreviations = NO_ABBREVIATIONS,
     pair: LanguagePair = ANY_PAIR,
+    check: Check = lambda _: None,
 ) -> Document:
     """Take a text apart.
 
@@ -129,18 +130,25 @@ def take_apart(
         ignored: names of elements whose text comes through untouched.
         abbreviations: what is written out before.
         pair: what is to be known of the languages.
+        check: called for every run and every sentence.
 
     Raises:
-        LimitExceededError: inline elements are nested more than `MOST_NESTED` deep.
+        LimitExceededError: inline elements are nested more than `nesting.MOST_NESTED` deep.
     """
     runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
     parts: list[str | Sentence] = []
+    sentences = 0
     for run in runs:
+        check(sentences)
         if isinstance(run, str):
             parts.append(run)
-        else:
-            run = shielded(lifted(unquoted(tidied(run), pair.quotes)), pair.spells)
-            parts += _run(abbreviations.spelled_out(run), form, splitting, pair)
+            continue
+        run = shielded(lifted(unquoted(tidied(run), pair.quotes)), pair.spells)
+        for part in _run(abbreviations.spelled_out(run), form, splitting, pair):
+            parts.append(part)
+            if not isinstance(part, str):
+                sentences += 1
+                check(sentences)
     return Document(tuple(part for part in parts if part != ""), form)
 
 
@@ -148,8 +156,8 @@ def _run(
     run: Run, form: Format, splitting: Splitting, pair: LanguagePair
 ) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
-    tags = _without_empty_elements(run.tags)
-    _check_nesting(tags)
+    tags = without_empty_elements(run.tags)
+    check_nesting(tags)
     edges = {tag.at for tag in tags}
     at = taken = 0
     for segment in split(run.text, splitting):
@@ -157,59 +165,17 @@ def _run(
         protected = _protected(run, begin, at, edges, form)
         inner: list[Tag] = []
         outer: list[Tag] = []
-        while taken < len(tags) and _belongs(tags[taken], begin, at, at == len(run.text)):
+        while taken < len(tags) and belongs(tags[taken], begin, at, at == len(run.text)):
             (inner if segment.is_sentence else outer).append(tags[taken])
             taken += 1
         if segment.is_sentence:
-            before, inner, behind = _outermost(inner, begin, at)
+            before, inner, behind = outermost(inner, begin, at)
             yield from before
             yield from _sentence(segment.text, begin, inner, protected, form, pair)
             yield from behind
         else:
             yield _literal(pair.written(segment), begin, outer, protected, form)
     yield "".join(tag.raw for tag in tags[taken:])  # of a run without any text
-
-
-def _check_nesting(tags: Sequence[Tag]) -> None:
-    depths = [0, *_depths(tags)]
-    deepest = max(depths) - min(depths)
-    if deepest > MOST_NESTED:
-        raise LimitExceededError(
-            f"Invalid request: inline elements are nested {deepest} deep, the limit is {MOST_NESTED}"
-        )
-
-
-def _depths(tags: Sequence[Tag]) -> list[int]:
-    """In how many elements one is behind each tag; below 0 where tags close that never opened."""
-    return list(accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags))
-
-
-def _belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
-    """Whether a tag goes with the stretch from `begin` to `end`: one that closes, with what is before it."""
-    return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, begin + 1)
-
-
-def _outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[Tag], list[str]]:
-    """A sentence's tags: those before and behind all of it, and between them those to be aligned."""
-    first, last = 0, len(tags)
-    while first < last:
-        in_front, behind = tags[first], tags[last - 1]
-        if in_front.kind == "void" and in_front.at == begin:
-            first += 1
-        elif behind.kind == "void" and behind.at == end:
-            last -= 1
-        elif in_front.at == begin and behind.at == end and _is_pair(tags[first:last]):
-            first, last = first + 1, last - 1
-        else:
-            break
-    raws = [tag.raw for tag in tags]
-    return raws[:first], tags[first:last], raws[last:]
-
-
-def _is_pair(tags: Sequence[Tag]) -> bool:
-    """Whether the last of these closes the first."""
-    depths = _depths(tags)
-    return len(tags) > 1 and depths[-1] == 0 and min(depths[:-1]) > 0
 
 
 def _sentence(
@@ -252,7 +218,7 @@ def _sentence(
                 yield "".join([one.written, *(tag.raw for tag in inner)])
             elif has_letter(stretch):
                 core = stretch.strip()
-                lead = stretch.index(core)
+                lead = len(stretch) - len(stretch.lstrip())
                 placed = tuple(
                     Tag(min(max(tag.at - lead, 0), len(core)), tag.raw, tag.kind) for tag in inner
                 )
@@ -306,15 +272,19 @@ def _protected(run: Run, begin: int, end: int, edges: Set[int], form: Format) ->
         for first, last in placeholders.spans(text)
         if bisect_left(starts, first) == bisect_left(starts, last)
     ]
-    joined: list[_Protected] = []
+    touching: list[list[_Protected]] = []
     for one in sorted(marked + found, key=attrgetter("first")):
-        if joined and joined[-1].last == one.first and one.first + begin not in edges:
-            before = joined.pop()
-            one = _Protected(
-                before.first, one.last, before.original + one.original, before.written + one.written
-            )
-        joined.append(one)
-    return joined
+        if touching and touching[-1][-1].last == one.first and one.first + begin not in edges:
+            touching[-1].append(one)
+        else:
+            touching.append([one])
+    return [_joined(ones) if len(ones) > 1 else ones[0] for ones in touching]
+
+
+def _joined(ones: Sequence[_Protected]) -> _Protected:
+    """Stretches that touch, as one."""
+    original = "".join(one.original for one in ones)
+    return _Protected(ones[0].first, ones[-1].last, original, "".join(one.written for one in ones))
 
 
 def _written(text: str, form: Format) -> str:
@@ -325,20 +295,3 @@ def _written(text: str, form: Format) -> str:
 def _writer(form: Format, sentence: Sentence) -> Callable[[str], str]:
     originals = {one.name: one.written for one in sentence.stand_ins}
     return lambda text: placeholders.restore(_written(sentence.cased(text), form), originals)
-
-
-def _without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:
-    """Elements around nothing, as single tags: they cannot be around anything in the translation either."""
-    kept: list[Tag] = []
-    for tag in tags:
-        before = kept[-1] if kept else None
-        if (
-            tag.kind == "close"
-            and before is not None
-            and before.kind == "open"
-            and before.at == tag.at
-        ):
-            kept[-1] = Tag(tag.at, before.raw + tag.raw, "void")
-        else:
-            kept.append(tag)
-    return kept

@@ -32,6 +32,7 @@ def lookup(wanted: str, known: Iterable[str]) -> str | None:
     'de'
     """
     codes = {code.lower(): code for code in known}
-    subtags = wanted.lower().replace("_", "-").split("-")
+    longest = 1 + max((code.count("-") for code in codes), default=0)
+    subtags = wanted.lower().replace("_", "-").split("-", longest)[:longest]
     shorter = ("-".join(subtags[:length]) for length in range(len(subtags), 0, -1))
     return next((codes[code] for code in shorter if code in codes), None)

@@ -12,15 +12,17 @@ from typing import Literal
 
 Kind = Literal["html", "xml"]
 
+# possessive quantifiers: what a `<` begins is read once, up to the next `<` at most
 _TOKEN = re.compile(
     r"""
       (?P<verbatim><!--|<!\[CDATA\[|<\?)                # up to what ends it, wherever that is
-    | (?P<declaration><![A-Za-z][^<>]*>)
-    | </\s*(?P<close>[A-Za-z][\w:.-]*)[^<>]*>
-    | <(?P<open>[A-Za-z][\w:.-]*)(?P<attributes>(?:[^<>"']|"[^"<]*"|'[^'<]*')*)>
+    | (?P<declaration><![A-Za-z][^<>]*+>)
+    | </\s*+(?P<close>[A-Za-z][\w:.-]*+)[^<>]*+>
+    | <(?P<open>[A-Za-z][\w:.-]*+)(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>
     """,
     re.VERBOSE,
 )
+_LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 INLINE = frozenset(
     """
@@ -141,17 +143,20 @@ class _Parser:
     """Gathers runs."""
 
     def __init__(self, kind: Kind, ignored: frozenset[str], stream: list[Token]) -> None:
-        self.kind, self.ignored, self.stream = kind, ignored, stream
+        self.stream = stream
         self.inline = _inline_names(stream, kind)
+        self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
-        self.run = Run()
+        self.run, self.length = Run(), 0
+        self.texts: list[str] = []
+        """Those of the run, which are joined at its end."""
 
     def take(self, at: int) -> int:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
         token = self.stream[at]
         if token.kind == "text":
-            self.run.text += html.unescape(token.raw)
+            self._add(unescaped(token.raw))
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
             raw = "".join(one.raw for one in self.stream[at:end])
@@ -162,7 +167,7 @@ class _Parser:
             return end
         elif token.kind == "verbatim" or token.name in self.inline:
             kind = "void" if token.kind == "verbatim" else token.kind
-            self.run.tags.append(Tag(len(self.run.text), token.raw, kind))
+            self.run.tags.append(Tag(self.length, token.raw, kind))
         else:
             self._block(token.raw)
         return at + 1
@@ -173,17 +178,21 @@ class _Parser:
         return [piece for piece in self.pieces if piece != ""]
 
     def _is_kept(self, token: Token) -> bool:
-        names = self.ignored | (RAW | UNTRANSLATED if self.kind == "html" else frozenset())
-        return token.name in names or bool(_SAYS_NO.search(token.attributes))
+        return token.name in self.kept or bool(_SAYS_NO.search(token.attributes))
+
+    def _add(self, text: str) -> None:
+        self.texts.append(text)
+        self.length += len(text)
 
     def _protect(self, raw: str) -> None:
-        begin = len(self.run.text)
-        self.run.text += PROTECTED
-        self.run.protected.append((begin, len(self.run.text), raw))
+        begin = self.length
+        self._add(PROTECTED)
+        self.run.protected.append((begin, self.length, raw))
 
     def _block(self, raw: str) -> None:
         """End the run at a block's tag."""
-        run, self.run = self.run, Run()
+        run, run.text = self.run, "".join(self.texts)
+        self.run, self.texts, self.length = Run(), [], 0
         if run.text.strip():
             self.pieces.append(run)
         else:
@@ -202,6 +211,20 @@ def _as_it_was(run: Run) -> str:
         parts += [escape(run.text[at : tag.at]), tag.raw]
         at = tag.at
     return "".join([*parts, escape(run.text[at:])])
+
+
+def unescaped(text: str) -> str:
+    """Text as it is read between tags.
+
+    `html.unescape` makes an int of each number, and Python refuses those of more than 4,300 digits. One of
+    eight digits is beyond Unicode already, unless the first of them are zeros.
+
+    >>> unescaped("&lt;&#065;&#99999999;") == "<A\ufffd"
+    True
+    """
+    if "&#" in text:
+        text = _LONG_NUMBER.sub(lambda number: number[0].lstrip("0")[:8] or "0", text)
+    return html.unescape(text)
 
 
 def escape(text: str) -> str:

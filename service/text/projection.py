@@ -4,8 +4,10 @@ Whatever the alignment says, tags come out in an order that nests as it did: an 
 that held it, and beside its siblings.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from service.text.markup import Tag
 from service.text.words import Alignment, Span
@@ -60,12 +62,22 @@ def project(
 
 
 class _Writer:
-    """Writes stretches of target words with the elements that fall into them."""
+    """Writes stretches of target words with the elements that fall into them.
+
+    A sentence may have as many elements as words: none looks at all the words to find its own.
+    """
 
     def __init__(
         self, alignment: Alignment, links: list[int], written: Callable[[str], str]
     ) -> None:
         self.alignment, self.links, self.written = alignment, links, written
+        self.begins = [begin for begin, _ in alignment.source_spans]
+        self.ends = [end for _, end in alignment.source_spans]
+        self.linked: list[list[int]] = [[] for _ in alignment.source_spans]
+        """The target words that translate each source word, in order."""
+        for at, source in enumerate(links if self.linked else []):
+            self.linked[source].append(at)
+        self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
 
     def write(self, elements: Sequence[Element], words: Span, characters: Span) -> str:
         """A stretch of the translation with these elements; `words` are those that lie in it."""
@@ -100,26 +112,26 @@ class _Writer:
 
     def _place(self, element: Element, first: int, last: int) -> tuple[int, int]:
         """The target words, among `first` to before `last`, that belong to an element."""
-        sources = self.alignment.source_spans
-        inside = {
-            index
-            for index, (begin, end) in enumerate(sources)
-            if begin < element.end and element.begin < end
-        }
+        count = len(self.begins)
+        inside = range(
+            bisect_right(self.ends, element.begin), bisect_left(self.begins, element.end)
+        )
         if not inside:
-            following = [at for at, (begin, _) in enumerate(sources) if begin >= element.begin]
-            if not following:
+            following = bisect_left(self.begins, element.begin)
+            if following == count:
                 return last, last
-            if following[0] == 0:
+            if following == 0:
                 return first, first
-            near = [at for at in range(first, last) if self.links[at] == following[0]]
-            start = near[0] if near else self._in_proportion(following[0], first, last)
+            near = bisect_left(self.linked[following], first)
+            found = self.linked[following][near : near + 1]
+            is_near = found and found[0] < last
+            start = found[0] if is_near else self._in_proportion(following, first, last)
             return start, start
-        if len(inside) == len(sources):
+        if len(inside) == count:
             return first, last
         start, stop = self._densest(inside, first, last)
         if start == stop:  # no word of its own: where it would be by its place in the sentence
-            start = self._in_proportion(min(inside), first, last)
+            start = self._in_proportion(inside[0], first, last)
             stop = min(last, start + 1)
         if not element.open:
             start = first
@@ -127,15 +139,25 @@ class _Writer:
             stop = last
         return start, stop
 
-    def _densest(self, inside: set[int], first: int, last: int) -> tuple[int, int]:
-        """The stretch with the most words of the element and the fewest others (Kadane's algorithm)."""
-        best, best_place, current, start = 0, (first, first), 0, first
-        for at in range(first, last):
+    def _densest(self, inside: range, first: int, last: int) -> tuple[int, int]:
+        """The stretch with the most words of the element and the fewest others (Kadane's algorithm).
+
+        Many elements may share the same word: it is looked for once.
+        """
+        asked = (inside, first, last)
+        if asked in self.densest:
+            return self.densest[asked]
+        best, best_place, current, start, behind = 0, (first, first), 0, first, first
+        for at in sorted(chain.from_iterable(self.linked[source] for source in inside)):
+            if not first <= at < last:
+                continue
+            current -= at - behind  # words of others, between
             if current <= 0:
                 current, start = 0, at
-            current += 1 if self.links[at] in inside else -1
+            current, behind = current + 1, at + 1
             if current > best:
                 best, best_place = current, (start, at + 1)
+        self.densest[asked] = best_place
         return best_place
 
     def _in_proportion(self, source: int, first: int, last: int) -> int:

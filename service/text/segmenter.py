@@ -122,7 +122,7 @@ def _trimmed(sentence: str) -> list[Segment]:
     core = sentence.strip()
     if not has_letter(core):
         return [Segment(sentence, False)]
-    begin = sentence.index(core)
+    begin = len(sentence) - len(sentence.lstrip())
     first, last = _unwrapped(core)
     parts = [
         Segment(sentence[:begin], False),
@@ -176,8 +176,10 @@ def _boundaries(line: str, start: int) -> Iterator[tuple[int, int]]:
 
     The dot of an abbreviation, an initial or an ordinal number ends none.
     """
+    seen = start  # behind the last mark: there begins a word, so that the next mark's is behind it, too
     for match in _BOUNDARY.finditer(line, start):
-        if match["mark"] == "." and _is_inner_dot(line[start : match.start()], line, match.end()):
+        before, seen = line[seen : match.start()], match.end()
+        if match["mark"] == "." and _is_inner_dot(before, line, seen):
             continue
         end = match.end() if match["full_width"] else match.start("space")
         yield end, match.end()

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 Span = tuple[int, int]
 """From a character to behind another."""
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+_UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
+"""What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
+_WORD = re.compile(rf"\w+(?:['’-]\w+)*|[^\w\s{_UNREAD}]")
 SAME_WORD = 0.5
 """What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
 
@@ -40,10 +42,12 @@ class Alignment:
         """For each target word, the source word that it most likely translates."""
         if not self.source_spans:
             return [0] * len(self.target_spans)
-        sources = [word.casefold() for word in self.source_words]
-        same = np.array(
-            [[word.casefold() == one for one in sources] for word in self.target_words], np.float32
-        ).reshape(self.weights.shape)
+        numbers: dict[str, int] = {}
+        sources, targets = (
+            np.array([numbers.setdefault(word.casefold(), len(numbers)) for word in words], int)
+            for words in (self.source_words, self.target_words)
+        )
+        same = (targets[:, None] == sources).astype(np.float32)
         return [int(row.argmax()) for row in self.weights + SAME_WORD * same]
 
 
@@ -88,8 +92,7 @@ def align_words(
 
 def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.float32]:
     """[words, pieces]: 1 where they share a character, or an empty piece (a byte) stands in the word."""
-    table = np.zeros((len(words), len(pieces)), np.float32)
-    for row, (begin, end) in enumerate(words):
-        for column, (first, last) in enumerate(pieces):
-            table[row, column] = first < end and begin < max(last, first + 1)
-    return table
+    begins, ends = np.array(words, int).reshape(-1, 2).T[:, :, None]
+    firsts, lasts = np.array(pieces, int).reshape(-1, 2).T
+    shares: NDArray[np.bool_] = (firsts < ends) & (begins < np.maximum(lasts, firsts + 1))
+    return shares.astype(np.float32)

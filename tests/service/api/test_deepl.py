@@ -60,6 +60,48 @@ def test_mistakes(client: TestClient, fields: dict[str, object], message: str) -
     assert (answer.status_code, answer.json()["message"]) == (400, message)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "limit"),
+    [
+        ("text", ["a"] * 2001, "2000 items"),
+        ("target_lang", "-" * 4_000, "64 characters"),
+        ("source_lang", "-" * 65, "64 characters"),
+        ("glossary_id", "g" * 257, "256 characters"),
+        ("auth_key", "k" * 257, "256 characters"),
+        ("ignore_tags", ["a"] * 101, "100 items"),
+        ("ignore_tags", "a," * 100, "100 items"),
+        ("ignore_tags", ["a" * 65], "64 characters"),
+    ],
+)
+def test_every_field_has_a_limit(client: TestClient, field: str, value: object, limit: str) -> None:
+    answer = client.post("/v2/translate", json={"text": TEXT, "target_lang": "EN", field: value})
+    said = answer.json()["message"]
+    assert (answer.status_code, limit in said, len(said) < 250) == (400, True, True)
+    assert said.startswith(f"Invalid request: {field}")
+
+
+@pytest.mark.parametrize("path", ["/v2/languages", "/v2/usage"])
+@pytest.mark.parametrize(
+    "value", ["5", '["a"]', '"\\ud800"', f'"{"k" * 257}"'], ids=["int", "list", "half", "long"]
+)
+def test_a_key_that_is_none_is_a_mistake(client: TestClient, path: str, value: str) -> None:
+    answer = client.request("GET", path, content=f'{{"auth_key": {value}}}')
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("Invalid request: auth_key parameter: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('"sideways"', "Value for 'type' not supported."),
+        ("5", "Invalid request: type parameter: Input should be a valid string, and is 5"),
+    ],
+)
+def test_a_side_that_is_none_is_a_mistake(client: TestClient, value: str, message: str) -> None:
+    answer = client.request("GET", "/v2/languages", content=f'{{"type": {value}}}')
+    assert (answer.status_code, answer.json()["message"]) == (400, message)
+
+
 def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", "context": "Pets.", "formality": "prefer_more"}
     more = {"model_type": "quality_optimized", "show_billed_characters": True}

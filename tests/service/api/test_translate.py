@@ -100,7 +100,11 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({"q": "a", **SUPPORTED, "beam_size": 9}, "limit_exceeded", "beam_size .* <= 8, and is 9"),
     ({"q": "a", **SUPPORTED, "beam_size": 2, "alternatives": 2}, "limit_exceeded", "must be <= 1"),
     ({"q": "ab" * 1001, **SUPPORTED}, "text_too_long", r"\(2002\) exceeds text limit \(2000\)"),
-    ({"q": [""] * 2001, **SUPPORTED}, "text_too_long", r"\(2001\) exceeds text limit \(2000\)"),
+    (
+        {"q": [*[""] * 1999, "ab"], **SUPPORTED},
+        "text_too_long",
+        r"\(2001\) exceeds text limit \(2000\)",
+    ),
     ({"q": "Hund " * 60, **SUPPORTED}, "text_too_long", "tokens exceeds the model's limit of 62"),
 ]
 
@@ -116,6 +120,42 @@ def test_every_mistake_has_its_answer(
     assert re.search(message, answer.json()["error"])
     after = client.post("/translate", json={"q": "Der alte Hund schläft.", "source": "de"})
     assert after.json() == {"translatedText": "The old dog sleeps."}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "limit"),
+    [
+        ("q", ["a"] * 2001, "2000 items, not 2001, and is ['a', 'a', "),
+        ("text", ["a"] * 2001, "2000 items, not 2001, and is ['a', 'a', "),
+        ("source", "-" * 4_000, "64 characters, and is '----"),
+        ("target", "-" * 65, "64 characters, and is '----"),
+        ("format", "h" * 17, "16 characters, and is 'hhhh"),
+        ("api_key", "k" * 257, "256 characters, and is 'kkkk"),
+        ("target_prefix", "T" * 1001, "1000 characters, and is 'TTTT"),
+        ("alternatives", 1001, "less than or equal to 1000, and is 1001"),
+        ("beam_size", 10**400, "less than or equal to 1000, and is 1000000"),
+        ("beam_size", "9" * 5000, "exceeded maximum size, and is '9999"),
+        ("max_decoding_length", 10**18, "less than or equal to 1000000, and is 1000000"),
+        ("no_repeat_ngram_size", 1001, "less than or equal to 1000, and is 1001"),
+        ("length_penalty", "nan", "finite number, and is 'nan'"),
+        ("timeout_seconds", "inf", "finite number, and is 'inf'"),
+        ("timeout_seconds", 1e9, "less than or equal to 86400, and is 1000000000.0"),
+        ("timeout_seconds", 10**400, "valid number, and is 1000000"),
+    ],
+)
+def test_every_field_has_a_limit(client: TestClient, field: str, value: object, limit: str) -> None:
+    text = {} if field in ("q", "text") else {"q": "a"}
+    answer = client.post("/translate", json={**text, **SUPPORTED, field: value})
+    assert answer.status_code == 400
+    said = answer.json()["error"]
+    assert said.startswith(f"Invalid request: {field} parameter: ")
+    assert limit in said
+    assert len(said) < 250
+
+
+def test_as_many_texts_as_may_be_are_translated(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": [","] * 2000, **SUPPORTED})
+    assert answer.json() == {"translatedText": [","] * 2000}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ KNOWN = ["de", "en", "pt", "pt-BR", "zh-Hant"]
         ("den", None),
         ("", None),
         ("-", None),
+        ("-de", None),
+        ("de" + "-x" * 100, "de"),
+        ("zh-hant" + "-" * 100, "zh-Hant"),
     ],
 )
 def test_a_region_that_has_no_model_of_its_own_falls_back(wanted: str, found: str | None) -> None:

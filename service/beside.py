@@ -1,0 +1,44 @@
+"""Long work on the CPU beside the event loop, for as long as somebody waits for it."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from service.errors import CancelledError, DeadlineExceededError
+
+Result = TypeVar("Result")
+Check = Callable[[], None]
+"""Called again and again by work that may be long; what it raises ends the work."""
+
+
+async def in_thread(
+    work: Callable[[Check], Result], clock: Callable[[], float], deadline: float
+) -> Result:
+    """The result of `work` on another thread.
+
+    Args:
+        work: is given what it has to call, so that it ends when nobody waits for it any more.
+        clock: in seconds.
+        deadline: by `clock`, when it is given up, as it is when the caller is cancelled.
+
+    Raises:
+        DeadlineExceededError: it passed before the end.
+    """
+    given_up = threading.Event()
+    left = max(0.0, deadline - clock())
+    too_late = f"the deadline passed, which was {left:.3f} s away"
+
+    def check() -> None:
+        if given_up.is_set():
+            raise CancelledError("nobody waits for it any more")
+        if clock() > deadline:
+            raise DeadlineExceededError(too_late)
+
+    try:
+        async with asyncio.timeout(left):  # even if no thread is free
+            return await asyncio.to_thread(work, check)
+    except TimeoutError:
+        raise DeadlineExceededError(too_late) from None
+    finally:
+        given_up.set()

@@ -1,0 +1,326 @@
+"""No text takes longer than in proportion to its length: one request cannot stop the service."""
+
+import html
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.bundle import load
+from service.engine.types import DecodingOptions
+from service.errors import LimitExceededError
+from service.preparation import Preparation
+from service.text import casing, markup, placeholders, words
+from service.text.abbreviations import Abbreviations
+from service.text.clauses import clauses, join
+from service.text.detector import Detector
+from service.text.document import Document, Format, take_apart
+from service.text.language_pair import LanguagePair
+from service.text.languages import QUOTES_OF, lookup
+from service.text.names import Names
+from service.text.segmenter import Splitting, split
+from service.text.tokenizer import Tokenizers
+from service.translation import TranslationOptions
+from tests.conftest import TINY_BUNDLE
+
+CHARACTERS = 1_500
+"""Of the shortest text; the others are twice and four times as long."""
+GROWTH, SECONDS = 9, 0.01
+"""How many times as long four times the text may take (16 were quadratic), and how long any text may."""
+TRIES = 4
+"""Of a measurement that looks wrong, of which the best counts: other threads take caches away."""
+ANY_TEXT = 1.0
+"""Seconds that a text as long as may be asked for never takes; it is a tenth of that."""
+
+MARKS = (
+    *".,;:!?…-–*~_`'\"„“«»‚‘()[]{}<>/\\|@#%&=•😀。！",
+    *("\u00ad", "\u200b", "\x00", "\x01", "\u2066", "\u202a", "\u200e", "\u0301", "\ufffc"),
+    *(" ", "\u00a0", "\t", "\n", "\r\n", "\u2028"),
+)
+WORDS = (
+    *("a", "A", "1", "ß", "я", "日", "ﷺ", "a ", "Ab ", "z. B. ", "z.B. ", "1. ", "A. ", "Bonn. "),
+    *("a) ", "(1) ", "- ", "Nr. 5 ", "str. 5 ", "etc. ", "ab, ", "ab – ", "ABC DEF ", "a\u00ad"),
+)
+PLACEHOLDERS = (
+    *(
+        "%s",
+        "%1$s ",
+        "%(a)s",
+        "%(",
+        "%1",
+        "%%a%%",
+        "%a",
+        "{a}",
+        "{a",
+        "{{ ",
+        "`a`",
+        "`a",
+        "#a ",
+        "#1",
+    ),
+    *(
+        "http://a",
+        "http://.",
+        "a@b.c ",
+        "a@",
+        "@a@",
+        "&#",
+        "&amp;",
+        "&#65;",
+        ":)",
+        ":)) ",
+        "<3",
+        "• a ",
+    ),
+)
+PAIRS = ("*a* ", "**a", "~~a~~ ", "„a“ ", '"a" ', "'ab' ", "(a) ", "\u2066a\u2069", "\u2066a", "«a")
+TAGS = (
+    *(
+        "</",
+        "<a",
+        "</a",
+        "<b>",
+        "</b>",
+        "<b>a",
+        "a</b>",
+        "<b>a</b> ",
+        "<b></b>",
+        "<wbr>",
+        "a <wbr>",
+    ),
+    *(
+        "<p>a",
+        "<p>a</p>",
+        "<!--",
+        "<!--a-->",
+        "<![CDATA[",
+        "<?",
+        "<!a",
+        "<a b='",
+        '<a b="',
+        "<a b='c'>",
+    ),
+    *(
+        "<code>a",
+        "<code>a</code>",
+        "<b translate=no>a</b>",
+        "<b><i>a</b></i>",
+        "<b>%s</b>",
+        "<b>a b</b>",
+    ),
+    *("„<b>a</b>“ ", "A. <b>B</b>. ", "<x>a</x>"),
+)
+OPENED = (
+    *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
+    *("*", "„", "'", "(", "\u2066", '<b class="'),
+)
+FILLINGS = ("a", "1", " ", ".-")
+NESTED = (
+    ("<b>", "</b>"),
+    ("(", ")"),
+    ("„", "“"),
+    ("<p>", "</p>"),
+    ("{", "}"),
+    ('"', '"'),
+    ("*", "*"),
+)
+
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS)
+
+
+def _repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:
+    return before + unit * (length // len(unit)) + behind
+
+
+def _nested(opening: str, closing: str, length: int) -> str:
+    count = length // (len(opening) + len(closing))
+    return opening * count + "a" + closing * count
+
+
+PATTERNS: dict[str, Callable[[int], str]] = {
+    **{
+        f"{unit!r} in a sentence": partial(_repeated, unit, before="Ab ", behind=" cd.")
+        for unit in UNITS
+    },
+    **{
+        f"{opened!r} and {filling!r}": partial(_repeated, filling, before=f"a {opened}")
+        for opened, filling in product(OPENED, FILLINGS)
+    },
+    **{f"{pair!r} nested": partial(_nested, *pair) for pair in NESTED},
+}
+
+BUNDLE = load(TINY_BUNDLE)
+TOKENIZERS = Tokenizers.load(BUNDLE.vocabulary, BUNDLE.target_vocabulary)
+TOKENIZER = TOKENIZERS.source
+ABBREVIATIONS = Abbreviations({"z. B.": "zum Beispiel", "Nr.": "Nummer", "etc.": "et cetera."})
+PAIR = LanguagePair(TOKENIZER.spells, TOKENIZER.usual_case, False, QUOTES_OF["en"])
+NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
+DETECTOR = Detector(["de", "en"])
+RESTORED = dict.fromkeys(placeholders.NAMES, "x")
+MANIFEST = BUNDLE.manifest.model_copy(
+    update={
+        "limits": BUNDLE.manifest.limits.model_copy(update={"max_source_length": 10**6}),
+        "decoding": BUNDLE.manifest.decoding.model_copy(update={"most_words": 8}),
+    }
+)
+
+
+def _apart(form: Format, splitting: Splitting) -> Callable[[str], Document]:
+    return lambda text: take_apart(text, form, splitting, ("x",), ABBREVIATIONS, PAIR)
+
+
+def _prepared(text: str) -> None:
+    options = TranslationOptions(format="html", splitting="sentences", align=True)
+    decoding = DecodingOptions(max_decoding_length=100)
+    direction = MANIFEST.directions[0]
+    Preparation(MANIFEST, TOKENIZERS, direction, options, decoding, ABBREVIATIONS).take_apart(
+        [text]
+    )
+
+
+class _Mirrored(words.Alignment):
+    """Links the words from both ends, without a table of weights, which is quadratic by its nature."""
+
+    def links(self) -> list[int]:
+        return list(range(len(self.target_spans)))[::-1]
+
+
+def _mirrored(text: str) -> _Mirrored:
+    spans = words.word_spans(text)
+    return _Mirrored(text, text, spans, spans, np.zeros((0, 0), np.float32))
+
+
+def _assembled(document: Document) -> None:
+    texts = [sentence.text for sentence in document.sentences]
+    document.assemble(texts, [_mirrored(text) for text in texts])
+
+
+def _cut_and_joined(text: str) -> None:
+    parts = clauses(text, 1)
+    join(parts, parts, TOKENIZER.within)
+
+
+ON_TEXT: dict[str, Callable[[str], object]] = {
+    "text": _apart("text", "all"),
+    "xml": _apart("xml", "none"),
+    "prepared": _prepared,
+    "tokens": lambda text: list(markup.tokens(text, "html")),
+    "split": split,
+    "clauses": _cut_and_joined,
+    "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
+    "detector": DETECTOR.detect,
+    "encode": TOKENIZER.encode_with_spans,
+    "within": TOKENIZER.within,
+    "usual case": TOKENIZER.usual_case,
+    "casing": lambda text: casing.in_usual_case(text, str.lower, keeps_acronyms=True),
+    "placeholders": placeholders.spans,
+    "stand-ins": lambda text: placeholders.came_through(text, placeholders.NAMES),
+    "restored": lambda text: placeholders.restore(text, RESTORED),
+    "words": lambda text: (words.word_spans(text), words.words_of(text)),
+    "names": lambda text: NAMES.mended(text, text),
+}
+STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
+    **{name: (str, step) for name, step in ON_TEXT.items()},
+    "text again": (_apart("text", "none"), _assembled),
+    "html again": (_apart("html", "sentences"), _assembled),
+}
+"""What is prepared, and the step that is measured."""
+
+
+def seconds(step: Callable[[Any], object], given: object) -> float:
+    """CPU time of this thread."""
+    started = time.thread_time()
+    with suppress(LimitExceededError):  # to refuse a text takes no longer
+        step(given)
+    return time.thread_time() - started
+
+
+def grows(name: str, pattern: Callable[[int], str]) -> str:
+    """What is wrong with how a step's time grows with the length of a pattern; nothing, if empty."""
+    prepare, step = STEPS[name]
+    best = dict.fromkeys((4, 2, 1), float("inf"))
+    for _ in range(TRIES):
+        for times in best:
+            try:
+                given = prepare(pattern(times * CHARACTERS))
+            except LimitExceededError:
+                return ""  # there is nothing to put together
+            best[times] = min(best[times], seconds(step, given))
+            if best[4] <= SECONDS:
+                return ""
+        if best[4] <= GROWTH * best[1] + SECONDS:
+            return ""
+    return ", ".join(f"{times * CHARACTERS}: {1e3 * best[times]:.1f} ms" for times in best)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_step_takes_time_in_proportion_to_its_text(name: str) -> None:
+    found = {said: grows(name, pattern) for said, pattern in PATTERNS.items()}
+    assert {said: wrong for said, wrong in found.items() if wrong} == {}
+
+
+@given(
+    st.lists(st.sampled_from(UNITS) | st.text(min_size=1, max_size=3), min_size=1, max_size=5),
+    st.sampled_from(["text", "xml", "prepared", "text again", "html again"]),
+)
+@settings(max_examples=30, derandomize=True, deadline=None, database=None)
+def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
+    assert grows(name, partial(_repeated, "".join(units))) == ""
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (ON_TEXT["lookup"], "-" * 40_000),
+        (ON_TEXT["prepared"], "<" + "a" * 25_000),
+        (ON_TEXT["prepared"], "</" + "a" * 49_000),
+        (ON_TEXT["clauses"], "ab, " * 12_400),
+        (ON_TEXT["prepared"], "ab, " * 12_400),
+        (ON_TEXT["prepared"], "a &#" + "9" * 5_000 + ";"),
+        (ON_TEXT["text"], "%s" * 25_000),
+        (ON_TEXT["text"], "z. B. " * 8_000),
+        (ON_TEXT["prepared"], "a<wbr>" * 8_000),
+    ],
+    ids=lambda given: given[:8] if isinstance(given, str) else "",
+)
+def test_the_longest_text_takes_no_second(step: Callable[[str], object], text: str) -> None:
+    assert seconds(step, text) < ANY_TEXT
+
+
+@pytest.mark.parametrize("unread", "\x01\x7f\u061c\u200b\u200c\u200e\u200f\ufeff\ufffd")
+def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
+    text = f"a{unread * 1_000} b"
+    assert len(TOKENIZER.encode_with_spans(text)[0]) <= 10
+    assert [text[begin:end] for begin, end in words.word_spans(text)] == ["a", "b"]
+
+
+@given(st.text("0123456789xa;&# ", max_size=30))
+@settings(derandomize=True, deadline=None, database=None)
+def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
+    assert markup.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("&#00065;", "A"),
+        ("&#" + "0" * 5_000 + "65;", "A"),
+        ("&#" + "0" * 5_000 + ";", "\ufffd"),
+        ("&#" + "9" * 5_000 + ";b", "\ufffdb"),
+        ("&#x" + "9" * 5_000 + ";b", "\ufffdb"),
+        (
+            "&#1114111;&#1114112;",
+            "\ufffd",
+        ),  # the last character of all is none; behind it, there is none
+    ],
+    ids=lambda given: given[:9],
+)
+def test_references_of_any_number_are_read(text: str, read: str) -> None:
+    assert markup.unescaped(text) == read
