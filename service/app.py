@@ -101,14 +101,17 @@ async def _page() -> FileResponse:
 async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:
     """Load the models, then see to it that a dead engine does not go unnoticed."""
     try:
-        models = await asyncio.to_thread(store.load)
+        await asyncio.to_thread(store.load)
     except Exception as error:
         on_failure(str(error))
         return
-    while models.is_alive:
+    while not _has_died(store):
         await asyncio.sleep(WATCH_SECONDS)
-        models = store.current or models
     on_failure("an engine has given up")
+
+
+def _has_died(store: ModelStore) -> bool:
+    return store.current is not None and not store.current.is_alive
 
 
 @contextmanager

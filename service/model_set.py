@@ -93,9 +93,9 @@ class ModelSet:
         return all(left) and not self._active
 
     def close(self) -> None:
-        """Stop every engine."""
+        """Stop every model."""
         for model in self.models:
-            model.engine.close()
+            model.close()
 
     async def translate(
         self,

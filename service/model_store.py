@@ -1,10 +1,12 @@
 """Loads the models at start, swaps them while they serve, lets go of them at the end."""
 
+import gc
 import logging
 import threading
 import time
 
 from service.bundle import load
+from service.engine.memory import trim
 from service.errors import BundleError, NotReadyError
 from service.metrics import Metrics
 from service.model_set import ModelSet
@@ -69,7 +71,7 @@ class ModelStore:
         self._describe(self.current)
         if before is not None:
             threading.Thread(
-                target=self._retire, args=(before, GRACE_SECONDS), name="retire"
+                target=self._retire, args=([before], GRACE_SECONDS), name="retire"
             ).start()
         return self.current
 
@@ -79,7 +81,7 @@ class ModelStore:
         with self._changing:  # a load under way ends first
             last, self.current = self.current, None
         if last is not None:
-            self._retire(last)
+            self._finish(last)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
@@ -88,7 +90,7 @@ class ModelStore:
                 started.append(start_model(bundle, self.settings, self.metrics))
         except BundleError:
             for model in started:
-                model.engine.close()
+                model.close()
             raise
         return ModelSet(started, self.settings.max_text_characters)
 
@@ -99,8 +101,14 @@ class ModelStore:
             self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
 
-    def _retire(self, models: ModelSet, grace_seconds: float = 0.0) -> None:
+    def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
+        """Let the models in `leaving` finish; it is emptied, so that their memory comes free."""
         time.sleep(grace_seconds)
+        self._finish(leaving.pop())
+        gc.collect()
+        trim()
+
+    def _finish(self, models: ModelSet) -> None:
         if not models.drain(self.settings.drain_seconds):
             logger.warning("%d sentences were not done in time", models.num_running)
         models.close()

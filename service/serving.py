@@ -29,6 +29,11 @@ class ServedModel:
     precision: Precision
     provider: str
 
+    def close(self) -> None:
+        """Stop what works for it."""
+        self.engine.close()
+        self.translator.aligner.close()
+
 
 def choose_device(settings: Settings, bundle: Bundle) -> tuple[Device, Precision]:
     """Where to run and in which precision.

@@ -196,6 +196,7 @@ class Engine:
                 thread.join()
         self._reranker.close()
         self._fail_everybody(CancelledError("the engine was closed"))
+        self._loops.clear()  # each refers to the engine: sessions would stay until garbage is looked for
 
     def _give_up(self, failure: BaseException) -> None:
         """Too many failures: refuse everything from now on, and leave nobody waiting."""
