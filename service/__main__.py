@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from service import bundle, logs
 from service.api.connection import Connection
 from service.app import create_app
+from service.engine.memory import keep_large_apart
 from service.errors import BundleError
 from service.keys import KeysError
 from service.settings import PREFIX, Settings, misspelt
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     logs.configure(settings.log_level, settings.log_format)
     for line in misspelt(os.environ):
         logging.getLogger(__name__).warning(line)
+    keep_large_apart()
     failures: list[str] = []
 
     def fail(reason: str) -> None:
