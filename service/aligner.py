@@ -42,6 +42,10 @@ class Aligner:
         self.attention, self.clock, self.on_fault = attention, clock, on_fault
         self._threads = ThreadPoolExecutor(threads, "aligner")
 
+    def close(self) -> None:
+        """Take nothing new; threads end once what they have is done."""
+        self._threads.shutdown(wait=False)
+
     async def align(
         self, translated: Items[TranslatedSentence], tag: int, wanted: bool, deadline: float
     ) -> list[TranslatedSentence]:

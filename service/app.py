@@ -103,14 +103,21 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
 async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:
     """Load the models, then see to it that a dead engine does not go unnoticed."""
     try:
-        models = await asyncio.to_thread(store.load)
+        await asyncio.to_thread(store.load)
     except Exception as error:
         on_failure(str(error))
         return
-    while models.check():
+    while (failure := _failure_of(store)) is None:
         await asyncio.sleep(WATCH_SECONDS)
-        models = store.current or models
-    on_failure(models.failure or "an engine has given up")
+    on_failure(failure)
+
+
+def _failure_of(store: ModelStore) -> str | None:
+    """Why the models serve no more; keeps no hold of those that do, as a reload lets go of them."""
+    models = store.current
+    if models is None or models.check():
+        return None
+    return models.failure or "an engine has given up"
 
 
 @contextmanager

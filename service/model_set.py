@@ -106,8 +106,8 @@ class ModelSet:
         return all(left) and not self._active
 
     def close(self) -> bool:
-        """Stop every engine; whether all their threads ended in time."""
-        closed = [model.engine.close() for model in self.models]
+        """Stop every model; whether all their threads ended in time."""
+        closed = [model.close() for model in self.models]
         return all(closed)
 
     async def translate(

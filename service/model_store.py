@@ -1,10 +1,12 @@
 """Loads the models at start, swaps them while they serve, lets go of them at the end."""
 
+import gc
 import logging
 import threading
 import time
 
 from service.bundle import load
+from service.engine.memory import trim
 from service.errors import NotReadyError
 from service.metrics import Metrics
 from service.model_set import ModelSet
@@ -82,9 +84,7 @@ class ModelStore:
         self._describe(self.current)
         if before is not None:
             threading.Thread(
-                target=self._retire,
-                args=(before, GRACE_SECONDS, self.settings.drain_seconds),
-                name="retire",
+                target=self._retire, args=([before], GRACE_SECONDS), name="retire"
             ).start()
         return self.current
 
@@ -104,7 +104,7 @@ class ModelStore:
         last, self.current = self.current, None
         if loaded:
             self._changing.release()
-        closed = last is None or self._retire(last, 0.0, 0.0)
+        closed = last is None or self._finish(last, 0.0)
         self.has_hung = not (closed and loaded)
 
     def _start_all(self) -> ModelSet:
@@ -114,7 +114,7 @@ class ModelStore:
                 started.append(start_model(bundle, self.settings, self.metrics))
         except BaseException:
             for model in started:
-                model.engine.close()
+                model.close()
             raise
         return ModelSet(started, self.settings.max_text_characters)
 
@@ -125,8 +125,14 @@ class ModelStore:
             self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
 
-    def _retire(self, models: ModelSet, grace_seconds: float, drain_seconds: float) -> bool:
+    def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
+        """Let the models in `leaving` finish; it is emptied, so that their memory comes free."""
         time.sleep(grace_seconds)
+        self._finish(leaving.pop(), self.settings.drain_seconds)
+        gc.collect()
+        trim()
+
+    def _finish(self, models: ModelSet, drain_seconds: float) -> bool:
         if not models.drain(drain_seconds):
             logger.warning("%d sentences were not done in time", models.num_running)
         closed = models.close()

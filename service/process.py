@@ -18,6 +18,7 @@ from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
 from service.api.server import ACCEPTS_A_TURN, Server, Stop
 from service.app import create_app
+from service.engine.memory import keep_large_apart
 from service.errors import BundleError
 from service.keys import KeysError
 from service.model_store import ModelStore
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     logs.configure(settings.log_level, settings.log_format)
     for line in [*misspelt(os.environ), *doubtful(settings)]:
         logging.getLogger(__name__).warning(line)
+    keep_large_apart()
     failures: list[str] = []
 
     def fail(reason: str) -> None:

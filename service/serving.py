@@ -30,6 +30,12 @@ class ServedModel:
     precision: Precision
     provider: str
 
+    def close(self) -> bool:
+        """Stop what works for it; whether all its threads ended in time."""
+        closed = self.engine.close()
+        self.translator.aligner.close()
+        return closed
+
 
 def choose_device(settings: Settings, bundle: Bundle) -> tuple[Device, Precision]:
     """Where to run and in which precision.

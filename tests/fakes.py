@@ -39,6 +39,9 @@ class EchoRunner:
         """All alike."""
         return np.zeros(len(source_ids), np.float32)
 
+    def release_memory(self, caches: Any) -> None:
+        """It has none."""
+
     def decode(
         self,
         state: DecoderState,

@@ -29,6 +29,10 @@ logger = logging.getLogger(__name__)
 
 SIMILAR = 0.75
 """Sentences are encoded together where the shortest has at least this share of the longest's tokens."""
+ENCODED_AT_ONCE = 1024
+"""Tokens, padding counted; bounds memory, most of which is attention's, and by the square of a length."""
+LARGE = 1536
+"""Cache entries of a batch whose memory is given back; 16 sentences of 30 tokens have half as many."""
 
 
 @dataclass(slots=True)
@@ -75,6 +79,9 @@ class Batch:
         self._state = cache.empty_state()
         self._sources = cache.SourcePool()
         self._caches: Caches | None = None
+        self._last_runner = runner
+        self._most_entries = 0
+        """In the caches, since memory was last given back."""
 
     def __len__(self) -> int:
         """Sentences in it."""
@@ -108,14 +115,19 @@ class Batch:
             ValueError: what the graph gave cannot be, for any sentence.
         """
         runner = self.lone_runner if is_alone else self.runner
+        if runner is not self._last_runner:
+            self._give_back()
+            self._last_runner = runner
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
         run = runner.decode(self._state, self._caches, self._sources.arrays, plan)
         seconds = time.perf_counter() - started
         plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
-        self._state, self._caches = run.state, run.caches
+        self._state, self._caches, taken = run.state, run.caches, len(run.scores)
+        self._most_entries = max(self._most_entries, cache.held_entries(self._state))
         self._advance(run, plausible.tolist())
+        del run  # what holds on to caches keeps their memory
         advanced = time.perf_counter()
         done = [row for row in self._rows if row.search.is_done and not row.failed]
         finished = [(row.sequence, self._found(row, is_alone)) for row in done]
@@ -129,7 +141,7 @@ class Batch:
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)
         finished = [one for one in finished if one[1]]
-        return Decoded(finished, failed, len(run.scores), seconds, rerank_seconds)
+        return Decoded(finished, failed, taken, seconds, rerank_seconds)
 
     def retire(self, leaves: Callable[[Sequence], bool]) -> list[Sequence]:
         """Drop the sentences that `leaves` names, and return them."""
@@ -181,13 +193,23 @@ class Batch:
         self._state = cache.retire(self._state, kept)
         if not self._rows:
             self._caches = None
+        if 4 * cache.held_entries(self._state) <= self._most_entries:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Give memory back to the system, if there has been much use of it."""
+        if self._most_entries >= LARGE:
+            self._last_runner.release_memory(self._caches)
+            self._most_entries = cache.held_entries(self._state)
 
 
 def _similar(sequences: Items[Sequence]) -> Iterator[list[Sequence]]:
-    """Groups of similar source length, the longest first."""
+    """Groups of similar source length, the longest first, of at most `ENCODED_AT_ONCE` tokens."""
     group: list[Sequence] = []
     for sequence in sorted(sequences, key=lambda one: -len(one.source_ids)):
-        if group and len(sequence.source_ids) < SIMILAR * len(group[0].source_ids):
+        longest = len(group[0].source_ids) if group else 0
+        is_full = (len(group) + 1) * longest > ENCODED_AT_ONCE
+        if group and (is_full or len(sequence.source_ids) < SIMILAR * longest):
             yield group
             group = []
         group.append(sequence)

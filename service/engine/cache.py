@@ -85,6 +85,13 @@ def admit(
     return DecoderState(np.concatenate((state.rows, new)), ids, totals, ancestors)
 
 
+def held_entries(state: DecoderState) -> int:
+    """What a run left in memory, counted as in `Sequence.footprint`; nothing once no row is left."""
+    groups = int(state.rows["cache"].max(initial=-1)) + 1
+    sources = len(state.rows) * int(state.rows["source_length"].max(initial=0))
+    return groups * int(state.ancestors.shape[2]) + sources // 4
+
+
 def _is_likely(options: DecodingOptions) -> bool:
     """Whether the graph itself sees that the search is done: it knows the best hypothesis only."""
     return options.stop_rule is StopRule.LIKELY and options.num_hypotheses == 1

@@ -11,8 +11,8 @@ class EngineConfig:
     """Batches that run side by side, one thread each; best is one a core."""
     max_num_seqs: int = 16
     """Sentences in one loop's batch."""
-    max_num_batched_tokens: int = 4096
-    """Bound on a batch's sentences x its longest source and as long a target."""
+    max_num_batched_tokens: int = 5120
+    """Bound on a batch's sentences x the largest one's `Sequence.footprint`; one alone may have more."""
     max_waiting: int = 2000
     """Sentences that may wait; more are refused."""
     max_waiting_tokens: int = 200_000

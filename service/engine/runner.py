@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
 from service.engine.groups import Groups, group
+from service.engine.memory import trim
 from service.engine.types import DecoderState, Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 Device = Literal["cpu", "cuda"]
 MOST_RUNNERS = 8
 """Copies of the weights, however many cores there are."""
+LARGE_ALIGNMENT = 512
+"""Tokens of both sides; such are read one at a time, as 512 and 1,024 take 110 MB."""
 Caches = Any
 """The self-attention caches that a run left behind; only the runner looks inside."""
 
@@ -58,6 +61,9 @@ class ModelRunner(Protocol):
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         """Log-probabilities of whole translations, [B]."""
+
+    def release_memory(self, caches: Caches | None) -> None:
+        """Give back to the system what runs took and no longer use; `caches` are still good for the next."""
 
 
 def cuda_is_usable() -> bool:
@@ -121,6 +127,7 @@ class OnnxModelRunner:
         # a first run has no caches: one entry that every mask hides
         self._no_cache = np.zeros((1, past.shape[1], 1, past.shape[3]), _dtype(past))
         self._prepared = threading.local()
+        self._aligning = threading.Lock()
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
         """Cross-attention keys and values, [B, H, S, D] each, in the decoder's order of inputs."""
@@ -150,7 +157,15 @@ class OnnxModelRunner:
         """
         bias = np.zeros((1, len(source_ids)), np.float32)
         ids = np.array([source_ids], np.int64), bias, np.array([target_ids], np.int64)
-        alignment: Floats = self._read("alignment", *ids)[0]
+        if len(source_ids) + len(target_ids) < LARGE_ALIGNMENT:
+            return self._alignment(*ids)
+        with self._aligning:
+            alignment = self._alignment(*ids).copy()  # out of what is given back
+            _shrink(self._encoder, self._scorer)
+        return alignment
+
+    def _alignment(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        alignment: Floats = self._read("alignment", source_ids, source_bias, target_ids)[0]
         return alignment
 
     def _read(self, output: str, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
@@ -208,6 +223,16 @@ class OnnxModelRunner:
         self._decoder.run_with_iobinding(binding)
         return _unpack(state, groups, binding.get_outputs())
 
+    def release_memory(self, caches: Caches | None) -> None:
+        """See ModelRunner; nothing on CUDA, whose memory is no other process's."""
+        if self.device == "cuda":
+            return
+        if caches is not None:  # a part of a large piece keeps the whole of it
+            caches[:] = [
+                onnxruntime.OrtValue.ortvalue_from_numpy(value.numpy().copy()) for value in caches
+            ]
+        _shrink(self._encoder, self._decoder, self._scorer)
+
 
 def runners_for(
     loops: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
@@ -219,6 +244,22 @@ def runners_for(
     """
     count = min(loops, MOST_RUNNERS) if device == "cpu" else 1
     return [OnnxModelRunner(encoder, decoder, device, scorer=scorer) for _ in range(count)]
+
+
+def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
+    """Have sessions give free memory back, which they do at the end of a run: the least there is."""
+    options = onnxruntime.RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    for session in sessions:
+        if session is not None:
+            session.run(None, {item.name: _least(item) for item in session.get_inputs()}, options)
+    trim()
+
+
+def _least(described: onnxruntime.NodeArg) -> NDArray[Any]:
+    """The least that an input takes: two of everything, and no steps."""
+    shape = [size if isinstance(size, int) else 2 for size in described.shape]
+    return np.zeros(shape, _KINDS[described.type])
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
@@ -250,6 +291,12 @@ def _unpack(before: DecoderState, groups: Groups, values: list[onnxruntime.OrtVa
     return DecoderRun(state, values[len(_HOST_OUTPUTS) :], *candidates)
 
 
+_KINDS: dict[str, type[np.generic]] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+}
 _ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "likely")
 _GROUP_INPUTS = ("ancestors", "row", "entry", "source_row", "source_entry", "source_bias")
 _HOST_OUTPUTS = (

@@ -43,7 +43,7 @@ class _Request:
     """Where the line stood when its next sentence became due, in tokens."""
     sequences: list[Sequence]
     cost: int
-    """Tokens that they may hold."""
+    """Of all of them, in tokens."""
     in_one_turn: bool
 
 
@@ -98,16 +98,16 @@ class Scheduler:
         left = self._expire(now)
         admitted: list[Sequence] = []
         running = self.running[loop]
-        longest = max((sequence.cost for sequence in running), default=0)
+        largest = max((sequence.footprint for sequence in running), default=0)
         share = self._fair_share()
         while window := self._window(left):
             at = self._first_of_its_range(loop, window)
             _, arrival, request = self._line[at]
             sequence = request.sequences[-1]
             rows = len(running) + 1
-            longest = max(longest, sequence.cost)
-            fits = rows <= share and rows * longest <= self.config.max_num_batched_tokens
-            if not fits and running:  # alone, even the longest sentence runs
+            largest = max(largest, sequence.footprint)
+            fits = rows <= share and rows * largest <= self.config.max_num_batched_tokens
+            if not fits and running:  # alone, even the largest sentence runs
                 break
             # an even share of those in line, and of one who might come now
             given = sequence.cost / (len(self._line) + 1)

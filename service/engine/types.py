@@ -138,8 +138,20 @@ class Sequence:
 
     @property
     def cost(self) -> int:
-        """Tokens that it may hold at once: its source and as long a target."""
+        """Its work, in tokens: its source and as long a target."""
         return 2 * len(self.source_ids)
+
+    @property
+    def footprint(self) -> int:
+        """What it may hold in memory at once, in cache entries.
+
+        Beams that differ from early on share no entries; what is forced has one beam. A source position has
+        keys and values, too, but in half the bytes, and in no more than two copies.
+        """
+        options = self.options
+        forced = len(options.target_prefix)
+        entries = forced + options.beam_size * (options.max_decoding_length - forced)
+        return entries + -(-len(self.source_ids) // 4)
 
     def has_left(self, now: float) -> bool:
         """Whether its work is no longer wanted: given up by its sender, or late."""

@@ -117,3 +117,7 @@ class WatchedRunner:
         """See ModelRunner."""
         with self.watch.busy("a run of the scorer"):
             return self.runner.score(source_ids, source_bias, target_ids)
+
+    def release_memory(self) -> None:
+        """See ModelRunner."""
+        self.runner.release_memory()

@@ -83,10 +83,10 @@ async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.Str
     return head
 
 
-def memory_of(pid: int) -> float:
-    """Resident memory in MiB."""
+def memory_of(pid: int, kind: str = "VmRSS") -> float:
+    """Resident memory in MiB, or its peak, VmHWM."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
+        if line.startswith(kind):
             return int(line.split()[1]) / 1024
     return 0.0
 
@@ -97,12 +97,12 @@ def loop_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def server_pid() -> int:
+def server_pid(port: int = PORT) -> int:
     """The process that listens on the port: the one whose command line and environment are ours."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                if f"ATTENDANT_PORT={PORT}".encode() in (folder / "environ").read_bytes():
+                if f"ATTENDANT_PORT={port}".encode() in (folder / "environ").read_bytes():
                     return int(folder.name)
             except OSError:
                 continue

@@ -1,9 +1,11 @@
 """Models swapped while they serve, several at once, and engines that die."""
 
+import gc
 import json
 import shutil
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
 
 BODY = {"q": "Der alte Hund schläft.", "source": "de", "target": "en"}
+OF_A_MODEL = ("engine-", "aligner_")
+"""How its threads are called."""
 
 
 def bundle_of(directions: list[str], name: str, folder: Path) -> Path:
@@ -85,6 +89,34 @@ def test_a_reload_under_load_loses_no_request(settings: Settings, tmp_path: Path
                 break
             time.sleep(0.01)
         assert not before.is_alive, "the old engine is still there"
+
+
+def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) -> None:
+    gc.collect()
+    with started(settings) as client:
+        body = {**BODY, "return_alignment": True}
+        assert client.post("/translate", json=body).status_code == 200
+        store = client.app.state.models  # type: ignore[attr-defined]
+        [model] = store.current.models
+        runner = model.engine._loops[0].batch.runner
+        parts = [store.current, model.engine, model.translator, runner, runner._decoder]
+        left = [weakref.ref(part) for part in parts]
+        old_threads = {one for one in threading.enumerate() if one.name.startswith(OF_A_MODEL)}
+        assert {one.name for one in old_threads} == {"engine-0", "engine-1", "aligner_0"}
+        del model, runner, parts
+        gc.disable()  # what goes has no need of the collector but for the one time that is asked for
+        try:
+            store.load()
+            for one in threading.enumerate():
+                if one.name == "retire":
+                    one.join(10)
+        finally:
+            gc.enable()
+        assert [type(one()).__name__ for one in left if one() is not None] == []
+        for one in old_threads:
+            one.join(10)
+            assert not one.is_alive()
+        assert client.post("/translate", json=body).status_code == 200
 
 
 def test_a_bad_bundle_leaves_the_old_one_serving(settings: Settings, tmp_path: Path) -> None:

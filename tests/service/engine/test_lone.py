@@ -36,6 +36,9 @@ class TimedRunner:
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         raise NotImplementedError
 
+    def release_memory(self, caches: Any) -> None:
+        raise NotImplementedError
+
     def decode(
         self,
         state: DecoderState,

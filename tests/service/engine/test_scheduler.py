@@ -15,8 +15,10 @@ def add_each(scheduler: Scheduler, line: list[Sequence]) -> None:
         scheduler.add([one])
 
 
-def sequence(length: int = 5, deadline: float | None = None) -> Sequence:
-    return Sequence(tuple(range(length)), OPTIONS, arrived=0.0, deadline=deadline)
+def sequence(length: int = 5, deadline: float | None = None, limit: int | None = None) -> Sequence:
+    """With `limit`, it is searched by one beam for so many tokens."""
+    options = DecodingOptions(limit, beam_size=1) if limit else OPTIONS
+    return Sequence(tuple(range(length)), options, arrived=0.0, deadline=deadline)
 
 
 def test_first_come_first_served_up_to_the_row_limit() -> None:
@@ -40,17 +42,63 @@ def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
     config = EngineConfig(max_num_seqs=16, max_num_batched_tokens=200)
     scheduler = Scheduler(config)
     lengths = [3, 40, 7, 50, 1, 99, 20, 20, 20, 5, 64, 2, 2, 2]
-    add_each(scheduler, [sequence(length) for length in lengths])
+    add_each(scheduler, [sequence(length, limit=length) for length in lengths])
     served: list[Sequence] = []
     running: list[Sequence] = []
+    most = 0
     while len(served) < len(lengths):
         running += scheduler.schedule(0, now=0.0).admitted
-        padded = len(running) * max(2 * len(s.source_ids) for s in running)
+        padded = len(running) * max(len(s.source_ids) for s in running)
         assert padded <= 200 or len(running) == 1
+        most = max(most, len(running))
         oldest = running.pop(0)
         scheduler.release(0, oldest)
         served.append(oldest)
     assert [len(s.source_ids) for s in served] == lengths
+    assert most > 1
+
+
+def test_no_batch_may_hold_more_than_the_budget_whatever_is_asked_for() -> None:
+    """Each beam may differ from all others from its first token that is not forced on."""
+    rng = random.Random(1)
+    config = EngineConfig(num_loops=2)
+    scheduler = Scheduler(config)
+    running: list[list[Sequence]] = [[], []]
+    alone = together = 0
+    for _ in range(1000):
+        while scheduler.num_waiting < 8:
+            length = rng.choice([3, 12, 30, 30, 100, 512])
+            limit = rng.randint(1, length + 50)
+            forced = tuple(range(rng.choice([0, limit // 2])))
+            options = DecodingOptions(limit, rng.choice([1, 4, 8]), target_prefix=forced)
+            scheduler.add([Sequence(tuple(range(length)), options, arrived=0.0)])
+        loop = rng.randrange(2)
+        batch = running[loop]
+        batch += scheduler.schedule(loop, now=0.0).admitted
+        entries = [
+            sum(
+                1 if position < len(one.options.target_prefix) else one.options.beam_size
+                for position in range(one.options.max_decoding_length)
+            )
+            for one in batch
+        ]
+        alone += len(batch) == 1
+        together = max(together, len(batch))
+        assert len(batch) == 1 or sum(entries) <= len(batch) * max(entries) <= 5120
+        scheduler.release(loop, batch.pop(rng.randrange(len(batch))))
+    assert alone > 10
+    assert together > 4
+
+
+def test_sixteen_everyday_sentences_fit_in_a_batch_and_the_largest_in_the_bundled_model_alone() -> (
+    None
+):
+    everyday = DecodingOptions(max_decoding_length=28 + 50)
+    scheduler = Scheduler(EngineConfig())
+    scheduler.add([Sequence(tuple(range(30)), everyday, arrived=0.0) for _ in range(20)])
+    assert len(scheduler.schedule(0, now=0.0).admitted) == 16
+    largest = Sequence(tuple(range(512)), DecodingOptions(510 + 50, beam_size=8), arrived=0.0)
+    assert largest.footprint <= EngineConfig().max_num_batched_tokens
 
 
 def test_a_sentence_that_fits_no_budget_still_runs_alone() -> None:
@@ -64,7 +112,7 @@ def test_a_sentence_that_fits_no_budget_still_runs_alone() -> None:
 
 def test_nobody_overtakes_a_long_sentence_that_waits_for_room() -> None:
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
-    first, long, short = sequence(20), sequence(45), sequence(1)
+    first, long, short = (sequence(length, limit=length) for length in (20, 45, 1))
     add_each(scheduler, [first, long, short])
     assert scheduler.schedule(0, now=0.0).admitted == [first]
     assert scheduler.schedule(0, now=0.0).admitted == []
@@ -186,12 +234,12 @@ def test_requests_take_turns_by_tokens() -> None:
 
 def test_a_long_sentence_is_not_starved_by_short_ones_that_keep_coming() -> None:
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
-    running = [sequence(5) for _ in range(3)]
+    running = [sequence(5, limit=10) for _ in range(3)]
     add_each(scheduler, running)
-    scheduler.schedule(0, now=0.0)
-    scheduler.add([long := sequence(45)])
+    assert len(scheduler.schedule(0, now=0.0).admitted) == 3
+    scheduler.add([long := sequence(45, limit=85)])
     for _ in range(10):
-        scheduler.add([sequence(2)])
+        scheduler.add([sequence(2, limit=4)])
         if running:
             scheduler.release(0, running.pop())
         if long in scheduler.schedule(0, now=0.0).admitted:

@@ -1,0 +1,37 @@
+"""Memory that is free within the process goes back to the system. Imports nothing of the project."""
+
+import ctypes
+import sys
+
+LARGE_BYTES = 4 << 20
+"""So large a piece is mapped by itself, and goes back when it is freed; everyday ones are smaller."""
+KEPT_BYTES = 64 << 20
+"""Free at the end of the heap, beyond which it is given back."""
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+
+
+def keep_large_apart() -> None:
+    """Have malloc put large pieces beside its heaps, where it is glibc's.
+
+    By itself it does so at first only: what is freed teaches it to put the next one of that size on a heap,
+    and a heap is full of holes once models of another generation were there.
+    """
+    if (libc := _glibc()) is not None:
+        libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        libc.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+
+
+def trim() -> None:
+    """Have malloc give back what it keeps for later, where it is glibc's."""
+    if (libc := _glibc()) is not None:
+        libc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+    except OSError:
+        return None
+    return libc if hasattr(libc, "malloc_trim") else None

@@ -1,0 +1,90 @@
+"""What a batch asks of its runner: how much at once, and when to give memory back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from service import bundle
+from service.engine import batch
+from service.engine.batch import Batch
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.rerank import Reranker
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions, Floats, Ints, Sequence, SpecialIds
+from tests.fakes import SPECIAL, EchoRunner, echo_source
+
+
+class Watched(EchoRunner):
+    """Remembers what was encoded together, and how often memory was given back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoded: list[tuple[int, ...]] = []
+        self.releases = 0
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        self.encoded.append(source_ids.shape)
+        return super().encode(source_ids, source_bias)
+
+    def release_memory(self, caches: Any) -> None:
+        self.releases += 1
+
+
+def sequence(length: int) -> Sequence:
+    options = DecodingOptions(max_decoding_length=length + 1, beam_size=1)
+    return Sequence(tuple(echo_source(length)), options, arrived=0.0)
+
+
+def run(runner: Watched, lengths: list[int]) -> None:
+    running = Batch(runner, SPECIAL, Reranker(SPECIAL, 1))
+    running.admit([sequence(length) for length in lengths])
+    while running:
+        running.decode(4, 1)
+
+
+def test_long_sources_are_encoded_a_few_at_a_time_and_short_ones_together() -> None:
+    runner = Watched()
+    run(runner, [20] * 16)
+    assert [rows for rows, _ in runner.encoded] == [16]
+    runner.encoded.clear()
+    run(runner, [500] * 5)
+    assert [rows for rows, _ in runner.encoded] == [2, 2, 1]
+
+
+def test_memory_is_given_back_once_after_much_was_held_and_never_after_little() -> None:
+    runner = Watched()
+    for _ in range(5):
+        run(runner, [30] * 16)
+    assert runner.releases == 0
+    run(runner, [400] * 16)
+    assert runner.releases == 1
+
+
+def test_giving_memory_back_amid_a_batch_changes_no_translation(
+    tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "LARGE", 1)
+    releases = []
+
+    class Runner(OnnxModelRunner):
+        def release_memory(self, caches: Any) -> None:
+            releases.append(caches is not None)
+            super().release_memory(caches)
+
+    loaded = bundle.load(tiny_bundle)
+    runner = Runner(*loaded.graphs("fp32"), scorer=loaded.scorer)
+    engine = Engine([runner], SpecialIds(pad=0, bos=2, eos=3), EngineConfig(max_num_seqs=9))
+    engine.start()
+    lines = (tiny_bundle / "golden.jsonl").read_text(encoding="utf-8").splitlines()
+    golden = [json.loads(line) for line in lines]
+    options = [DecodingOptions(len(one["source_ids"]) - 2 + 50) for one in golden]
+    items = [(one["source_ids"], asked) for one, asked in zip(golden, options, strict=True)]
+    found = [list(one.future.result(30)[0].ids) for one in engine.submit(items)]
+    engine.close()
+    assert found == [one["ids"] for one in golden]
+    assert {True, False} == set(releases)
