@@ -118,6 +118,6 @@ class WatchedRunner:
         with self.watch.busy("a run of the scorer"):
             return self.runner.score(source_ids, source_bias, target_ids)
 
-    def release_memory(self) -> None:
+    def release_memory(self, caches: Caches | None) -> None:
         """See ModelRunner."""
-        self.runner.release_memory()
+        self.runner.release_memory(caches)
