@@ -99,7 +99,7 @@ def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) ->
         store = client.app.state.models  # type: ignore[attr-defined]
         [model] = store.current.models
         runner = model.engine._loops[0].batch.runner
-        parts = [store.current, model.engine, model.translator, runner, runner._decoder]
+        parts = [store.current, model.engine, model.translator, runner, runner.runner._decoder]
         left = [weakref.ref(part) for part in parts]
         old_threads = {one for one in threading.enumerate() if one.name.startswith(OF_A_MODEL)}
         assert {one.name for one in old_threads} == {"engine-0", "engine-1", "aligner_0"}
