@@ -1,112 +1,12 @@
 """Connections whose requests never end, or are none: what they get, and when they are closed."""
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 
 import pytest
-import uvicorn
-from starlette.types import Receive, Scope, Send
 
 from service.api import connection
-from service.api.connections import Connections
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Connect = Callable[[], Awaitable[Streams]]
-HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
-POST = b"POST / HTTP/1.1\r\nhost: here\r\n"
-PIECE = b"a" * 100_000
-
-
-left: list[str] = []
-"""Paths of requests whose client has left before the answer."""
-
-
-async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers everything with its body and "ok", in its own time; some paths otherwise."""
-    if scope["path"] == "/hasty":  # answers before it has read
-        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
-        await send({"type": "http.response.body", "body": b"ok"})
-        return
-    if scope["path"] == "/endless":
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        watcher = asyncio.ensure_future(until_left(receive))
-        while not watcher.done():
-            await send({"type": "http.response.body", "body": PIECE, "more_body": True})
-            await asyncio.sleep(0)
-        left.append(scope["path"])
-        return
-    if scope["path"] == "/patient":  # answers after a second, unless its client leaves
-        with suppress(TimeoutError):
-            await asyncio.wait_for(until_left(receive), 1)
-            left.append(scope["path"])
-        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
-        await send({"type": "http.response.body", "body": b"ok"})
-        return
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-    await asyncio.sleep(0.3 if scope["path"] == "/slow" else 0)
-    fields = [(b"content-length", b"%d" % (len(body) + 2))]
-    await send({"type": "http.response.start", "status": 200, "headers": fields})
-    await send({"type": "http.response.body", "body": body + b"ok"})
-
-
-LENGTH = [(b"content-length", b"2")]
-
-
-async def until_left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def talk(
-    conversation: Callable[[Connect], Awaitable[None]], connections: Connections | None = None
-) -> None:
-    """Hold a conversation with a server, of which it can open connections."""
-    left.clear()
-
-    async def serve() -> None:
-        config = uvicorn.Config(
-            app,
-            port=0,
-            http=partial(connection.Connection, connections=connections),  # type: ignore[arg-type]
-            lifespan="off",
-            log_config=None,
-            timeout_keep_alive=1,
-            h11_max_incomplete_event_size=5000,
-        )
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        address = server.servers[0].sockets[0].getsockname()
-        writers: list[asyncio.StreamWriter] = []
-
-        async def connect() -> Streams:
-            reader, writer = await asyncio.open_connection(*address)
-            writers.append(writer)
-            return reader, writer
-
-        try:
-            await asyncio.wait_for(conversation(connect), 20)
-        finally:
-            for writer in writers:
-                writer.close()
-            server.should_exit = True
-            await serving
-
-    asyncio.run(serve())
-
-
-async def refusal(reader: asyncio.StreamReader) -> tuple[bytes, dict[str, str]]:
-    """The status and the error of an answer after which the server has closed the connection."""
-    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-    assert b"connection: close" in head.lower()
-    return head.split()[1], json.loads(body)
+from tests.service.api.conversation import HEAD, PIECE, POST, Connect, left, refusal, talk
 
 
 @pytest.mark.parametrize("sent", [b"GET / HT", HEAD, HEAD + b"x-much: aaa"])
@@ -347,53 +247,6 @@ def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
             raise AssertionError("90 MB were taken in")
 
     talk(conversation)
-
-
-def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_closed(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async def conversation(connect: Connect) -> None:
-        streams = [await connect() for _ in range(3)]
-        for reader, writer in streams[::-1]:  # the last one is idle longest
-            writer.write(HEAD + b"\r\n")
-            await reader.readuntil(b"ok")
-        newcomers = [await connect() for _ in range(2)]
-        assert await streams[2][0].read() == b""
-        assert await streams[1][0].read() == b""
-        for reader, writer in (streams[0], *newcomers):
-            writer.write(HEAD + b"\r\n")
-            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
-
-    connections = Connections(3)
-    talk(conversation, connections)
-    assert connections.num_closed == 2
-    assert len([one for one in caplog.records if "limit of 3 connections" in one.message]) == 1
-
-
-def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> None:
-    patient = HEAD.replace(b" / ", b" /patient ") + b"\r\n"
-
-    async def conversation(connect: Connect) -> None:
-        slow_reader, slow_writer = await connect()  # its request never ends
-        slow_writer.write(POST + b"content-length: 5\r\n\r\n")
-        await asyncio.sleep(0.05)
-        busy = [await connect() for _ in range(3)]
-        for _, writer in busy:
-            writer.write(patient)
-        await asyncio.sleep(0.05)
-        reader, writer = await connect()
-        assert await slow_reader.read() == b""
-        writer.write(HEAD + b"\r\n")
-        status, error = await refusal(reader)
-        assert (status, error["code"]) == (b"503", "too_many_connections")
-        assert "3 connections are busy, the limit is 3" in error["error"]
-        reader, writer = await connect()
-        writer.write(HEAD.replace(b" / ", b" /health/ready ") + b"\r\n")
-        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
-        for reader, _ in busy:
-            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
-
-    talk(conversation, Connections(4))
 
 
 @pytest.mark.parametrize("sent", [HEAD, POST + b"content-length: 5\r\n\r\nabc"])

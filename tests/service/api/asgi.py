@@ -1,0 +1,36 @@
+"""Requests to an application without a server."""
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope
+
+
+async def ask(
+    app: ASGIApp,
+    fields: Scope,
+    size: int = 0,
+    complete: bool = True,
+    receive: Receive | None = None,
+) -> tuple[int, bytes]:
+    """Status and body of the answer to a request of `size` bytes, in two pieces or the first one."""
+    pieces = [b"a" * (size // 2), b"a" * (size - size // 2)]
+    sent: list[Message] = []
+
+    async def from_pieces() -> Message:
+        if len(pieces) == 1 and not complete:
+            await asyncio.sleep(10)
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST" if size else "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [],
+        **fields,
+    }
+    await app({**scope, "raw_path": scope["path"].encode()}, receive or from_pieces, send)
+    return (sent[0]["status"], sent[1].get("body", b"")) if sent else (0, b"")

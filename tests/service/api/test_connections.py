@@ -1,0 +1,55 @@
+"""More connections than there may be: which one gives way."""
+
+import asyncio
+
+import pytest
+
+from service.api.connections import Connections
+from tests.service.api.conversation import HEAD, POST, Connect, refusal, talk
+
+
+def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        streams = [await connect() for _ in range(3)]
+        for reader, writer in streams[::-1]:  # the last one is idle longest
+            writer.write(HEAD + b"\r\n")
+            await reader.readuntil(b"ok")
+        newcomers = [await connect() for _ in range(2)]
+        assert await streams[2][0].read() == b""
+        assert await streams[1][0].read() == b""
+        for reader, writer in (streams[0], *newcomers):
+            writer.write(HEAD + b"\r\n")
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    connections = Connections(3)
+    talk(conversation, connections)
+    assert connections.num_closed == 2
+    assert len([one for one in caplog.records if "limit of 3 connections" in one.message]) == 1
+
+
+def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> None:
+    patient = HEAD.replace(b" / ", b" /patient ") + b"\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        slow_reader, slow_writer = await connect()  # its request never ends
+        slow_writer.write(POST + b"content-length: 5\r\n\r\n")
+        await asyncio.sleep(0.05)
+        busy = [await connect() for _ in range(3)]
+        for _, writer in busy:
+            writer.write(patient)
+        await asyncio.sleep(0.05)
+        reader, writer = await connect()
+        assert await slow_reader.read() == b""
+        writer.write(HEAD + b"\r\n")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"503", "too_many_connections")
+        assert "3 connections are busy, the limit is 3" in error["error"]
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /health/ready ") + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        for reader, _ in busy:
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation, Connections(4))
