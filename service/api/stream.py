@@ -13,6 +13,8 @@ from service.errors import AttendantError
 from service.translation import OnSentence, Translation
 
 EVENT_STREAM = "text/event-stream"
+HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+"""So that nothing on the way, nginx above all, keeps events back."""
 Work = Callable[[OnSentence], Coroutine[Any, Any, list[Translation]]]
 
 
@@ -45,9 +47,7 @@ async def streamed(
         first.cancel()
         raise
     generator = _events(task, first, events, finished)
-    return StreamingResponse(
-        generator, media_type=EVENT_STREAM, headers={"Cache-Control": "no-cache"}
-    )
+    return StreamingResponse(generator, media_type=EVENT_STREAM, headers=HEADERS)
 
 
 async def _first_of(*tasks: "asyncio.Task[Any]") -> None:

@@ -20,6 +20,7 @@ def test_every_sentence_once_and_then_the_whole(client: TestClient) -> None:
     body = {"q": TEXTS, "source": "auto", "target": "en"}
     answer = client.post("/translate", json=body, headers=STREAM)
     assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.headers["x-accel-buffering"] == "no"
     *segments, (last, whole) = events(answer.text)
     assert {name for name, _ in segments} == {"segment"}
     assert sorted((one["text"], one["segment"], one["target"]) for _, one in segments) == [
