@@ -1,7 +1,8 @@
 """DeepL's dialect, so that its official clients work unmodified: `deepl.DeepLClient(KEY, server_url=...)`.
 
-What is accepted and changes nothing: `context`, `model_type`, `preserve_formatting`,
-`show_billed_characters` (billed characters are always told), formality other than `more` and `less`.
+What is accepted and changes nothing: `context`, `model_type` (there is one model, which is both),
+`preserve_formatting`, `show_billed_characters` (billed characters are always told), formality other than
+`more` and `less`. What would change a translation and is not supported is refused.
 """
 
 from typing import Annotated, Literal
@@ -17,7 +18,7 @@ from service.api.dependencies import (
     services,
     unless_client_leaves,
 )
-from service.api.errors import documented
+from service.api.errors import documented, shortened
 from service.api.inputs import fields_of, openapi_body, openapi_query, parse
 from service.api.schemas import Choice, Code, Key, Text, TextList
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
@@ -29,8 +30,15 @@ from service.translation import Translation, TranslationOptions
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
 NO_LIMIT = 10**12
 """What is told as the limit of characters where there is none."""
-_ENGLISH = ("EN-GB", "EN-US")
-"""Clients of DeepL ask for one of these and refuse plain EN; both are `en` here."""
+_VARIANTS = {
+    "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
+    "pt": {"PT-BR": "Portuguese (Brazilian)", "PT-PT": "Portuguese (European)"},
+}
+"""Clients of DeepL ask for one of these as a target, and refuse the plain language."""
+_UNSUPPORTED = (
+    *("glossary_id", "glossary_ids", "style_id", "translation_memory_id"),
+    "custom_instructions",
+)
 TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
 
 
@@ -39,7 +47,12 @@ def _as_list(value: object) -> object:
 
 
 def _as_names(value: object) -> object:
-    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+    """Names parted by commas, a list of such, or null."""
+    if value is None:
+        return []
+    parts = value if isinstance(value, list) else [value]
+    names = [part.split(",") if isinstance(part, str) else [part] for part in parts]
+    return [name.strip() if isinstance(name, str) else name for some in names for name in some]
 
 
 class TranslateRequest(BaseModel):
@@ -55,8 +68,10 @@ class TranslateRequest(BaseModel):
     ] = None
     tag_handling: Literal["html", "xml"] | None = None
     ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
-    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
-    glossary_id: Key | None = None
+    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] | None = None
+    model_type: (
+        Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
+    ) = None
     auth_key: Key | None = None
 
 
@@ -78,6 +93,9 @@ class TranslatedText(BaseModel):
     detected_source_language: str
     text: str
     billed_characters: int
+    model_type_used: Annotated[
+        str | None, Field(description="Where `model_type` is given: what was asked for.")
+    ] = None
 
 
 class TranslateResponse(BaseModel):
@@ -91,7 +109,7 @@ class Language(BaseModel):
 
     language: str
     name: str
-    supports_formality: bool = False
+    supports_formality: Annotated[bool | None, Field(description="Of targets only.")] = None
 
 
 class Usage(BaseModel):
@@ -122,11 +140,24 @@ async def _translate_request(request: Request) -> TranslateRequest:
     for name in ("text", "target_lang"):
         if not fields.get(name):
             raise InvalidRequestError(f"Bad request. Reason: Value for '{name}' missing.")
+    for name in _UNSUPPORTED:
+        if fields.get(name):
+            raise InvalidRequestError(f"Value for '{name}' not supported.")
     return parse(TranslateRequest, fields)
 
 
-@router.get("/translate", openapi_extra=openapi_query(TranslateRequest, "text"), responses=ERRORS)
-@router.post("/translate", openapi_extra=openapi_body(TranslateRequest), responses=ERRORS)
+@router.get(
+    "/translate",
+    openapi_extra=openapi_query(TranslateRequest, "text"),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
+@router.post(
+    "/translate",
+    openapi_extra=openapi_body(TranslateRequest),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
 async def translate(request: Request) -> TranslateResponse:
     """Translate texts."""
     body, service = await _translate_request(request), services(request)
@@ -140,13 +171,24 @@ async def translate(request: Request) -> TranslateResponse:
     service.metrics.characters.inc(sum(map(len, body.text)))
     return TranslateResponse(
         translations=[
-            _translated(text, source, translation)
+            _translated(text, source, translation, body.model_type)
             for text, translation in zip(body.text, translations, strict=True)
         ]
     )
 
 
-@router.get("/languages", openapi_extra=openapi_query(LanguagesRequest), responses=ERRORS)
+@router.get(
+    "/languages",
+    openapi_extra=openapi_query(LanguagesRequest),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
+@router.post(
+    "/languages",
+    openapi_extra=openapi_body(LanguagesRequest),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
 async def list_languages(
     request: Request, gate: GateDependency, models: ModelsDependency
 ) -> list[Language]:
@@ -155,17 +197,17 @@ async def list_languages(
     _enter(gate, request, asked.auth_key)
     if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
-    codes = models.targets if asked.type == "target" else models.sources
-    listed = [Language(language=code.upper(), name=languages.name(code)) for code in codes]
-    if asked.type == "target" and "en" in codes:
-        names = ("English (British)", "English (American)")
-        listed += [
-            Language(language=code, name=name) for code, name in zip(_ENGLISH, names, strict=True)
-        ]
-    return listed
+    if asked.type == "source":
+        return [_language(code) for code in models.sources]
+    return [
+        Language(language=code, name=name, supports_formality=False)
+        for one in models.targets
+        for code, name in _VARIANTS.get(one, {one.upper(): languages.name(one)}).items()
+    ]
 
 
 @router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
+@router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
 async def usage(request: Request, gate: GateDependency, metrics: MetricsDependency) -> Usage:
     """Characters translated under this dialect since the start; there is no limit."""
     asked = parse(UsageRequest, await fields_of(request))
@@ -173,9 +215,10 @@ async def usage(request: Request, gate: GateDependency, metrics: MetricsDependen
     return Usage(character_count=metrics.characters_so_far, character_limit=NO_LIMIT)
 
 
-@router.get("/glossary-language-pairs", responses=ERRORS)
-async def glossary_language_pairs() -> GlossaryPairs:
+@router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
+async def glossary_language_pairs(request: Request, gate: GateDependency) -> GlossaryPairs:
     """None: there are no glossaries."""
+    _enter(gate, request, parse(UsageRequest, await fields_of(request)).auth_key)
     return GlossaryPairs(supported_languages=[])
 
 
@@ -195,11 +238,15 @@ def _code(given: str, name: str, known: list[str]) -> str:
     return code
 
 
+def _language(code: str) -> Language:
+    return Language(language=code.upper(), name=languages.name(code))
+
+
 def _options(body: TranslateRequest) -> TranslationOptions:
     if body.formality in ("more", "less"):
-        raise InvalidRequestError("'formality' is not supported for given 'target_lang'.")
-    if body.glossary_id:
-        raise InvalidRequestError("Value for 'glossary_id' not supported.")
+        raise InvalidRequestError(
+            f"Target language '{shortened(body.target_lang)}' doesn't support formality."
+        )
     splitting: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
     return TranslationOptions(
         format=body.tag_handling or "text",
@@ -210,8 +257,13 @@ def _options(body: TranslateRequest) -> TranslationOptions:
     )
 
 
-def _translated(text: str, source: str, translation: Translation) -> TranslatedText:
+def _translated(
+    text: str, source: str, translation: Translation, model_type: str | None
+) -> TranslatedText:
     found = translation.detected.language if translation.detected else source
     return TranslatedText(
-        detected_source_language=found.upper(), text=translation.text, billed_characters=len(text)
+        detected_source_language=found.upper(),
+        text=translation.text,
+        billed_characters=len(text),
+        model_type_used=model_type and model_type.removeprefix("prefer_"),
     )

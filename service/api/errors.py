@@ -75,11 +75,13 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(errors.AttendantError)
     async def of_ours(request: Request, error: errors.AttendantError) -> JSONResponse:
         request.app.state.metrics.errors.labels(error.code).inc()
-        status = status_of(type(error))
+        status, path = status_of(type(error)), request.scope["path"]
+        if is_deepl(path) and isinstance(error, errors.TextTooLongError):
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE  # as its clients know it
         message = error.client_message
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             message = f"Slowdown: {message}"
-        return answer(status, message, error.code, error.retry_after, request.scope["path"])
+        return answer(status, message, error.code, error.retry_after, path)
 
     @app.exception_handler(RequestValidationError)
     async def of_the_request(request: Request, error: RequestValidationError) -> JSONResponse:

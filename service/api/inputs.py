@@ -16,7 +16,7 @@ from service.api.schemas import DetectRequest, TranslateRequest
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
-_LISTS = ("q", "text")
+_LISTS = ("q", "text", "ignore_tags")
 MAX_FIELDS = 4096
 """Of a form or a query; each text of a list is one."""
 

@@ -51,7 +51,7 @@ def test_several_texts_in_their_order(client: TestClient) -> None:
         ({"target_lang": "EN"}, "Bad request. Reason: Value for 'text' missing."),
         (
             {"text": [TEXT], "target_lang": "EN", "formality": "more"},
-            "'formality' is not supported for given 'target_lang'.",
+            "Target language 'EN' doesn't support formality.",
         ),
     ],
 )
@@ -66,7 +66,6 @@ def test_mistakes(client: TestClient, fields: dict[str, object], message: str) -
         ("text", ["a"] * 2001, "2000 items"),
         ("target_lang", "-" * 4_000, "64 characters"),
         ("source_lang", "-" * 65, "64 characters"),
-        ("glossary_id", "g" * 257, "256 characters"),
         ("auth_key", "k" * 257, "256 characters"),
         ("ignore_tags", ["a"] * 101, "100 items"),
         ("ignore_tags", "a," * 100, "100 items"),
@@ -104,8 +103,63 @@ def test_a_side_that_is_none_is_a_mistake(client: TestClient, value: str, messag
 
 def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", "context": "Pets.", "formality": "prefer_more"}
-    more = {"model_type": "quality_optimized", "show_billed_characters": True}
-    assert client.post("/v2/translate", json={**fields, **more}).status_code == 200
+    more = {"show_billed_characters": True, "formality": None, "ignore_tags": None}
+    answer = client.post("/v2/translate", json={**fields, **more})
+    assert answer.status_code == 200
+    assert "model_type_used" not in answer.json()["translations"][0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "used"),
+    [
+        ("latency_optimized", "latency_optimized"),
+        ("prefer_quality_optimized", "quality_optimized"),
+    ],
+)
+def test_the_kind_of_model_that_is_asked_for_is_told(
+    client: TestClient, asked: str, used: str
+) -> None:
+    fields = {"text": [TEXT], "target_lang": "EN", "model_type": asked}
+    answer = client.post("/v2/translate", json=fields).json()
+    assert answer["translations"][0]["model_type_used"] == used
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("glossary_id", "a"),
+        ("glossary_ids", ["a"]),
+        ("style_id", "a"),
+        ("translation_memory_id", "a"),
+        ("custom_instructions", ["Be brief."]),
+    ],
+)
+def test_what_would_change_a_translation_and_is_not_supported_is_refused(
+    client: TestClient, name: str, value: object
+) -> None:
+    fields = {"text": [TEXT], "target_lang": "EN", name: value}
+    answer = client.post("/v2/translate", json=fields)
+    assert (answer.status_code, answer.json()["message"]) == (
+        400,
+        f"Value for '{name}' not supported.",
+    )
+
+
+@pytest.mark.parametrize("given", ["x,b", ["x", "b"], ["x,b"]])
+def test_names_of_tags_come_in_one_field_or_in_several(client: TestClient, given: object) -> None:
+    fields = {"text": "<x>Hund</x> <b>Hund</b>", "target_lang": "EN", "source_lang": "DE"}
+    asked = {**fields, "tag_handling": "xml", "ignore_tags": given}
+    for request in (
+        client.post("/v2/translate", json=asked),
+        client.post("/v2/translate", data=asked),
+    ):
+        assert request.json()["translations"][0]["text"] == "<x>Hund</x> <b>Hund</b>"
+
+
+def test_more_characters_than_may_be_are_too_large_for_its_clients(client: TestClient) -> None:
+    answer = client.post("/v2/translate", json={"text": ["a" * 2001], "target_lang": "EN"})
+    assert answer.status_code == 413
+    assert "exceeds text limit (2000)" in answer.json()["message"]
 
 
 def test_where_to_split_can_be_said(client: TestClient) -> None:
@@ -120,16 +174,22 @@ def test_where_to_split_can_be_said(client: TestClient) -> None:
 
 def test_languages_by_side_from_query_or_body(client: TestClient) -> None:
     sources = client.get("/v2/languages").json()
-    assert sources[0] == {"language": "DE", "name": "German", "supports_formality": False}
+    assert sources == [
+        {"language": "DE", "name": "German"},
+        {"language": "EN", "name": "English"},
+    ]
     for request in (
         client.get("/v2/languages", params={"type": "target"}),
         client.request("GET", "/v2/languages", data={"type": "target"}),
+        client.post("/v2/languages", data={"type": "target"}),
     ):
-        assert {"DE", "EN-GB", "EN-US"} <= {one["language"] for one in request.json()}
+        assert [one["language"] for one in request.json()] == ["DE", "EN-GB", "EN-US"]
+        assert {one["supports_formality"] for one in request.json()} == {False}
 
 
 def test_usage_counts_characters(client: TestClient) -> None:
     client.post("/v2/translate", json={"text": [TEXT, "x"], "target_lang": "EN"})
     usage = client.get("/v2/usage").json()
+    assert client.post("/v2/usage").json() == usage
     assert usage["character_count"] == len(TEXT) + 1
     assert usage["character_limit"] > 10**9
