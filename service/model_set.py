@@ -211,6 +211,8 @@ class ModelSet:
             if len(candidates) > 1:
                 raise MissingParameterError("Invalid request: missing target parameter")
             target = candidates[0]
+        if source == target:
+            return [_Route(None, None)] * len(texts)
         if source != AUTO:
             if (source, target) not in self._by_codes:
                 raise Unsupported(f"{source} to {target} is not supported")

@@ -16,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.api.connections import Connections
 from service.api.errors import answer
+from service.api.transport import LingeringTransport
 
 HEAD_SECONDS = 30.0
 """In which a request's head must arrive, counted from its first byte."""
@@ -23,10 +24,6 @@ MAX_FIELDS = 256
 """Header fields of a request: browsers behind several proxies send a quarter as many."""
 MAX_CHUNKS = 4096
 """Of a chunked body; each costs as much as a kilobyte."""
-LINGER_SECONDS = 10.0
-LINGER_BYTES = 1024 * 1024
-"""What is read and dropped behind an answer to a request that has not ended: a client that still sends would
-miss it."""
 WRITE_SECONDS = 30.0
 """For which, in all, an answer may wait for its client to read on."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
@@ -43,12 +40,10 @@ class Connection(H11Protocol):
         self.conn = _BoundedConnection(
             h11.SERVER, max_incomplete_event_size=self.config.h11_max_incomplete_event_size or 65536
         )
+        self.transport: LingeringTransport
         self._head_timer: asyncio.TimerHandle | None = None
-        self._linger_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._probe_timer: asyncio.TimerHandle | None = None
-        self._lingered = 0  # bytes behind the answer
-        self._is_refused = False  # whether all that still comes is dropped
         self._unread_since = 0.0
         self._unread_seconds = 0.0  # of the answer so far, while its client did not read
 
@@ -68,7 +63,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place; wait for a first byte as long as for the next request."""
-        super().connection_made(transport)
+        super().connection_made(LingeringTransport(transport, self._is_receiving))
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
@@ -77,25 +72,23 @@ class Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Give the place back and leave no clock behind."""
         self.all.closed(self)
-        for timer in (self._head_timer, self._linger_timer, self._write_timer, self._probe_timer):
+        for timer in (self._head_timer, self._write_timer, self._probe_timer):
             if timer is not None:
                 timer.cancel()
+        self.transport.stop_lingering()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take in what has come; watch the clock while a head is incomplete."""
-        if self._linger_timer is not None:
-            self._lingered += len(data)
-            if self._lingered > LINGER_BYTES:
-                self.transport.abort()
-            if self._is_refused or self.transport.is_closing():
-                return
+        self.transport.take(len(data))
+        if self.transport.is_closing():
+            return
         super().data_received(data)
         if self.transport.is_closing():
             return
-        if self.conn.their_state is not h11.SEND_BODY or not self.is_idle:
-            self._end_linger()
+        if self.transport.is_lingering and not (self._is_receiving() and self.is_idle):
+            self._go_on()
         if self.conn.their_state is h11.IDLE:
             if self.conn.trailing_data[0] and self._head_timer is None:
                 self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse_slow)
@@ -114,7 +107,7 @@ class Connection(H11Protocol):
         if state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0]):
             message = "Invalid request: the connection was closed before it was complete"
             self._refuse(HTTPStatus.BAD_REQUEST, message, "request_incomplete")
-        if self.is_idle or self._is_refused or self.transport.is_closing():
+        if self.is_idle or self.transport.is_closing():
             return False
         if not self.cycle.response_started and self.scope["http_version"] == "1.1":
             probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
@@ -141,16 +134,11 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """An answer is out; what is left of its request's body is read for a while, so that it arrives."""
         self._unread_seconds = 0.0
-        if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
-            self._linger()
+        if self._is_receiving():
+            self.transport.linger()
         super().on_response_complete()
-        if self.is_idle:  # else the next request was there already
+        if self.is_idle or self._is_receiving():  # else the next request was there already
             self.all.answered(self)
-
-    def shutdown(self) -> None:
-        """The service stops: close at once if idle, else behind the answer."""
-        if self._linger_timer is None:
-            super().shutdown()
 
     def _should_upgrade(self) -> bool:
         """Never: who offers it (Java's HttpClient, in every request) is answered as if nothing had been said.
@@ -174,7 +162,7 @@ class Connection(H11Protocol):
 
     def _refuse(self, status: HTTPStatus, message: str, code: str) -> None:
         """Answer, where no answer has begun, and close."""
-        if self.transport.is_closing() or self._is_refused:
+        if self.transport.is_closing():
             return
         path = self.scope["path"] if self.scope and not self.is_idle else ""
         response = answer(status, message, code, path=path)
@@ -186,33 +174,30 @@ class Connection(H11Protocol):
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")
-        self._is_refused = True
-        self._forget_head()
         if not self.is_idle:  # whoever waits for more of the request waits in vain
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.transport.write_eof()
-        self._linger()
+        self.transport.hang_up()
+        self._forget_head()
 
     def _forget_head(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _linger(self) -> None:
-        """Read what still comes for a while, and drop it."""
-        if self._linger_timer is None:
-            self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+    def _is_receiving(self) -> bool:
+        """Whether more of a request may come, although it may be answered already."""
+        return self.conn.their_state is h11.SEND_BODY
 
-    def _end_linger(self) -> None:
-        """The unwanted body has ended: the connection is as good as new."""
-        if self._linger_timer is not None:
-            self._linger_timer.cancel()
-            self._linger_timer, self._lingered = None, 0
-            if self.is_idle:
-                self.timeout_keep_alive_task = self.loop.call_later(
-                    self.timeout_keep_alive, self.timeout_keep_alive_handler
-                )
+    def _go_on(self) -> None:
+        """The rest of an answered request has come: the connection is as good as new."""
+        self.transport.stop_lingering()
+        if self.is_idle and self.all.are_winding_down:
+            self.transport.close()
+        elif self.is_idle:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def _probe(self, looks: int) -> None:
         """Look whether a client that has closed its side has answered with a reset by now."""

@@ -1,4 +1,4 @@
-"""What clients send: a JSON object, a form, plain text, or all of it in the query.
+"""What clients send: a JSON object, a form of either kind, plain text, or all of it in the query.
 
 Fields of the body go over those of the query. Form and query repeat a text to give a list.
 """
@@ -10,12 +10,15 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
+from python_multipart.exceptions import FormParserError
+from starlette.exceptions import HTTPException
 
 from service.api.errors import shortened
 from service.api.schemas import DetectRequest, TranslateRequest
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
+MULTIPART = "multipart/form-data"
 _LISTS = ("q", "text", "ignore_tags")
 MAX_FIELDS = 4096
 """Of a form or a query; each text of a list is one."""
@@ -31,7 +34,10 @@ async def fields_of(request: Request) -> dict[str, Any]:
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = _pairs(request.scope["query_string"].decode("latin-1"), "query")
-    return query | _fields(kind, await request.body())
+    body = await request.body()
+    if kind == MULTIPART:
+        return query | await _parts(request, body)
+    return query | _fields(kind, body)
 
 
 def parse(model: type[Model], fields: dict[str, Any]) -> Model:
@@ -68,8 +74,22 @@ def _fields(kind: str, body: bytes) -> dict[str, Any]:
     if kind == PLAIN:
         return {"q": text}
     raise InvalidRequestError(
-        f"Invalid request: content-type {shortened(kind)} is not supported; send {JSON}, {FORM} or {PLAIN}"
+        f"Invalid request: content-type {shortened(kind)} is not supported; send {JSON}, {FORM}, "
+        f"{MULTIPART} or {PLAIN}"
     )
+
+
+async def _parts(request: Request, body: bytes) -> dict[str, Any]:
+    """The fields of a form in several parts, as browsers, curl's -F and PHP send it."""
+    _decode(body)  # what is no UTF-8 would be taken for another encoding
+    try:
+        form = await request.form(max_files=0, max_fields=MAX_FIELDS, max_part_size=len(body) + 1)
+    except (HTTPException, FormParserError) as error:
+        reason = error.detail if isinstance(error, HTTPException) else str(error)
+        raise InvalidRequestError(
+            f"Invalid request: the form cannot be read: {shortened(reason)}"
+        ) from None
+    return _gathered([(name, str(value)) for name, value in form.multi_items()])
 
 
 def _decode(body: bytes) -> str:
@@ -115,6 +135,11 @@ def _pairs(encoded: str, place: str) -> dict[str, Any]:
         raise InvalidRequestError(
             f"Invalid request: the {place} is not valid UTF-8: {error.reason}"
         ) from None
+    return _gathered(pairs)
+
+
+def _gathered(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """Fields by name; those that may be lists are one if they come more than once."""
     fields: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
     for name, value in pairs:
@@ -135,6 +160,7 @@ def openapi_body(model: type[BaseModel]) -> dict[str, Any]:
             "content": {
                 JSON: {"schema": schema},
                 FORM: {"schema": schema},
+                MULTIPART: {"schema": schema},
                 PLAIN: {"schema": text},
             },
         }

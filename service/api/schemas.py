@@ -1,6 +1,6 @@
 """Bodies of requests and answers; also the source of the OpenAPI document."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -151,6 +151,20 @@ class TranslateRequest(BaseModel):
     api_key: Annotated[
         Key | None, Field(description="May also be given as `Authorization: Bearer KEY`.")
     ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        """Fields that are null are absent, as in LibreTranslate; so is an empty format."""
+        if not isinstance(given, dict):
+            return given
+        for name in ("source", "target"):
+            if given.get(name) == "":
+                raise MissingParameterError(f"Invalid request: missing {name} parameter")
+        given = {name: value for name, value in given.items() if value is not None}
+        if given.get("format") == "":
+            del given["format"]
+        return given
 
     @model_validator(mode="after")
     def _one_text(self) -> Self:

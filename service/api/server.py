@@ -12,7 +12,6 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -101,9 +100,8 @@ class Server(uvicorn.Server):
         for listener in listeners:
             with listener:
                 listener.listen(0)  # nobody new gets into the line
-                with suppress(OSError):  # it is empty
-                    while True:
-                        accepted.append(listener.accept()[0])
+                while (connected := _accepted(listener)) is not None:
+                    accepted.append(connected)
         for connected in accepted:
             connected.setblocking(False)
             await loop.connect_accepted_socket(self._new_connection, connected)
@@ -129,8 +127,23 @@ class Server(uvicorn.Server):
         return found
 
     def _is_done(self) -> bool:
-        return not self.server_state.tasks and not self.server_state.connections
+        """Whether all have their answer; who still sends is not waited for."""
+        connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
+        return not self.server_state.tasks and all(
+            one.transport.is_closing() for one in connections
+        )
 
     def _all_are_busy(self) -> bool:
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not any(connection.is_idle for connection in connections)
+
+
+def _accepted(listener: socket.socket) -> socket.socket | None:
+    """The next connection that the kernel has accepted; None where there is none."""
+    while True:
+        try:
+            return listener.accept()[0]
+        except ConnectionError:  # it has gone already
+            continue
+        except OSError:
+            return None

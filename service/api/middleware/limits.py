@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from contextlib import suppress
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,8 +10,6 @@ from service.api.errors import answer
 
 BODY_SECONDS = 30.0
 """In which a request's body must arrive."""
-SKIMMED_BYTES = 16 * 1024 * 1024
-"""Of a body over a limit that is read and dropped before it is refused."""
 SMALL_BODY_BYTES = 16 * 1024
 """A body that is taken in however much others hold."""
 
@@ -67,8 +64,6 @@ class BodyLimit:
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         size = int(announced[:19]) if announced.isdigit() else 0
         if refusal := self._over(size, 0):
-            if not any(name == b"expect" for name, _ in scope["headers"]):  # else it asks first
-                await _skim(receive)
             await answer(*refusal, path=scope["path"])(scope, receive, send)
             return
         taken = _Taken()
@@ -98,8 +93,6 @@ class BodyLimit:
                         )
                     piece = len(message.get("body", b""))
                     if refusal := self._over(taken.size + piece, taken.size):
-                        if message.get("more_body", False):
-                            await _skim(receive)
                         return refusal
                     taken.messages.append(message)
                     taken.size += piece
@@ -109,7 +102,7 @@ class BodyLimit:
         except TimeoutError:
             return (
                 HTTPStatus.REQUEST_TIMEOUT,
-                f"Invalid request: after {BODY_SECONDS:g} s only {taken.size} bytes of the body were there",
+                f"Invalid request: only {taken.size} bytes of the body arrived within {BODY_SECONDS:g} s",
                 "body_too_slow",
             )
 
@@ -123,23 +116,11 @@ class BodyLimit:
         others = self.held - own
         if size > SMALL_BODY_BYTES and others + size > self.total:
             message = (
-                f"Slowdown: a body of {size} bytes, beside those of others that have {others}, would be over "
-                f"the limit of {self.total}"
+                f"Slowdown: request bodies in memory would exceed {self.total} bytes "
+                f"({others} held, {size} more)"
             )
             return HTTPStatus.TOO_MANY_REQUESTS, message, "bodies_too_large"
         return None
-
-
-async def _skim(receive: Receive) -> None:
-    """Take in the rest of a body, if it is not huge: a client that still sends would miss the answer."""
-    size = 0
-    with suppress(TimeoutError):
-        async with asyncio.timeout(BODY_SECONDS):
-            while size <= SKIMMED_BYTES:
-                message = await receive()
-                size += len(message.get("body", b""))
-                if not message.get("more_body", False):
-                    return
 
 
 class _Taken:

@@ -5,7 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from service.api import connection
+from service.api import connection, transport
+from service.api.connections import Connections
 from tests.service.api.conversation import HEAD, PIECE, POST, Connect, left, refusal, talk
 
 
@@ -213,8 +214,8 @@ def test_who_reads_a_little_now_and_then_has_no_more_time(monkeypatch: pytest.Mo
 def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "LINGER_SECONDS", 0.3)
-    monkeypatch.setattr(connection, "LINGER_BYTES", 300_000)
+    monkeypatch.setattr(transport, "LINGER_SECONDS", 0.3)
+    monkeypatch.setattr(transport, "LINGER_BYTES", 300_000)
     hasty = POST.replace(b" / ", b" /hasty ")
 
     async def conversation(connect: Connect) -> None:
@@ -257,5 +258,46 @@ def test_a_request_that_is_broken_off_is_told_so(sent: bytes) -> None:
         writer.write_eof()
         status, error = await refusal(reader)
         assert (status, error["code"]) == (b"400", "request_incomplete")
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", HEAD + b"a:\r\n" * 300 + b"\r\n"])
+def test_who_is_refused_gives_the_place_back_whatever_still_comes(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(transport, "LINGER_SECONDS", 0.3)
+    connections = Connections()
+
+    async def conversation(connect: Connect) -> None:
+        streams = [await connect() for _ in range(5)]
+        for reader, writer in streams:
+            writer.write(sent)
+            await refusal(reader)
+        for _ in range(20):
+            for _, writer in streams:
+                writer.write(b"x")
+            await asyncio.sleep(0.05)
+            if not len(connections):
+                return
+        raise AssertionError("they are still there")
+
+    talk(conversation, connections)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"POST /hasty HTTP/1.0\r\nhost: here\r\n",
+        b"POST /hasty HTTP/1.1\r\nhost: here\r\nconnection: close\r\n",
+    ],
+)
+def test_an_early_answer_arrives_although_its_connection_ends(head: bytes) -> None:
+    async def conversation(connect: Connect) -> None:
+        for _ in range(5):
+            reader, writer = await connect()
+            writer.write(head + b"content-length: 2000000\r\n\r\n" + b"a" * 2_000_000)
+            await writer.drain()
+            assert (await reader.read()).endswith(b"ok")
 
     talk(conversation)

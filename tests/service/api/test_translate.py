@@ -6,6 +6,8 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
+TEXT, ENGLISH = "Der alte Hund schläft.", "The old dog sleeps."
+
 
 @pytest.mark.parametrize("name", ["text", "q"])
 def test_a_text_for_a_text(client: TestClient, name: str) -> None:
@@ -236,3 +238,55 @@ def test_languages(client: TestClient) -> None:
         {"code": "de", "name": "German", "targets": ["en"]},
         {"code": "en", "name": "English", "targets": ["de"]},
     ]
+
+
+def test_a_form_in_several_parts_is_read_as_browsers_send_it(client: TestClient) -> None:
+    parts = {"source": (None, "de"), "target": (None, "en"), "format": (None, "")}
+    one = client.post("/translate", files={"q": (None, TEXT), **parts})
+    assert one.json() == {"translatedText": ENGLISH}
+    several = [("q", (None, TEXT)), ("q", (None, "42")), *parts.items()]
+    assert client.post("/translate", files=several).json() == {"translatedText": [ENGLISH, "42"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "message"),
+    [
+        ("multipart/form-data", b"--b--\r\n", "Missing boundary"),
+        ("multipart/form-data; boundary=b", b"no part", "cannot be read"),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\ncontent-disposition: form-data; name="q"; filename="a"\r\n\r\nx\r\n--b--\r\n',
+            "Too many files",
+        ),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\ncontent-disposition: form-data; name="q"\r\n\r\n\xff\r\n--b--\r\n',
+            "not valid UTF-8",
+        ),
+    ],
+)
+def test_a_form_in_parts_that_cannot_be_read_is_told(
+    client: TestClient, kind: str, body: bytes, message: str
+) -> None:
+    answer = client.post("/translate", content=body, headers={"content-type": kind})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert message in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v2/translate"])
+def test_a_text_in_the_target_language_stays_as_it_is(client: TestClient, path: str) -> None:
+    fields = {"text": "Good  morning!", "source": "en", "target": "en"}
+    deepl = {"text": ["Good  morning!"], "source_lang": "EN", "target_lang": "EN-US"}
+    answer = client.post(path, json=deepl if "v2" in path else fields).json()
+    assert "Good  morning!" in str(answer)
+
+
+def test_null_is_absent_and_an_empty_language_is_missing(client: TestClient) -> None:
+    fields = {"q": TEXT, "source": "de", "target": "en"}
+    nulls = dict.fromkeys(("format", "alternatives", "api_key", "rerank", "target_prefix"))
+    assert client.post("/translate", json={**fields, **nulls}).json()["translatedText"] == ENGLISH
+    assert client.post("/translate", json={**fields, "format": ""}).status_code == 200
+    for name in ("source", "target"):
+        answer = client.post("/translate", json={**fields, name: ""})
+        assert answer.status_code == 400
+        assert answer.json()["error"] == f"Invalid request: missing {name} parameter"

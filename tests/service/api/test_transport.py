@@ -1,0 +1,90 @@
+"""The end of a connection, with a transport that only remembers what it is told."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from service.api import transport
+from service.api.transport import LingeringTransport
+
+
+class Remembering(asyncio.Transport):
+    """Has so many bytes that its client has not read."""
+
+    def __init__(self, unread: int = 0) -> None:
+        super().__init__()
+        self.unread, self.told = unread, list[str]()
+
+    def close(self) -> None:
+        self.told.append("close")
+
+    def abort(self) -> None:
+        self.told.append("abort")
+
+    def write_eof(self) -> None:
+        self.told.append("eof")
+
+    def resume_reading(self) -> None:
+        self.told.append("resume")
+
+    def is_closing(self) -> bool:
+        return "close" in self.told or "abort" in self.told
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def write(self, data: Any) -> None:
+        self.told.append(f"write {len(data)}")
+
+
+async def told_after(under: Remembering, seconds: float) -> list[str]:
+    await asyncio.sleep(seconds)
+    return under.told
+
+
+def test_a_closed_connection_whose_client_does_not_read_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "WRITE_SECONDS", 0.02)
+
+    async def run(unread: int) -> list[str]:
+        under = Remembering(unread)
+        LingeringTransport(under, lambda: False).close()
+        assert under.told == ["close"]
+        return await told_after(under, 0.1)
+
+    assert asyncio.run(run(unread=10)) == ["close", "abort"]
+    assert asyncio.run(run(unread=0)) == ["close"]
+
+
+def test_behind_an_answer_what_comes_is_dropped_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "LINGER_SECONDS", 0.05)
+    monkeypatch.setattr(transport, "LINGER_BYTES", 100)
+
+    async def run() -> None:
+        under = Remembering()
+        one = LingeringTransport(under, lambda: True)
+        one.close()
+        one.close()
+        one.write(b"more")
+        assert (one.is_closing(), one.is_lingering) == (True, True)
+        assert under.told == ["resume", "eof"]
+        one.take(100)
+        assert under.told == ["resume", "eof"]
+        one.take(1)
+        assert under.told == ["resume", "eof", "abort"]
+        under = Remembering()
+        one = LingeringTransport(under, lambda: True)
+        one.linger()
+        assert not one.is_closing()
+        assert await told_after(under, 0.2) == ["abort"]
+        under = Remembering()
+        one = LingeringTransport(under, lambda: True)
+        one.linger()
+        one.stop_lingering()
+        assert await told_after(under, 0.2) == []
+
+    asyncio.run(run())
