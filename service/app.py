@@ -107,8 +107,13 @@ async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) 
     except Exception as error:
         on_failure(str(error))
         return
-    while (failure := _failure_of(store)) is None:
+    failure = None
+    while failure is None:
         await asyncio.sleep(WATCH_SECONDS)
+        try:
+            failure = _failure_of(store)
+        except Exception:  # who watches must not end unseen
+            logger.exception("the models could not be looked at")
     on_failure(failure)
 
 

@@ -54,10 +54,16 @@ class _Json(logging.Formatter):
         return json.dumps(line)  # in ASCII: what else ends a line, or cannot be written, is escaped
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that a client sent what is no HTTP: uvicorn says so each time, and anybody can repeat it."""
+    return record.msg != "Invalid HTTP request received."
+
+
 def configure(level: str, form: str) -> None:
     """Log to standard error from `level` on, as "text" or "json"; called once, by `__main__`."""
     handler = logging.StreamHandler()
     handler.addFilter(_WithRequestId())
     text = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
     handler.setFormatter(_Json() if form == "json" else _Text(text))
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

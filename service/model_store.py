@@ -105,7 +105,7 @@ class ModelStore:
         if loaded:
             self._changing.release()
         closed = last is None or self._finish(last, 0.0)
-        self.has_hung = not (closed and loaded)
+        self.has_hung |= not (closed and loaded)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
@@ -114,7 +114,7 @@ class ModelStore:
                 started.append(start_model(bundle, self.settings, self.metrics))
         except BaseException:
             for model in started:
-                model.close()
+                self.has_hung |= not model.close()
             raise
         return ModelSet(started, self.settings.max_text_characters)
 
@@ -128,7 +128,7 @@ class ModelStore:
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
         """Let the models in `leaving` finish; it is emptied, so that their memory comes free."""
         time.sleep(grace_seconds)
-        self._finish(leaving.pop(), self.settings.drain_seconds)
+        self.has_hung |= not self._finish(leaving.pop(), self.settings.drain_seconds)
         gc.collect()
         trim()
 

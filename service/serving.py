@@ -101,16 +101,17 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         metrics.on_outcome,
         metrics.tokenize_seconds.observe,
     )
+    model = ServedModel(bundle, engine, translator, precision, runner.provider)
     engine.start()
     try:
         within(PROOF_SECONDS, lambda: check_fit(bundle, runner, special))
         check_translations(bundle, engine, special, tokenizers)
     except BaseException as error:
-        engine.close()
+        model.close()
         if isinstance(error, BundleError) or not isinstance(error, Exception):
             raise
         raise BundleError(": a first translation failed", folder, _described(error)) from error
-    return ServedModel(bundle, engine, translator, precision, runner.provider)
+    return model
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:

@@ -6,6 +6,7 @@ closed. A few are kept for those who ask how the service is: others are refused 
 
 import logging
 import time
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -122,8 +123,10 @@ def limit_for(wanted: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        asked = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with suppress(OSError, ValueError):  # macOS has a lower limit beside this one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (asked, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     limit = max(1, soft - OTHER_FILES)
