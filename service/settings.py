@@ -119,9 +119,9 @@ class Settings(BaseSettings):
         Field(
             ge=64,
             le=1_048_576,
-            description="Bound on a batch's sentences x the most that one of them may hold, in tokens: beams "
-            "x longest translation + a quarter of the source; bounds memory, about 55 KB a token with the "
-            "bundled model. One sentence alone may have more.",
+            description="Memory budget of a batch in tokens: sentences x the largest of (beams x maximum "
+            "translation length + a quarter of the source). About 55 KB per token with the bundled model. A "
+            "single sentence may exceed it.",
         ),
     ] = 5120
     max_requests: Annotated[
@@ -137,8 +137,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Connections that may be open, beyond which the one that has been idle for longest "
-            "is closed; never more than the process may have files open.",
+            description="Maximum open connections, beyond which the longest-idle one is closed; capped by the "
+            "open-file limit.",
         ),
     ] = 1000
     max_waiting: Annotated[
@@ -211,7 +211,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=68_719_476_736,
-            description="Size of all bodies held at once, beyond which one of more than 16 KiB gets 429.",
+            description="Total size of request bodies in memory, beyond which bodies over 16 KiB get 429.",
         ),
     ] = 67_108_864
     max_header_bytes: Annotated[
@@ -239,8 +239,8 @@ class Settings(BaseSettings):
             gt=0,
             le=3600,
             allow_inf_nan=False,
-            description="Time without progress after which a run of the model counts as hung: the service "
-            "turns not ready, and ends.",
+            description="A model run without progress for this long is treated as hung: readiness fails and "
+            "the process exits.",
         ),
     ] = 60.0
     api_keys: Annotated[
