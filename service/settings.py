@@ -137,8 +137,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Maximum open connections, beyond which the longest-idle one is closed; capped by the "
-            "open-file limit.",
+            description="Maximum open connections, beyond which the longest-idle one is closed; capped by "
+            "the open-file limit.",
         ),
     ] = 1000
     max_waiting: Annotated[
@@ -260,7 +260,7 @@ class Settings(BaseSettings):
             ge=0,
             le=1_000_000,
             description="Requests that one address (of IPv6, one network of 64 bits) may make without a key, "
-            "beyond which it gets 429; 0: as many as it likes.",
+            "beyond which it gets 429; 0 is unlimited.",
         ),
     ] = 0
     cors_origins: Annotated[

@@ -318,6 +318,24 @@ class Readiness(Health):
     models: list[ServedBundle]
 
 
+class ServerLive(BaseModel):
+    """`GET /v2/health/live` of the Open Inference Protocol."""
+
+    live: bool
+
+
+class ServerReady(BaseModel):
+    """`GET /v2/health/ready` of the Open Inference Protocol."""
+
+    ready: bool
+
+
+class ModelReady(ServerReady):
+    """`GET /v2/models/NAME/ready` of the Open Inference Protocol."""
+
+    name: str
+
+
 class ServerMetadata(BaseModel):
     """`GET /v2` of the Open Inference Protocol."""
 
@@ -338,6 +356,7 @@ class ModelMetadata(BaseModel):
     """`GET /v2/models/NAME` of the Open Inference Protocol."""
 
     name: str
+    versions: list[str]
     platform: str
     inputs: list[TensorMetadata]
     outputs: list[TensorMetadata]

@@ -224,6 +224,8 @@ def test_the_documented_interface_is_the_one_that_answers() -> None:
             "/v2/health/ready",
             "/v2/models/{name}",
             "/v2/models/{name}/ready",
+            "/v2/models/{name}/versions/{version}",
+            "/v2/models/{name}/versions/{version}/ready",
             "/v2/translate",
             "/v2/languages",
             "/v2/usage",

@@ -79,3 +79,29 @@ def test_methods_that_clients_make_up_are_counted_as_one(client: TestClient) -> 
         _value(text, 'attendant_requests_total{method="other",route="/translate",status="405"}')
         == 3
     )
+
+
+def test_the_open_inference_protocols_clients_read_what_they_look_for(client: TestClient) -> None:
+    assert client.get("/v2/health/live").json() == {"live": True}
+    assert client.get("/v2/health/ready").json() == {"ready": True}
+    described = client.get("/v2/models/tiny").json()
+    assert (described["name"], described["platform"]) == ("tiny", "onnx_onnxv1")
+    [version] = described["versions"]
+    assert client.get(f"/v2/models/tiny/versions/{version}").json() == described
+    for path in ("/v2/models/tiny/ready", f"/v2/models/tiny/versions/{version}/ready"):
+        assert client.get(path).json() == {"name": "tiny", "ready": True}
+    for path in (
+        "/v2/models/none",
+        "/v2/models/tiny/versions/2",
+        "/v2/models/tiny/versions/2/ready",
+    ):
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert "no " in answer.json()["error"]
+
+
+def test_a_stopped_engine_is_not_ready_for_the_open_inference_protocol(client: TestClient) -> None:
+    client.app.state.models.current.close()  # type: ignore[attr-defined]
+    assert client.get("/v2/health/live").status_code == 200
+    assert client.get("/v2/health/ready").status_code == 503
+    assert client.get("/v2/models/tiny/ready").status_code == 503
