@@ -2,8 +2,8 @@
 
 Texts of all sizes, HTML, event streams, clients that leave at any moment, bad input, probes, and a reload
 every minute. Memory in the five minutes after the first five is held against that of the last five, by
-medians, as it rises and falls with what is asked. Nothing may fail on the service's side, wait or run when all
-is over, or keep a file open; what was admitted and is late (504) is counted apart.
+medians, as it rises and falls with what is asked. Nothing may fail on the service's side, wait or run when
+all is over, or keep a file open; what was admitted and is late (504) is counted apart.
 """
 
 import argparse
