@@ -74,7 +74,7 @@ def check_fit(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -> N
     """Run every graph with the last id of the vocabulary, and the decoder at its last position.
 
     Raises:
-        Exception: whatever ONNX Runtime says, or that an answer cannot be.
+        Exception: whatever ONNX Runtime says, or that an answer has invalid values.
     """
     manifest = bundle.manifest
     tag, last = manifest.directions[0].tag, manifest.vocab_size - 1

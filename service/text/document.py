@@ -133,7 +133,7 @@ def take_apart(
         check: called for every run and every sentence.
 
     Raises:
-        LimitExceededError: inline elements are nested more than `nesting.MOST_NESTED` deep.
+        LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
     runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
     parts: list[str | Sentence] = []

@@ -1,4 +1,4 @@
-"""Graphs that hang, fail or compute what cannot be: whom that hits, and that nobody is left waiting."""
+"""Graphs that hang, fail or compute invalid values: whom that hits, and that nobody is left waiting."""
 
 import threading
 from collections.abc import Callable, Iterator
