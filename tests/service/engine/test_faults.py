@@ -13,7 +13,7 @@ from service.engine.engine import Engine
 from service.engine.runner import DecoderRun
 from service.engine.types import DecodingOptions, Floats, Ints, Sequence, SpecialIds
 from tests.fakes import SPECIAL, EchoRunner, Faults, echo_of, echo_source
-from tests.service.engine.test_engine import wait_until
+from tests.waiting import wait_until
 
 VOCAB_SIZE = 200
 IDS = SpecialIds(SPECIAL.pad, SPECIAL.bos, SPECIAL.eos, VOCAB_SIZE)

@@ -10,8 +10,8 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions
 from tests.fakes import EchoRunner, Faults, echo_of, echo_source
-from tests.service.engine.test_engine import wait_until
 from tests.service.engine.test_faults import GREEDY, IDS, outcome, running
+from tests.waiting import wait_until
 
 RANKED = DecodingOptions(max_decoding_length=5, beam_size=2, reverse_tag=1)
 
