@@ -16,8 +16,7 @@ from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, average, load_run
 from model.config import ConfigError
 from model.data.text import DataError, read_aligned
-from service.bundle import MANIFESTS_ALIKE, Bundle
-from service.bundle_files import MANIFEST
+from service.bundle import MANIFEST, MANIFESTS_ALIKE, Bundle
 from service.errors import BundleError
 
 logger = logging.getLogger("export")

@@ -34,6 +34,7 @@ from model.tokenizer import BOS_ID, EOS_ID, FILE_NAME, PAD_ID, TARGET_FILE_NAME,
 from service.bundle import (
     FORMAT_VERSION,
     GOLDEN,
+    MANIFEST,
     Bundle,
     DecodingDefaults,
     Direction,
@@ -43,8 +44,8 @@ from service.bundle import (
     Precision,
     Provenance,
     SpecialTokens,
+    sha256,
 )
-from service.bundle_files import MANIFEST, sha256
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import SpecialIds
 

@@ -1,8 +1,6 @@
 """Which words of a sentence each word of its translation looked at, by a graph that the bundle has for it."""
 
-import asyncio
 import logging
-import threading
 from collections.abc import Callable
 from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from service.beside import Check, run_in_thread
 from service.bundle import SpecialTokens
 from service.engine.types import Floats
-from service.errors import DeadlineExceededError
 from service.text.tokenizer import Tokenizers
 from service.text.words import align_words
 from service.translation import TranslatedSentence
@@ -60,25 +58,15 @@ class Aligner:
         Raises:
             DeadlineExceededError: it passed before the last sentence.
         """
-        given_up = threading.Event()
 
-        def work() -> list[TranslatedSentence]:
-            return [
-                self._aligned(one, tag) if wanted or one.sentence.tags else one
-                for one in translated
-                if not given_up.is_set()
-            ]
+        def work(check: Check) -> list[TranslatedSentence]:
+            aligned = []
+            for one in translated:
+                check()
+                aligned.append(self._aligned(one, tag) if wanted or one.sentence.tags else one)
+            return aligned
 
-        left = max(0.0, deadline - self.clock())
-        try:
-            async with asyncio.timeout(left):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        except TimeoutError:
-            raise DeadlineExceededError(
-                f"not aligned {left:.3f} s after the translation, when the deadline passed"
-            ) from None
-        finally:
-            given_up.set()
+        return await run_in_thread(work, self.clock, deadline, self._threads)
 
     def _aligned(self, one: TranslatedSentence, tag: int) -> TranslatedSentence:
         source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
@@ -94,14 +82,14 @@ class Aligner:
     def _weights(self, source: Items[int], target: Items[int]) -> Floats:
         """How much each target token looked at each source token, [T, S], as `attention` takes them.
 
-        Where the graph fails or what it gives cannot be, each looked where it is itself: the answer is there.
+        Where the graph fails or gives invalid values, each looked where it is itself: the answer is there.
         """
         shape = len(target) - 2, len(source)
         try:
             weights = self.attention(source, target)
             if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
                 return weights
-            logger.error("a sentence is aligned by its order: its attention cannot be")
+            logger.error("a sentence is aligned by its order: its attention has invalid values")
         except Exception:
             logger.exception("a sentence is aligned by its order: its attention failed")
         self.on_fault("alignment", 1)

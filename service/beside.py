@@ -1,8 +1,10 @@
 """Long work on the CPU beside the event loop, for as long as somebody waits for it."""
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import TypeVar
 
 from service.errors import CancelledError, DeadlineExceededError
@@ -12,8 +14,11 @@ Check = Callable[[], None]
 """Called again and again by work that may be long; what it raises ends the work."""
 
 
-async def in_thread(
-    work: Callable[[Check], Result], clock: Callable[[], float], deadline: float
+async def run_in_thread(
+    work: Callable[[Check], Result],
+    clock: Callable[[], float],
+    deadline: float,
+    executor: Executor | None = None,
 ) -> Result:
     """The result of `work` on another thread.
 
@@ -21,6 +26,7 @@ async def in_thread(
         work: is given what it has to call, so that it ends when nobody waits for it any more.
         clock: in seconds.
         deadline: by `clock`, when it is given up, as it is when the caller is cancelled.
+        executor: whose thread; by default one of the event loop's own.
 
     Raises:
         DeadlineExceededError: it passed before the end.
@@ -37,7 +43,8 @@ async def in_thread(
 
     try:
         async with asyncio.timeout(left):  # even if no thread is free
-            return await asyncio.to_thread(work, check)
+            run = contextvars.copy_context().run  # log lines name the request
+            return await asyncio.get_running_loop().run_in_executor(executor, run, work, check)
     except TimeoutError:
         raise DeadlineExceededError(too_late) from None
     finally:

@@ -18,7 +18,9 @@ from pydantic import (
     model_validator,
 )
 
-from service.bundle_files import MANIFEST, read_manifest, read_text, regular_file, sha256, shown
+from service.bundle_files import MANIFEST as MANIFEST
+from service.bundle_files import printable, read_manifest, read_text, regular_file
+from service.bundle_files import sha256 as sha256
 from service.engine.types import StopRule
 from service.errors import BundleError
 from service.text.abbreviations import Abbreviations
@@ -172,7 +174,7 @@ class Manifest(_Strict):
             raise ValueError("special_tokens must be different ones; pad and bos alone may be one")
         pairs = [(one.source, one.target) for one in directions]
         if twice := _first_twice(pairs):
-            raise ValueError(f"direction {'-'.join(twice)} is there twice")
+            raise ValueError(f"direction {'-'.join(twice)} is duplicated")
         by_target = {(one.target, one.tag) for one in directions}
         if one_tag := _first_twice(tag for _, tag in by_target):
             raise ValueError(f"two targets have tag {one_tag}")
@@ -266,7 +268,7 @@ def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version not in formats:
         raise BundleError(
-            f": format_version is {shown(repr(version))}, this service reads {FORMAT_VERSION}; "
+            f": format_version is {printable(repr(version))}, this service reads {FORMAT_VERSION}; "
             "python -m export makes an older bundle anew",
             path,
         )
@@ -276,7 +278,7 @@ def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "manifest"
         message = first["msg"].removeprefix("Value error, ")
-        raise BundleError(f": {shown(where)}: {shown(message)}", path) from None
+        raise BundleError(f": {printable(where)}: {printable(message)}", path) from None
     except RecursionError:
         raise BundleError(": it is nested too deeply", path) from None
     for name, expected in manifest.files.items():

@@ -13,7 +13,7 @@ MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 1 << 20
 MAX_TEXT_BYTES = 1 << 24
 """Of a table, or of golden sentences."""
-MAX_SHOWN = 100
+MAX_PRINTABLE = 100
 """Characters of a bundle's own words in a message."""
 
 
@@ -21,21 +21,21 @@ def regular_file(folder: Path, name: str) -> Path:
     """A file of a bundle.
 
     Raises:
-        BundleError: it is missing, is no regular file, or is a link that leads out of the folder.
+        BundleError: it is missing, is not a regular file, or is a link that points outside the folder.
     """
     file = folder / name
     try:
         target = file.resolve(strict=True)
         mode = target.stat().st_mode
-        within = target.is_relative_to(folder.resolve())
+        is_inside = target.is_relative_to(folder.resolve())
     except FileNotFoundError:
         raise BundleError(" is missing", file) from None
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, a circle of links
         raise BundleError(" cannot be read", file, str(error)) from None
-    if not within:
-        raise BundleError(" leads out of its folder", file)
+    if not is_inside:
+        raise BundleError(" points outside the bundle folder", file)
     if not stat.S_ISREG(mode):
-        raise BundleError(" is no regular file", file)
+        raise BundleError(" is not a regular file", file)
     return file
 
 
@@ -79,7 +79,7 @@ def read_manifest(folder: Path) -> Any:
             text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique
         )
     except ValueError as error:
-        raise BundleError(f" is not valid JSON: {shown(str(error))}", path) from None
+        raise BundleError(f" is not valid JSON: {printable(str(error))}", path) from None
     except RecursionError:
         raise BundleError(" is not valid JSON: it is nested too deeply", path) from None
 
@@ -97,10 +97,10 @@ def sha256(path: Path) -> str:
         raise BundleError(": cannot be read", path, str(error)) from None
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """A bundle's own words as they may stand in a line of a log: short, and with nothing that breaks it."""
-    printable = text if text.isprintable() else text.encode("unicode_escape").decode()
-    return printable if len(printable) <= MAX_SHOWN else f"{printable[: MAX_SHOWN - 3]}..."
+    escaped = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return escaped if len(escaped) <= MAX_PRINTABLE else f"{escaped[: MAX_PRINTABLE - 3]}..."
 
 
 def _refuse(constant: str) -> None:
@@ -119,5 +119,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice} is there twice")
+        raise ValueError(f"{twice} is duplicated")
     return found

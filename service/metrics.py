@@ -93,7 +93,7 @@ class Metrics:
         )
         self.faults = self._counter(
             "attendant_engine_faults",
-            "What a graph did that it should not: failed steps, sentences with numbers that cannot be, "
+            "What a graph did that it should not: failed steps, sentences with invalid values, "
             "judgements and alignments done without it, runs that hung.",
             ["kind"],
         )

@@ -10,7 +10,7 @@ from service.errors import LimitExceededError, TextTooLongError
 from service.searcher import Work
 from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses
-from service.text.document import NO_ABBREVIATIONS, Check, Document, Sentence, take_apart
+from service.text.document import NO_ABBREVIATIONS, Document, OnCount, Sentence, take_apart
 from service.text.language_pair import LanguagePair
 from service.text.languages import CAPITALIZE_NOUNS, QUOTES_OF
 from service.text.tokenizer import Tokenizers
@@ -66,11 +66,11 @@ class Preparation:
             )
 
     def take_apart(
-        self, texts: Items[str], check: Check = lambda _: None
+        self, texts: Items[str], on_count: OnCount = lambda _: None
     ) -> tuple[list[Document], list[Task]]:
         """The texts taken apart, and what is asked for each of their sentences.
 
-        `check` is told after each step how many sentences there are at least.
+        `on_count` is told after each step how many sentences there are at least.
 
         Raises:
             TextTooLongError, LimitExceededError: a sentence is too long, or tags are nested too deep.
@@ -80,14 +80,14 @@ class Preparation:
         rules = self.abbreviations, self.pair
         documents, tasks, count = [], [], 0
         for text in texts:
-            counted = partial(_add_and_check, check, count)
+            counted = partial(_add_and_tell, on_count, count)
             document = take_apart(text, form, splitting, ignored, *rules, counted)
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
                 task = self._task(sentence, self.prefix if index == 0 else ())
                 tasks.append(task)
                 count += len(task.work)
-                check(count)
+                on_count(count)
         return documents, tasks
 
     def work(
@@ -157,8 +157,8 @@ class Preparation:
             )
 
 
-def _add_and_check(check: Check, before: int, more: int) -> None:
-    check(before + more)
+def _add_and_tell(on_count: OnCount, before: int, more: int) -> None:
+    on_count(before + more)
 
 
 def decoding_options(

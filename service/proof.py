@@ -70,11 +70,11 @@ def read_golden(bundle: Bundle) -> list[Golden]:
     return golden
 
 
-def check_fit(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -> None:
+def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -> None:
     """Run every graph with the last id of the vocabulary, and the decoder at its last position.
 
     Raises:
-        Exception: whatever ONNX Runtime says, or that an answer cannot be.
+        Exception: whatever ONNX Runtime says, or that an answer has invalid values.
     """
     manifest = bundle.manifest
     tag, last = manifest.directions[0].tag, manifest.vocab_size - 1
@@ -172,7 +172,7 @@ def _options(
     )
 
 
-def within(seconds: float, function: Callable[[], Result]) -> Result:
+def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
     """What a function returns, if it does in time; else its thread is left behind.
 
     Raises:
@@ -189,3 +189,6 @@ def within(seconds: float, function: Callable[[], Result]) -> Result:
 
     threading.Thread(target=run, name="proof", daemon=True).start()
     return done.result(seconds)
+
+
+check_fit, within = check_graphs, run_with_timeout  # as `service.serving` calls them

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from service.aligner import Aligner
-from service.beside import Check, in_thread
+from service.beside import Check, run_in_thread
 from service.bundle import Bundle, Direction
 from service.errors import (
     AbandonedError,
@@ -90,10 +90,10 @@ class Translator:
         """
         request = self._preparation(direction, options)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
-        done = partial(self._done, size > CHARACTERS_ON_LOOP, deadline)
+        run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         with self._counted(direction, len(texts)) as count:
             self.searcher.check_deadline(deadline)  # before it costs anything
-            documents, tasks = await done(lambda check: self._prepare(request, texts, check))
+            documents, tasks = await run(lambda check: self._prepare(request, texts, check))
             count.sentences = len(tasks)
             teller = _Teller(documents, on_sentence)
 
@@ -111,14 +111,12 @@ class Translator:
                     translated, direction.tag, options.align, deadline
                 )
             ranks = options.alternatives + 1
-            return await done(lambda check: _assemble(documents, translated, ranks, check))
+            return await run(lambda check: _assemble(documents, translated, ranks, check))
 
-    async def _done(
-        self, is_long: bool, deadline: float, work: Callable[[Check], Result]
-    ) -> Result:
+    async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
         """The result of work on the CPU: at once, or from another thread."""
         if is_long:
-            return await in_thread(work, self.searcher.engine.clock, deadline)
+            return await run_in_thread(work, self.searcher.engine.clock, deadline)
         return work(lambda: None)
 
     @contextmanager
@@ -150,13 +148,13 @@ class Translator:
         Raises:
             LimitExceededError: there are more sentences than a search may have; told as soon as there are.
         """
-        started, most = time.perf_counter(), self.searcher.most_sentences
+        started, max_sentences = time.perf_counter(), self.searcher.most_sentences
 
         def counted(sentences: int) -> None:
             check()
-            if sentences > most:
+            if sentences > max_sentences:
                 raise LimitExceededError(
-                    f"Invalid request: it has more than {most} sentences, which is the limit"
+                    f"Invalid request: it has more than {max_sentences} sentences, which is the limit"
                 )
 
         documents, tasks = request.take_apart(texts, counted)

@@ -105,6 +105,16 @@ def _check_rows(state: DecoderState, entries: Ints, sources: Ints) -> None:
         assert sources[row, length - 1] == SPECIAL.eos, "a source has another length"
 
 
+class Faults:
+    """Counts, by kind, what it is told of as `on_fault`."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, kind: str, count: int) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + count
+
+
 def echo_source(length: int, first: int = 10) -> list[int]:
     """A source of `length` distinct tokens, tag in front and EOS behind; its echo is [first, ...]."""
     return [1, *range(first, first + length), SPECIAL.eos]

@@ -1,4 +1,4 @@
-"""The running batch of one loop: sentences join it, are decoded a few steps at a time, and leave it.
+"""The running batch of one worker: sentences join it, are decoded a few steps at a time, and leave it.
 
 It knows neither threads nor futures nor the line of waiting sentences; whoever drives it decides who joins
 and resolves what comes out.
@@ -32,7 +32,7 @@ SIMILAR = 0.75
 ENCODED_AT_ONCE = 1024
 """Tokens, padding counted; bounds memory, most of which is attention's, and by the square of a length."""
 LARGE = 1536
-"""Cache entries of a batch whose memory is given back; 16 sentences of 30 tokens have half as many."""
+"""Cache entries of a batch whose memory is released; 16 sentences of 30 tokens have half as many."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class _Row:
     source: int
     """Its row in the pool of sources."""
     failed: bool = False
-    """Whether what the graph gave for it cannot be."""
+    """Whether the graph gave invalid values for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Decoded:
     finished: list[tuple[Sequence, list[Hypothesis]]]
     """Sentences that have left the batch with their hypotheses, best first."""
     failed: list[Sequence]
-    """Sentences that have left it as what the graph gave for them cannot be."""
+    """Sentences that have left it because the graph gave invalid values for them."""
     steps: int
     run_seconds: float
     """In the decoder."""
@@ -80,8 +80,8 @@ class Batch:
         self._sources = cache.SourcePool()
         self._caches: Caches | None = None
         self._last_runner = runner
-        self._most_entries = 0
-        """In the caches, since memory was last given back."""
+        self._max_entries = 0
+        """At most in the caches since memory was last released."""
 
     def __len__(self) -> int:
         """Sentences in it."""
@@ -112,11 +112,11 @@ class Batch:
         One that `is_alone` in the engine has all cores for itself.
 
         Raises:
-            ValueError: what the graph gave cannot be, for any sentence.
+            ValueError: the graph gave invalid values for every sentence.
         """
         runner = self.lone_runner if is_alone else self.runner
         if runner is not self._last_runner:
-            self._give_back()
+            self._release_memory()
             self._last_runner = runner
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
@@ -125,7 +125,7 @@ class Batch:
         seconds = time.perf_counter() - started
         plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
         self._state, self._caches, taken = run.state, run.caches, len(run.scores)
-        self._most_entries = max(self._most_entries, cache.held_entries(self._state))
+        self._max_entries = max(self._max_entries, cache.held_entries(self._state))
         self._advance(run, plausible.tolist())
         del run  # what holds on to caches keeps their memory
         advanced = time.perf_counter()
@@ -135,7 +135,9 @@ class Batch:
         rerank_seconds = time.perf_counter() - advanced if judged else 0.0
         failed = [row.sequence for row in self._rows if row.failed]
         if len(failed) == len(self._rows):
-            raise ValueError("what the decoder gave cannot be, for any of the sentences")
+            raise ValueError(
+                "the decoder gave invalid values (NaN, unknown ids) for every sentence"
+            )
         self._keep([not (row.search.is_done or row.failed) for row in self._rows])
         for index, row in enumerate(self._rows):
             if row.search.forced_token is not None:
@@ -168,18 +170,18 @@ class Batch:
         return np.array(triples, np.int64).reshape(-1, 3)
 
     def _advance(self, run: DecoderRun, plausible: Items[bool]) -> None:
-        """Take each step's candidates in, one sentence after another; what cannot be fails its own."""
+        """Take each step's candidates in, one sentence after another; an invalid one fails its own."""
         parts = run.scores, run.tokens, run.parents
         by_row = (part.swapaxes(0, 1).tolist() for part in parts)
-        for row, can_be, *steps in zip(self._rows, plausible, *by_row, strict=True):
-            row.failed = not can_be
+        for row, is_plausible, *steps in zip(self._rows, plausible, *by_row, strict=True):
+            row.failed = not is_plausible
             if row.failed:
                 continue
             try:
                 for candidates in zip(*steps, strict=True):
                     row.search.advance(*candidates)
             except Exception:  # candidates that all end, say
-                logger.exception("the candidates of a sentence cannot be")
+                logger.exception("a sentence has invalid candidates")
                 row.failed = True
 
     def _keep(self, stays: Items[bool]) -> None:
@@ -193,14 +195,14 @@ class Batch:
         self._state = cache.retire(self._state, kept)
         if not self._rows:
             self._caches = None
-        if 4 * cache.held_entries(self._state) <= self._most_entries:
-            self._give_back()
+        if 4 * cache.held_entries(self._state) <= self._max_entries:
+            self._release_memory()
 
-    def _give_back(self) -> None:
+    def _release_memory(self) -> None:
         """Give memory back to the system, if there has been much use of it."""
-        if self._most_entries >= LARGE:
+        if self._max_entries >= LARGE:
             self._last_runner.release_memory(self._caches)
-            self._most_entries = cache.held_entries(self._state)
+            self._max_entries = cache.held_entries(self._state)
 
 
 def _similar(sequences: Items[Sequence]) -> Iterator[list[Sequence]]:

@@ -1,6 +1,6 @@
-"""The engine: takes sentences in, has its loops translate them, gives hypotheses out.
+"""The engine: takes sentences in, has its workers translate them, delivers hypotheses.
 
-Each loop is a thread with a batch and a runner of its own; all share one line of waiting sentences. However
+Each worker is a thread with a batch and a runner of its own; all share one line of waiting sentences. However
 an engine ends, no future is left pending.
 """
 
@@ -14,12 +14,12 @@ from itertools import cycle
 
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
-from service.engine.loop import Loop
 from service.engine.rerank import Reranker
 from service.engine.runner import ModelRunner
 from service.engine.shared import OnFault, Shared, resolve
+from service.engine.stalls import StallDetector, WatchedRunner
 from service.engine.types import DecodingOptions, Sequence, SpecialIds, StepStats
-from service.engine.watch import Watch, WatchedRunner
+from service.engine.worker import Worker
 from service.errors import CancelledError, EngineDeadError, NotReadyError, QueueFullError
 
 logger = logging.getLogger(__name__)
@@ -45,28 +45,28 @@ class Engine:
     ) -> None:
         """Build an engine that is not running yet; `on_step` and `on_fault` are called by any thread.
 
-        There are as many `runners` as loops, or fewer, which loops share; `lone_runner` has the same graphs
-        with several threads an operator, for a sentence that is alone.
+        There are as many `runners` as workers, or fewer, which workers share; `lone_runner` has the same
+        graphs with several threads an operator, for a sentence that is alone.
         """
         self.config, self.clock, self.on_fault = config, clock, on_fault
         self._shared = Shared(config, clock, on_step, on_fault)
-        self.watch: Watch = self._shared.watch
+        self.watch: StallDetector = self._shared.watch
         """Whoever runs a graph beside the engine tells it, so that `check` sees it hang."""
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
         lone = WatchedRunner(lone_runner, self.watch) if lone_runner else None
         self._reranker = Reranker(special, config.num_loops, on_fault)
         parts = special, self._reranker, lone
         new_batches = cycle(partial(Batch, runner, *parts) for runner in watched)
-        self._loops = [
-            Loop(self._shared, index, next(new_batches)) for index in range(config.num_loops)
+        self._workers = [
+            Worker(self._shared, index, next(new_batches)) for index in range(config.num_loops)
         ]
         self._threads = [
-            threading.Thread(target=loop.run, name=f"engine-{loop.index}", daemon=True)
-            for loop in self._loops
+            threading.Thread(target=worker.run, name=f"engine-{worker.index}", daemon=True)
+            for worker in self._workers
         ]
 
     def start(self) -> None:
-        """Start the loops."""
+        """Start the workers."""
         self._shared.accepting = True
         for thread in self._threads:
             thread.start()
@@ -90,8 +90,8 @@ class Engine:
         if seconds >= self.config.stall_seconds and self.failure is None:
             self.on_fault("stall", 1)
             self._shared.give_up(f"{what} has not ended for {seconds:.0f} s")
-            for loop in self._loops:  # one that hangs does not give out what it had found before
-                resolve(loop.found)
+            for worker in self._workers:  # one that hangs does not deliver what it had found before
+                resolve(worker.found)
         return self.is_alive
 
     @property
@@ -200,8 +200,8 @@ class Engine:
 
     @property
     def _is_done(self) -> bool:
-        """Whether nothing waits, runs or is still to be given out."""
-        return self._shared.scheduler.is_idle and not any(loop.found for loop in self._loops)
+        """Whether nothing waits, runs or is still to be delivered."""
+        return self._shared.scheduler.is_idle and not any(worker.found for worker in self._workers)
 
     def close(self, timeout: float = CLOSE_SECONDS) -> bool:
         """Stop; whatever is not done fails with CancelledError.
@@ -219,8 +219,8 @@ class Engine:
             if thread.ident is not None:
                 thread.join(max(0.0, end - time.monotonic()))
         self._reranker.close()
-        for loop in self._loops:
-            resolve(loop.found)
+        for worker in self._workers:
+            resolve(worker.found)
         shared.fail_everybody(partial(CancelledError, "the engine was closed"))
         idle = self.watch.wait_until_idle(max(0.0, end - time.monotonic()))
         return idle and not any(thread.is_alive() for thread in self._threads)

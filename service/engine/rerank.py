@@ -54,7 +54,7 @@ class Reranker:
     ) -> list[Hypothesis]:
         """Hypotheses, best first, in their new order; as they are for a sentence that does not ask for it.
 
-        They stay as they are, too, where what they are judged by cannot be. One that `is_alone` in the
+        They stay as they are, too, where what they are judged by is invalid. One that `is_alone` in the
         engine has several judged at the same time.
         """
         options, special = sequence.options, self.special

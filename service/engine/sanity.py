@@ -1,4 +1,4 @@
-"""Whether what the decoder gave out can be: a graph that fails does not always say so."""
+"""Whether what the decoder computed is plausible: a graph that fails does not always say so."""
 
 import math
 
@@ -12,9 +12,9 @@ Flags = NDArray[np.bool_]
 
 
 def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_size: int) -> Flags:
-    """Which sentences' numbers can be, [B]: no score is NaN or +inf, every id and parent exists.
+    """Which sentences have valid values, [B]: no score is NaN or +inf, every id and parent exists.
 
-    -inf may be: the log-probability of what must not be decoded.
+    -inf is valid: the log-probability of what must not be decoded.
 
     Raises:
         ValueError: a shape is not that of a run which began with `before`; nothing tells the rows apart.
@@ -45,6 +45,6 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
     for array, low, high in limits:
         # comparisons with NaN are false, and extremes that are NaN stay NaN
         if not (array.max() < high and array.min() >= low):
-            within = (array < high) & (array >= low)
-            plausible &= within.all(axis=(0, 2) if array.ndim == 3 else 1)
+            is_valid = (array < high) & (array >= low)
+            plausible &= is_valid.all(axis=(0, 2) if array.ndim == 3 else 1)
     return plausible

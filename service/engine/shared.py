@@ -1,4 +1,4 @@
-"""What an engine and its loops have in common, and how it ends where it cannot go on."""
+"""What an engine and its workers have in common, and how it ends where it cannot go on."""
 
 import logging
 import threading
@@ -10,9 +10,9 @@ from contextlib import suppress
 from service.engine.config import EngineConfig
 from service.engine.idle import IdleThreads
 from service.engine.scheduler import Scheduler
+from service.engine.stalls import StallDetector
 from service.engine.throughput import Throughput
 from service.engine.types import DecodingOptions, Hypothesis, Sequence, StepStats
-from service.engine.watch import Watch
 from service.errors import AttendantError, EngineDeadError
 
 logger = logging.getLogger(__name__)
@@ -36,16 +36,16 @@ class Shared:
         self.on_step, self.on_fault = on_step, on_fault
         self.scheduler = Scheduler(config)
         self.throughput = Throughput()
-        self.watch = Watch(clock)
+        self.watch = StallDetector(clock)
         lock = threading.RLock()
         self.arrived = IdleThreads(lock)
-        """Idle loops; one that is idle leaves nobody waiting, so that nothing else need wake it."""
+        """Idle workers; one that is idle leaves nobody waiting, so that nothing else need wake it."""
         self.changed = threading.Condition(lock)
         """Wakes whoever drains."""
         self.accepting, self.closing = False, False
         self.failure: str | None = None
         """Why the engine has given up."""
-        self.known_to_work: tuple[tuple[int, ...], DecodingOptions] | None = None
+        self.canary: tuple[tuple[int, ...], DecodingOptions] | None = None
         """The first sentence that was translated: proves later whether it is the engine that fails."""
 
     def give_up(self, reason: str, error: BaseException | None = None) -> None:
@@ -67,7 +67,7 @@ class Shared:
 
 
 def resolve(found: Items[tuple[Sequence, list[Hypothesis]]]) -> None:
-    """Give out what was found; whoever has an outcome keeps it."""
+    """Deliver what was found; whoever has an outcome keeps it."""
     for sequence, hypotheses in found:
         with suppress(InvalidStateError):  # cancelled, or failed while the engine closed
             sequence.future.set_result(hypotheses)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from service.bundle_files import shown
+from service.bundle_files import printable
 from service.errors import BundleError
 from service.text.edits import edited
 from service.text.markup import Run
@@ -44,7 +44,7 @@ class Abbreviations:
             if len(row) != 3 or not all(cell.strip(" .") for cell in row):
                 raise BundleError(
                     f": line {number} must be a language, an abbreviation and what it is, "
-                    f"and is {shown(repr(row))}",
+                    f"and is {printable(repr(row))}",
                     path,
                 )
         return cls({short: long for code, short, long in rows if code == language})

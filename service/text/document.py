@@ -25,7 +25,7 @@ from service.text.symbols import lifted
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
-Check = Callable[[int], None]
+OnCount = Callable[[int], None]
 """Is told, again and again, how many sentences there are so far; what it raises ends the work."""
 NO_ABBREVIATIONS, ANY_PAIR = Abbreviations({}), LanguagePair()
 
@@ -119,7 +119,7 @@ def take_apart(
     ignored: Sequence[str] = (),
     abbreviations: Abbreviations = NO_ABBREVIATIONS,
     pair: LanguagePair = ANY_PAIR,
-    check: Check = lambda _: None,
+    on_count: OnCount = lambda _: None,
 ) -> Document:
     """Take a text apart.
 
@@ -130,16 +130,16 @@ def take_apart(
         ignored: names of elements whose text comes through untouched.
         abbreviations: what is written out before.
         pair: what is to be known of the languages.
-        check: called for every run and every sentence.
+        on_count: called for every run and every sentence.
 
     Raises:
-        LimitExceededError: inline elements are nested more than `nesting.MOST_NESTED` deep.
+        LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
     runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
     parts: list[str | Sentence] = []
     sentences = 0
     for run in runs:
-        check(sentences)
+        on_count(sentences)
         if isinstance(run, str):
             parts.append(run)
             continue
@@ -148,7 +148,7 @@ def take_apart(
             parts.append(part)
             if not isinstance(part, str):
                 sentences += 1
-                check(sentences)
+                on_count(sentences)
     return Document(tuple(part for part in parts if part != ""), form)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Self
 
-from service.bundle_files import shown
+from service.bundle_files import printable
 from service.errors import BundleError
 from service.text.tables import read_table
 
@@ -35,11 +35,12 @@ class Names:
         """
         [codes, *rows] = read_table(path) or [[]]
         if len(set(codes)) < len(codes):
-            raise BundleError(f": line 1 has a language twice: {shown(' '.join(codes))}", path)
+            raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
         for number, row in enumerate(rows, start=2):
             if len(row) != len(codes) or not all(map(str.strip, row)):
                 raise BundleError(
-                    f": line {number} must have {len(codes)} names, and is {shown(repr(row))}", path
+                    f": line {number} must have {len(codes)} names, and is {printable(repr(row))}",
+                    path,
                 )
         if source not in codes or target not in codes:
             return cls({})

@@ -6,7 +6,7 @@ from itertools import accumulate
 from service.errors import LimitExceededError
 from service.text.markup import Tag
 
-MOST_NESTED = 100
+MAX_NESTING = 100
 """Inline elements within one another."""
 
 
@@ -28,16 +28,16 @@ def without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:
 
 
 def check_nesting(tags: Sequence[Tag]) -> None:
-    """Refuse what would take more than `MOST_NESTED` calls within one another to write again.
+    """Refuse what would take more than `MAX_NESTING` calls within one another to write again.
 
     Raises:
         LimitExceededError: elements are nested deeper.
     """
     depths = [0, *_depths(tags)]
     deepest = max(depths) - min(depths)
-    if deepest > MOST_NESTED:
+    if deepest > MAX_NESTING:
         raise LimitExceededError(
-            f"Invalid request: inline elements are nested {deepest} deep, the limit is {MOST_NESTED}"
+            f"Invalid request: inline elements are nested {deepest} deep, the limit is {MAX_NESTING}"
         )
 
 

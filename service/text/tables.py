@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from service.bundle_files import read_text, shown
+from service.bundle_files import printable, read_text
 from service.errors import BundleError
 
 MAX_LINES = 100_000
@@ -26,7 +26,7 @@ def read_table(path: Path) -> list[list[str]]:
             if len(cell) > MAX_CELL_CHARACTERS or _CONTROL.search(cell):
                 raise BundleError(
                     f": line {number} has a cell that is too long or has control characters: "
-                    f"{shown(cell)}",
+                    f"{printable(cell)}",
                     path,
                 )
     return rows

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ def test_import_contracts() -> None:
     lint_imports = Path(sys.executable).parent / "lint-imports"
     done = subprocess.run([lint_imports], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
+
+
+def test_every_module_of_the_engine_but_its_runner_is_kept_from_onnx_runtime() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [contract] = [
+        one
+        for one in project["tool"]["importlinter"]["contracts"]
+        if one.get("forbidden_modules") == ["onnxruntime"]
+    ]
+    modules = {f"service.engine.{path.stem}" for path in (ROOT / "service/engine").glob("*.py")}
+    modules -= {"service.engine.__init__", "service.engine.runner"}
+    assert modules <= set(contract["source_modules"])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -21,6 +21,7 @@ from pathlib import Path
 from tests.bench.online import poisson
 from tests.bench.over_http import closed_loop, serving
 from tests.bench.text import everyday_german
+from tests.raw_http import request
 
 PORT = 8791
 OVERLOAD = 4.0
@@ -70,11 +71,8 @@ async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.Str
     """The head of the answer, whose body was read and whose id is the request's own."""
     body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
     identity = uuid.uuid4().hex
-    writer.write(
-        b"POST /translate HTTP/1.1\r\nhost: bench\r\nx-request-id: %s\r\n"
-        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
-        % (identity.encode(), len(body), body)
-    )
+    own = f"x-request-id: {identity}", "content-type: application/json"
+    writer.write(request("/translate", body, *own))
     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
     fields = dict(line.split(": ", 1) for line in head.strip().split("\r\n")[1:])
     await reader.readexactly(int(fields["content-length"]))

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.bench.text import everyday_german
+from tests.raw_http import CLOSE, exchange, request
 
 PROXY, BACKENDS = 8780, (8781, 8782)
 DELAY_SECONDS = 2
@@ -89,14 +90,9 @@ def proxy(retries: int) -> Iterator[None]:
 async def post(text: str) -> str:
     """The status of a translation through the proxy, or how its connection broke."""
     try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", PROXY)
-        body = text.encode()
-        head = b"POST /translate?source=de&target=en HTTP/1.1\r\nhost: rolling\r\nconnection: close\r\n"
-        writer.write(
-            head + b"content-type: text/plain\r\ncontent-length: %d\r\n\r\n" % len(body) + body
-        )
-        answer = await reader.read()
-        writer.close()
+        fields = "content-type: text/plain", CLOSE
+        sent = request("/translate?source=de&target=en", text.encode(), *fields)
+        answer = await exchange(PROXY, sent)
         return answer[9:12].decode() or "no answer"
     except ConnectionError as error:
         return type(error).__name__

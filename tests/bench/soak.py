@@ -17,15 +17,16 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench.over_http import serving
 from tests.bench.overload import memory_of, server_pid
 from tests.bench.text import everyday_german
+from tests.raw_http import CLOSE, exchange, request, status_and_body
 
 PORT = 8791
+STREAM = "accept: text/event-stream"
 SETTLED_SECONDS = 300
 RELOAD_SECONDS = 60
 BAD = (
@@ -79,26 +80,16 @@ class Soak:
         return json.dumps({"q": text, **fields}).encode()
 
 
-async def send(soak: Soak, body: bytes, fields: bytes = b"") -> tuple[int, bytes]:
+async def send(soak: Soak, body: bytes, *fields: str) -> tuple[int, bytes]:
     """Send a request on a connection of its own; status and body of its answer."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
     try:
-        writer.write(
-            b"POST /translate HTTP/1.1\r\nhost: soak\r\nconnection: close\r\n%scontent-length: %d\r\n\r\n"
-            % (fields, len(body))
-            + body
-        )
-        with suppress(ConnectionError):
-            await writer.drain()
-        answer = await reader.read()
-        status = int(answer[9:12])
-        soak.statuses[str(status)] += 1
-        return status, answer.partition(b"\r\n\r\n")[2]
-    except (ConnectionError, ValueError, IndexError) as error:
+        answer = await exchange(PORT, request("/translate", body, CLOSE, *fields))
+        status, content = status_and_body(answer)
+    except (ConnectionError, ValueError) as error:
         soak.broken[type(error).__name__] += 1
         return 0, b""
-    finally:
-        writer.close()
+    soak.statuses[str(status)] += 1
+    return status, content
 
 
 async def translate(soak: Soak) -> None:
@@ -108,7 +99,7 @@ async def translate(soak: Soak) -> None:
 
 async def stream(soak: Soak) -> None:
     """One that reads sentence by sentence."""
-    status, events = await send(soak, soak.body(), b"accept: text/event-stream\r\n")
+    status, events = await send(soak, soak.body(), STREAM)
     if status == 200 and b"event: done" not in events:
         soak.broken["stream without an end"] += 1
 
@@ -117,9 +108,7 @@ async def leave(soak: Soak) -> None:
     """One that is gone before its answer, at any moment, with or without having read."""
     body, streams = soak.body(), soak.random.random() < 0.5
     _, writer = await asyncio.open_connection("127.0.0.1", PORT)
-    accept = b"accept: text/event-stream\r\n" if streams else b""
-    head = b"POST /translate HTTP/1.1\r\nhost: soak\r\n%scontent-length: %d\r\n\r\n"
-    whole = head % (accept, len(body)) + body
+    whole = request("/translate", body, *([STREAM] if streams else []))
     sent = soak.random.choice((len(whole), len(whole), len(whole), len(whole) // 2, 10))
     writer.write(whole[:sent])
     await asyncio.sleep(soak.random.choice((0.0, 0.01, 0.1, 1.0)) * soak.random.random())
@@ -140,8 +129,8 @@ async def hold_on(soak: Soak) -> None:
 async def misbehave(soak: Soak) -> None:
     """One that sends what nobody should."""
     body = soak.random.choice(BAD)
-    kind = b"content-type: application/x-www-form-urlencoded\r\n" if body[:2] == b"a&" else b""
-    status, _ = await send(soak, body, kind)
+    form = ["content-type: application/x-www-form-urlencoded"] if body[:2] == b"a&" else []
+    status, _ = await send(soak, body, *form)
     if status not in (0, 200, 400, 413, 429, 504):
         soak.broken[f"{status} for {body[:20]!r}"] += 1
 
@@ -156,11 +145,7 @@ async def probe(soak: Soak) -> None:
 
 async def get(path: str) -> bytes:
     """A whole answer."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
-    writer.write(b"GET %s HTTP/1.1\r\nhost: soak\r\nconnection: close\r\n\r\n" % path.encode())
-    answer = await reader.read()
-    writer.close()
-    return answer
+    return await exchange(PORT, request(path, b"", CLOSE, method="GET"))
 
 
 async def repeat(soak: Soak, act: Callable[[Soak], Awaitable[None]]) -> None:

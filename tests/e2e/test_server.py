@@ -33,6 +33,17 @@ class Server:
     process: subprocess.Popen[str]
     url: str
 
+    @property
+    def port(self) -> int:
+        """Where it listens, on loopback."""
+        return int(self.url.rpartition(":")[2])
+
+    def metric(self, pattern: str) -> float:
+        """The value of the metric whose name and labels match; 0 where there is none."""
+        text = httpx.get(f"{self.url}/metrics", timeout=30).text
+        found = re.search(rf"^{pattern} (\S+)$", text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
     def stop(self) -> int:
         """SIGTERM, and the exit status."""
         self.process.send_signal(signal.SIGTERM)

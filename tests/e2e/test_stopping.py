@@ -3,12 +3,12 @@
 import asyncio
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -16,19 +16,15 @@ import pytest
 
 from tests import toy
 from tests.conftest import TINY_BUNDLE
-from tests.e2e.test_server import serving
+from tests.e2e.test_server import Server, serving
+from tests.raw_http import CLOSE, exchange, request, status_and_body
+from tests.waiting import wait_until
+
+resource = pytest.importorskip("resource", reason="needs a POSIX system")
 
 LONG = [" ".join(german for german, _ in toy.sentences()[n : n + 5]) for n in range(0, 600, 5)]
 BODY = json.dumps({"q": "Der Hund schläft.", "source": "de", "target": "en"}).encode()
-
-
-def address_of(url: str) -> tuple[str, int]:
-    return "127.0.0.1", int(url.rpartition(":")[2])
-
-
-def request(body: bytes = BODY) -> bytes:
-    head = f"POST /translate HTTP/1.1\r\nhost: here\r\ncontent-length: {len(body)}\r\n"
-    return f"{head}connection: close\r\n\r\n".encode() + body
+REQUEST = request("/translate", BODY, CLOSE)
 
 
 def test_what_the_drain_cuts_off_is_told_so(tmp_path: Path) -> None:
@@ -36,16 +32,14 @@ def test_what_the_drain_cuts_off_is_told_so(tmp_path: Path) -> None:
     slow = {"num_loops": "1", "max_num_seqs": "1", "drain_seconds": "0.1"}
     slow |= {"max_waiting": "10000", "request_timeout_seconds": "3600"}
 
-    async def post_and_terminate(
-        url: str, stop: "signal.Signals", pid: int
-    ) -> list[httpx.Response]:
+    async def post_and_terminate(server: Server) -> list[httpx.Response]:
         async with httpx.AsyncClient(timeout=60) as client:
             body = {"q": LONG, "source": "de", "target": "en", "beam_size": 8}
             streams = {"accept": "text/event-stream"}
             pending = [
                 asyncio.create_task(
                     client.post(
-                        f"{url}{path}", json=body | deepl, headers=streams if at % 2 else {}
+                        f"{server.url}{path}", json=body | deepl, headers=streams if at % 2 else {}
                     )
                 )
                 for path, deepl in (
@@ -54,12 +48,12 @@ def test_what_the_drain_cuts_off_is_told_so(tmp_path: Path) -> None:
                 )
                 for at in range(4)
             ]
-            await asyncio.sleep(0.6)
-            os.kill(pid, stop)
+            await asyncio.to_thread(wait_until, lambda: all_in_work(server, len(pending)))
+            server.process.send_signal(signal.SIGTERM)
             return list(await asyncio.gather(*pending))
 
     with serving(TINY_BUNDLE, log, **slow) as server:
-        answers = asyncio.run(post_and_terminate(server.url, signal.SIGTERM, server.process.pid))
+        answers = asyncio.run(post_and_terminate(server))
         assert server.process.wait(30) == 0
     streamed = [one for one in answers if one.headers["content-type"].startswith("text/event")]
     plain = [one for one in answers if one not in streamed]
@@ -72,12 +66,18 @@ def test_what_the_drain_cuts_off_is_told_so(tmp_path: Path) -> None:
     assert "Traceback" not in log.read_text()
 
 
+def all_in_work(server: Server, count: int) -> bool:
+    """Whether so many requests are with the service, beside the one that asks."""
+    in_flight = server.metric("attendant_requests_in_flight")
+    return in_flight == count + 1 and server.metric("attendant_sequences_running") > 0
+
+
+@pytest.mark.slow
 def test_after_sigterm_all_that_comes_is_served_for_a_while_and_is_not_ready() -> None:
-    with serving(TINY_BUNDLE, stop_delay_seconds="1") as server, httpx.Client() as kept:
+    with serving(TINY_BUNDLE, stop_delay_seconds="5") as server, httpx.Client() as kept:
         assert kept.get(f"{server.url}/health").status_code == 200
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        assert httpx.get(f"{server.url}/health/ready").status_code == 503
+        wait_until(lambda: httpx.get(f"{server.url}/health/ready").status_code == 503, 4)
         for client in (kept, httpx):
             answer = client.post(f"{server.url}/translate", content=BODY)
             assert answer.status_code == 200
@@ -85,18 +85,22 @@ def test_after_sigterm_all_that_comes_is_served_for_a_while_and_is_not_ready() -
         assert server.process.wait(30) == 0
 
 
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=10)
+
+
 def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
     with serving(TINY_BUNDLE) as server:
         # stopped, the process takes in no connection: the kernel alone has them
         server.process.send_signal(signal.SIGSTOP)
-        early = [socket.create_connection(address_of(server.url), timeout=10) for _ in range(200)]
+        early = [connected(server) for _ in range(200)]
         for connection in early[::2]:
-            connection.sendall(request())
+            connection.sendall(REQUEST)
         server.process.send_signal(signal.SIGTERM)
         server.process.send_signal(signal.SIGCONT)
         time.sleep(0.2)
         for connection in early[1::2]:  # only now
-            connection.sendall(request())
+            connection.sendall(REQUEST)
         statuses = [connection.recv(12).partition(b" ")[2] for connection in early]
         for connection in early:
             connection.close()
@@ -104,6 +108,15 @@ def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
         assert server.process.wait(30) == 0
 
 
+def heeds(pid: int, number: int) -> bool:
+    """Whether a process ignores or catches a signal, which by default would end it."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    fields = dict(line.split(":\t", 1) for line in lines)
+    mask = int(fields["SigIgn"], 16) | int(fields["SigCgt"], 16)
+    return bool(mask >> (number - 1) & 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_hangup_in_the_first_second_does_no_harm() -> None:
     with serving(TINY_BUNDLE) as waited_for:
         assert httpx.get(f"{waited_for.url}/health").status_code == 200
@@ -119,10 +132,12 @@ def test_a_hangup_in_the_first_second_does_no_harm() -> None:
         [sys.executable, "-m", "service"], env=environment, stderr=subprocess.DEVNULL
     )
     try:
-        time.sleep(0.25)  # the interpreter is up, the service is not yet
+        # the interpreter is up, the service is not yet
+        wait_until(lambda: heeds(process.pid, signal.SIGHUP))
         for _ in range(20):
             process.send_signal(signal.SIGHUP)
-            time.sleep(0.05)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.05)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -137,7 +152,7 @@ def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_p
     try:
         with serving(TINY_BUNDLE, log, max_connections="200", log_level="warning") as server:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            idle = [socket.create_connection(address_of(server.url)) for _ in range(600)]
+            idle = [connected(server) for _ in range(600)]
             for _ in range(5):
                 assert httpx.get(f"{server.url}/health/ready").status_code == 200
                 assert httpx.post(f"{server.url}/translate", content=BODY).status_code == 200
@@ -156,29 +171,26 @@ def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_p
 def test_sigterm_under_load_gives_answers_and_clean_refusals_only() -> None:
     for _ in range(3):
         with serving(TINY_BUNDLE) as server:
-            statuses = asyncio.run(_loaded_and_terminated(server.url, server.process.pid))
+            statuses = asyncio.run(_loaded_and_terminated(server))
             assert server.process.wait(60) == 0
         assert set(statuses) <= {"200", "503", "429", "refused"}
         assert statuses.count("200") >= 200
 
 
-async def _loaded_and_terminated(url: str, pid: int) -> list[str]:
+async def _loaded_and_terminated(server: Server) -> list[str]:
     """What became of 200 requests in flight, and of new ones after the signal."""
 
     async def one() -> str:
+        body = json.dumps({"q": LONG[0], "source": "de"}).encode()
         try:
-            reader, writer = await asyncio.open_connection(*address_of(url))
+            answer = await exchange(server.port, request("/translate", body, CLOSE))
         except ConnectionRefusedError:
             return "refused"
-        writer.write(request(body=json.dumps({"q": LONG[0], "source": "de"}).encode()))
-        status = (await reader.readline()).split()[1].decode()
-        await reader.read()
-        writer.close()
-        return status
+        return str(status_and_body(answer)[0])
 
     first = [asyncio.create_task(one()) for _ in range(200)]
     await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-    os.kill(pid, signal.SIGTERM)
+    server.process.send_signal(signal.SIGTERM)
     later = []
     for _ in range(100):
         later.append(asyncio.create_task(one()))

@@ -18,6 +18,7 @@ from service.text.document import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslatedSentence
 from tests.conftest import TINY_BUNDLE
+from tests.fakes import Faults
 
 SOURCE, TARGET = "Der alte Hund schläft.", "The old dog sleeps."
 
@@ -26,14 +27,10 @@ def aligned(
     attention: Callable[[Items[int], Items[int]], Floats], seconds: float = 10.0
 ) -> tuple[list[int], dict[str, int]]:
     """For each target word its source word, and what was counted."""
-    bundle, counts = load(TINY_BUNDLE), dict[str, int]()
+    bundle, faults = load(TINY_BUNDLE), Faults()
     tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
-
-    def on_fault(kind: str, count: int) -> None:
-        counts[kind] = counts.get(kind, 0) + count
-
     special = bundle.manifest.special_tokens
-    aligner = Aligner(tokenizers, special, attention, 1, time.monotonic, on_fault)
+    aligner = Aligner(tokenizers, special, attention, 1, time.monotonic, faults)
     translated = [TranslatedSentence(Sentence(SOURCE), (TARGET,), (-1.0,), "end")]
     deadline = time.monotonic() + seconds
     try:
@@ -43,7 +40,7 @@ def aligned(
     [alignment] = found.alignments
     assert np.isfinite(alignment.weights).all()
     assert alignment.weights.sum(axis=1) == pytest.approx(1)
-    return alignment.links(), counts
+    return alignment.links(), faults.counts
 
 
 def crossed(source: Items[int], target: Items[int]) -> Floats:

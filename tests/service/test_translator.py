@@ -4,11 +4,9 @@ import asyncio
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client import Counter
@@ -22,35 +20,11 @@ from service.model_set import DETECTED_AT_ONCE, ModelSet
 from service.searcher import Work
 from service.serving import start_model
 from service.settings import Settings
-from service.text.document import Document
 from service.translation import TranslationOptions
 from service.translator import CHARACTERS_ON_LOOP
 from tests import toy
 from tests.conftest import TINY_BUNDLE
-
-OPTIONS = TranslationOptions()
-TEXTS = ["Der alte Hund schläft.", "Die alte Frau wartet."]
-
-
-@pytest.fixture
-def metrics() -> Metrics:
-    return Metrics()
-
-
-@pytest.fixture
-def models(metrics: Metrics) -> Iterator[ModelSet]:
-    started = start(Settings(precision="fp32", device="cpu"), metrics)
-    yield started
-    started.close()
-
-
-def start(settings: Settings, metrics: Metrics) -> ModelSet:
-    return ModelSet([start_model(load(TINY_BUNDLE), settings, metrics)], max_characters=50_000)
-
-
-def translate(models: ModelSet, texts: list[str], timeout: float = 60) -> list[str]:
-    work = models.translate(texts, "de", "en", OPTIONS, timeout)
-    return [translation.text for translation in asyncio.run(work)]
+from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 
 
 def test_a_page_is_its_sentences(models: ModelSet) -> None:
@@ -61,15 +35,6 @@ def test_a_page_is_its_sentences(models: ModelSet) -> None:
     one_by_one = translate(models, sentences)
     assert whole.replace("\n", " ") == " ".join(one_by_one)
     assert whole.count("\n") == page.count("\n")
-
-
-def outcomes(metrics: Metrics) -> dict[str, float]:
-    return {
-        sample.labels["outcome"]: sample.value
-        for metric in metrics.sentences.collect()
-        for sample in metric.samples
-        if sample.name.endswith("_total")
-    }
 
 
 def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics: Metrics) -> None:
@@ -116,93 +81,6 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
         assert len(translate(models, ["Die alte Frau wartet."] * 3)) == 3
     finally:
         models.close()
-
-
-def test_nothing_is_tokenized_beyond_the_sentences_that_may_ever_wait(
-    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
-    encoded = spied(models, monkeypatch)
-    try:
-        with pytest.raises(LimitExceededError, match="it has more than 3 sentences"):
-            translate(models, ["Die alte Frau wartet.", "Die alte Frau wartet. " * 900])
-    finally:
-        models.close()
-    assert encoded == ["Die alte Frau wartet."]
-    assert outcomes(metrics) == {}
-
-
-def spied(
-    models: ModelSet, patch: pytest.MonkeyPatch, on_each: Callable[[], object] = lambda: None
-) -> list[str]:
-    """What is tokenized; `on_each` is called by the thread that does it."""
-    tokenizer = models.models[0].translator.tokenizers.source
-    encode, seen = tokenizer.encode, list[str]()
-
-    def spy(sentences: Items[str]) -> list[list[int]]:
-        seen.extend(sentences)
-        on_each()
-        return encode(sentences)
-
-    patch.setattr(tokenizer, "encode", spy)
-    return seen
-
-
-PAGE = ["Die alte Frau wartet. " * 300]
-"""Prepared by a thread of its own."""
-
-
-def test_preparation_ends_at_the_deadline(
-    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passed = [0.0]
-    monkeypatch.setattr(models.models[0].engine, "clock", lambda: sum(passed))
-    encoded = spied(models, monkeypatch, lambda: passed.append(61))
-    with pytest.raises(DeadlineExceededError, match=r"which was 60\.000 s away"):
-        translate(models, PAGE)
-    assert len(encoded) == 1
-    assert outcomes(metrics) == {"expired": 1}
-
-
-def test_preparation_ends_with_its_request(
-    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, goes_on = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        asked.set()
-        assert goes_on.wait(10)
-
-    encoded = spied(models, monkeypatch, hold)
-
-    async def begin_and_cancel() -> None:
-        task = asyncio.create_task(models.translate(PAGE, "de", "en", OPTIONS, 60))
-        assert await asyncio.to_thread(asked.wait, 10)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        goes_on.set()
-        await asyncio.get_running_loop().shutdown_default_executor()  # as at the end of a server
-
-    asyncio.run(begin_and_cancel())
-    assert len(encoded) == 1
-    assert outcomes(metrics) == {"cancelled": 1}
-
-
-def test_a_page_is_put_together_beside_the_event_loop(
-    models: ModelSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[threading.Thread] = []
-    assemble = Document.assemble
-
-    def spy(*arguments: Any) -> str:
-        threads.append(threading.current_thread())
-        return assemble(*arguments)
-
-    monkeypatch.setattr(Document, "assemble", spy)
-    translate(models, PAGE)
-    translate(models, TEXTS[:1])
-    assert [one is threading.main_thread() for one in threads] == [False, True]
 
 
 def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Metrics) -> None:
@@ -322,7 +200,7 @@ def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics)
     attention = HeldAttention(models.models[0].translator.aligner)
 
     async def wait_too_long() -> None:
-        with pytest.raises(DeadlineExceededError, match="not aligned"):
+        with pytest.raises(DeadlineExceededError, match="the deadline passed"):
             await models.translate(TEXTS, "de", "en", ALIGNED, timeout=1)
         attention.goes_on.set()
 

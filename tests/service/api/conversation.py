@@ -17,6 +17,8 @@ Connect = Callable[[], Awaitable[Streams]]
 HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: here\r\n"
 PIECE = b"a" * 100_000
+SLOW_SECONDS = 0.5
+"""That an answer takes whose path is `/slow`."""
 
 
 left: list[str] = []
@@ -48,7 +50,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     while more:
         message = await receive()
         body, more = body + message.get("body", b""), message.get("more_body", False)
-    await asyncio.sleep(0.3 if scope["path"] == "/slow" else 0)
+    await asyncio.sleep(SLOW_SECONDS if scope["path"] == "/slow" else 0)
     fields = [(b"content-length", b"%d" % (len(body) + 2))]
     await send({"type": "http.response.start", "status": 200, "headers": fields})
     await send({"type": "http.response.body", "body": body + b"ok"})
@@ -63,7 +65,9 @@ async def until_left(receive: Receive) -> None:
 
 
 def talk(
-    conversation: Callable[[Connect], Awaitable[None]], connections: Connections | None = None
+    conversation: Callable[[Connect], Awaitable[None]],
+    connections: Connections | None = None,
+    keep_alive_seconds: int = 1,
 ) -> None:
     """Hold a conversation with a server, of which it can open connections."""
     left.clear()
@@ -75,7 +79,7 @@ def talk(
             http=partial(connection.Connection, connections=connections),  # type: ignore[arg-type]
             lifespan="off",
             log_config=None,
-            timeout_keep_alive=1,
+            timeout_keep_alive=keep_alive_seconds,
             h11_max_incomplete_event_size=5000,
         )
         server = uvicorn.Server(config)

@@ -1,6 +1,7 @@
-"""Every class of error has a code of its own and a status."""
+"""Every class of error has a code of its own and a status; all errors of a dialect have its shape."""
 
 import pytest
+from fastapi.testclient import TestClient
 
 from service import errors
 from service.api.errors import status_of
@@ -47,3 +48,35 @@ def test_codes_are_unique_and_the_tree_is_drawn() -> None:
     assert errors.__doc__ is not None
     for kind in kinds:
         assert kind.__name__ in errors.__doc__
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/translate", 405), ("GET", "/x", 404)]
+)
+def test_errors_of_the_framework_have_our_shape(
+    client: TestClient, method: str, path: str, status: int
+) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert answer.json().keys() == {"error", "code"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v2/glossaries", 404),
+        ("POST", "/v3/documents/x", 404),
+        ("POST", "/v2/glossary-language-pairs", 405),
+        ("OPTIONS", "/v2/translate", 400),
+    ],
+)
+def test_errors_under_deepls_paths_have_deepls_shape(
+    client: TestClient, method: str, path: str, status: int
+) -> None:
+    preflight = {"origin": "http://page", "access-control-request-method": "PATCH"}
+    answer = client.request(method, path, headers=preflight)
+    assert answer.status_code == status
+    assert answer.json().keys() == {"message", "detail"}
+    assert answer.headers["x-trace-id"]
+    if status == 404:
+        assert path in answer.json()["message"]

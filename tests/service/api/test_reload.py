@@ -98,7 +98,7 @@ def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) ->
         assert client.post("/translate", json=body).status_code == 200
         store = client.app.state.models  # type: ignore[attr-defined]
         [model] = store.current.models
-        runner = model.engine._loops[0].batch.runner
+        runner = model.engine._workers[0].batch.runner
         parts = [store.current, model.engine, model.translator, runner, runner.runner._decoder]
         left = [weakref.ref(part) for part in parts]
         old_threads = {one for one in threading.enumerate() if one.name.startswith(OF_A_MODEL)}

@@ -15,6 +15,7 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, FinishReason, Floats, Ints, StepStats
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
+from tests.waiting import wait_until
 
 GREEDY = DecodingOptions(max_decoding_length=60, beam_size=1)
 
@@ -37,14 +38,6 @@ def running(
 
 def result(engine: Engine, source: list[int], options: DecodingOptions = GREEDY) -> tuple[int, ...]:
     return engine.submit([(source, options)])[0].future.result(10)[0].ids
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(10_000):
-        if condition():
-            return
-        time.sleep(0.001)
-    raise TimeoutError
 
 
 @pytest.mark.parametrize("loops", [1, 2])

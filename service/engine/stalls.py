@@ -22,7 +22,7 @@ POLL_SECONDS = 0.01
 
 
 class _Run:
-    """One run; `first_seen` is by the watch's own time, once it was looked at."""
+    """One run; `first_seen` is by the detector's own time, once it was looked at."""
 
     __slots__ = ("first_seen", "name")
 
@@ -31,7 +31,7 @@ class _Run:
         self.first_seen: float | None = None
 
 
-class Watch:
+class StallDetector:
     """What each thread is busy with, and for how long; every method may be called from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -93,7 +93,7 @@ class Watch:
 class WatchedRunner:
     """A runner whose runs are watched."""
 
-    def __init__(self, runner: ModelRunner, watch: Watch) -> None:
+    def __init__(self, runner: ModelRunner, watch: StallDetector) -> None:
         """Put the two together."""
         self.runner, self.watch = runner, watch
 

@@ -16,10 +16,10 @@ from service.errors import AttendantError, CancelledError, DeadlineExceededError
 logger = logging.getLogger(__name__)
 
 
-class Loop:
-    """Its `step` reads as what it does: retire, admit, give out, decode.
+class Worker:
+    """Its `step` reads as what it does: retire, admit, deliver, decode.
 
-    What a step found is given out in the next one, when nothing but the decoder is left to do: whoever waits
+    What a step found is delivered in the next one, when nothing but the decoder is left to do: whoever waits
     for it wakes up and takes the interpreter's lock, and a thread that still had to admit would stand still.
     """
 
@@ -30,7 +30,7 @@ class Loop:
         """Failed steps since the last that decoded something."""
         self.step_seconds = math.inf
         self.found: list[tuple[Sequence, list[Hypothesis]]] = []
-        """Of the last step, and still to be given out."""
+        """Of the last step, and still to be delivered."""
 
     def run(self) -> None:
         """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
@@ -41,7 +41,7 @@ class Loop:
         except BaseException as error:
             self.shared.give_up(f"a thread ended with {type(error).__name__}", error)
         finally:
-            self._give_out()
+            self._deliver()
 
     def _next_schedule(self) -> Schedule | None:
         """What to do next; waits while there is nothing. None: the end."""
@@ -63,7 +63,7 @@ class Loop:
             self.step(schedule)
         except Exception:
             self.failures += 1
-            self._give_out()
+            self._deliver()
             logger.exception("a step failed with %d sentences", len(self.batch))
             self._fail_batch(schedule)
             self.shared.on_fault("step", 1)
@@ -85,23 +85,23 @@ class Loop:
             self.shared.give_up(f"{self.failures} steps in a row failed")
 
     def _still_works(self) -> bool:
-        """Whether the first sentence that was translated still can be, in a batch of its own."""
-        known = self.shared.known_to_work
-        if known is None:
+        """Whether the canary can still be translated, in a batch of its own."""
+        canary = self.shared.canary
+        if canary is None:
             return False
         try:
             for is_alone in (False, True):
                 batch = self.new_batch()
-                batch.admit([Sequence(*known, arrived=0.0)])
+                batch.admit([Sequence(*canary, arrived=0.0)])
                 while batch:
                     batch.decode(self.shared.config.steps_per_run, 1, is_alone)
         except Exception:
-            logger.exception("a sentence that was translated before cannot be any more")
+            logger.exception("the canary, a sentence that was translated before, fails")
             return False
         return True
 
     def step(self, schedule: Schedule) -> None:
-        """One round of the loop: a few decoder steps for every running sentence."""
+        """One round: a few decoder steps for every running sentence."""
         shared, started = self.shared, time.perf_counter()
         now = shared.clock()
         gone = self.batch.retire(lambda sequence: sequence.has_left(now))
@@ -114,7 +114,7 @@ class Loop:
         self.batch.admit(schedule.admitted)
         encode_seconds = time.perf_counter() - before_encode
         rows = len(self.batch)
-        self._give_out()
+        self._deliver()
         if not rows:
             return
         others_wait = shared.scheduler.num_waiting > 0
@@ -139,7 +139,7 @@ class Loop:
             rerank_seconds=decoded.rerank_seconds,
             host_seconds=time.perf_counter() - started - in_model,
         )
-        # before they are given out, so that who has an answer finds it counted
+        # before they are delivered, so that who has an answer finds it counted
         shared.on_step(stats)
 
     def _take(self, decoded: Decoded) -> None:
@@ -147,21 +147,21 @@ class Loop:
         self.failures = 0
         self.found = decoded.finished
         self._release(sequence for sequence, _ in decoded.finished)
-        if decoded.finished and self.shared.known_to_work is None:
+        if decoded.finished and self.shared.canary is None:
             sequence, _ = decoded.finished[0]
-            self.shared.known_to_work = sequence.source_ids, sequence.options
+            self.shared.canary = sequence.source_ids, sequence.options
         if decoded.failed:
             self._fail_rows(decoded.failed)
 
     def _fail_rows(self, sequences: list[Sequence]) -> None:
         """Fail these; the others begin again, in a batch that holds nothing of what these computed."""
-        logger.error("%d sentences failed: their numbers cannot be", len(sequences))
+        logger.error("%d sentences failed: invalid values (NaN, unknown ids)", len(sequences))
         self.shared.on_fault("sentence", len(sequences))
         self._fail(sequences)
         others, self.batch = self.batch.sequences, self.new_batch()
         self.batch.admit(others)
 
-    def _give_out(self) -> None:
+    def _deliver(self) -> None:
         """Resolve what the last step found."""
         resolve(self.found)
         self.found = []

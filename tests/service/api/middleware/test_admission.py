@@ -1,0 +1,86 @@
+"""Requests that are too many, or would be too late."""
+
+import asyncio
+
+from starlette.types import Message, Receive, Scope, Send
+
+from service.api.middleware.admission import Admission, AdmissionLimit
+from tests.service.api.asgi import ask
+
+
+def admission_of(limit: int, waits: list[float], refused: list[int]) -> Admission:
+    """An admission whose deadline is 10 s; `waits` has what is expected next."""
+    return Admission(
+        limit,
+        10.0,
+        shortest_wait=lambda: waits[-1] if waits else None,
+        expected_wait=lambda: 7.2,
+        on_refused=lambda: refused.append(1),
+    )
+
+
+def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
+    held = asyncio.Event()
+    refused: list[int] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await held.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def run() -> None:
+        limited = AdmissionLimit(app, admission_of(2, [], refused), counts=True)
+        early = AdmissionLimit(app, limited.admission, counts=False)
+        admitted = [asyncio.create_task(ask(limited, {"path": "/translate"})) for _ in range(2)]
+        await asyncio.sleep(0)
+        for limit in (limited, early):
+            status, body = await ask(limit, {"path": "/translate"})
+            assert status == 429
+            assert b"Slowdown: 2 requests are in flight, the limit is 2" in body
+        probe = asyncio.create_task(ask(limited, {"path": "/health"}))
+        held.set()
+        assert [status for status, _ in await asyncio.gather(*admitted, probe)] == [200] * 3
+        assert (await ask(limited, {"path": "/translate"}))[0] == 200
+
+    asyncio.run(run())
+    assert len(refused) == 2
+
+
+def test_what_cannot_be_in_time_is_refused_before_its_body_is_read() -> None:
+    waits = [7.9]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def receive() -> Message:
+        raise AssertionError("its body was read")
+
+    async def run() -> None:
+        limited = AdmissionLimit(app, admission_of(2, waits, []), counts=False)
+        assert (await ask(limited, {"path": "/v2/translate"}, receive=receive))[0] == 200
+        waits.append(8.1)  # and a quarter of it is more than the deadline
+        status, body = await ask(limited, {"path": "/v2/translate"}, receive=receive)
+        assert status == 429
+        assert b"it would take about 8.1 s, and the deadline is 10 s" in body
+        assert (await ask(limited, {"path": "/languages"}, receive=receive))[0] == 200
+
+    asyncio.run(run())
+
+
+def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
+    held = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await held.wait()
+
+    async def run() -> None:
+        limited = AdmissionLimit(app, admission_of(1, [], []), counts=True)
+        first = asyncio.create_task(ask(limited, {"method": "GET", "path": "/v2/translate"}))
+        await asyncio.sleep(0)
+        for method, path in (("GET", "/v2/translate"), ("GET", "/languages"), ("POST", "/detect")):
+            assert (await ask(limited, {"method": method, "path": path}))[0] == 429
+        held.set()
+        await first
+
+    asyncio.run(run())

@@ -1,0 +1,123 @@
+"""Heads and bodies that are too large or too slow, and what they are told."""
+
+import asyncio
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
+
+from service.api.middleware import limits
+from service.app import create_app
+from service.settings import Settings
+from tests.service.api.asgi import ask
+from tests.waiting import until
+
+
+def test_a_body_over_the_limit_is_refused_announced_or_not(client: TestClient) -> None:
+    announced = client.post("/translate", json={"q": "x" * 20_000})
+    streamed = client.post("/translate", content=(b"x" * 1000 for _ in range(20)))
+    for answer in (announced, streamed):
+        assert answer.status_code == 413
+        assert answer.json()["code"] == "body_too_large"
+        assert "the limit is 10000" in answer.json()["error"]
+
+
+def test_header_fields_over_the_limit_are_refused(client: TestClient) -> None:
+    assert client.get("/health/live", headers={"x-long": "a" * 65_000}).status_code == 200
+    answer = client.get("/health/live", headers={"x-long": "a" * 66_000})
+    assert (answer.status_code, answer.json()["code"]) == (431, "headers_too_large")
+    assert "the limit is 65536" in answer.json()["error"]
+
+
+def test_an_address_over_the_limit_is_refused(settings: Settings) -> None:
+    client = TestClient(create_app(settings.model_copy(update={"max_header_bytes": 2000})))
+    assert client.get("/health/live", params={"q": "a" * 1986}).status_code == 200
+    answer = client.get("/health/live", params={"q": "a" * 1987})
+    assert (answer.status_code, answer.json()["code"]) == (414, "address_too_long")
+    assert "has 2001 bytes, the limit is 2000" in answer.json()["error"]
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+    limited = limits.BodyLimit(create_app(settings), 100)
+    status, body = asyncio.run(ask(limited, {"path": "/translate"}, size=2, complete=False))
+    assert status == 408
+    assert b"only 1 bytes" in body
+
+
+def test_a_client_that_leaves_before_its_body_is_there_is_no_failure_of_the_service(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    arriving: list[Message] = [
+        {"type": "http.request", "body": b'{"q": ', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Message:
+        return arriving.pop(0)
+
+    headers = [(b"content-length", b"50")]
+    fields = {"method": "POST", "path": "/translate", "headers": headers}
+    status, body = asyncio.run(ask(create_app(settings), fields, receive=receive))
+    assert status == 400
+    assert b"closed after 6 bytes" in body
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+
+    async def receive() -> Message:
+        await asyncio.sleep(10)
+        raise AssertionError("it was waited for")
+
+    fields = {
+        "method": "POST",
+        "path": "/translate",
+        "headers": [(b"content-length", b"101")],
+    }
+    limited = limits.BodyLimit(create_app(settings), 100)
+    assert asyncio.run(ask(limited, fields, receive=receive))[0] == 413
+
+
+def test_bodies_share_a_limit_from_their_first_byte_and_small_ones_always_find_room() -> None:
+    held, large = asyncio.Event(), 40_000
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        size = len((await receive())["body"]) + len((await receive())["body"])
+        await held.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"%d" % size})
+
+    async def run() -> None:
+        limited = limits.BodyLimit(app, 50_000, total=100_000)
+        first = [asyncio.create_task(ask(limited, {}, large)) for _ in range(2)]
+        slow = asyncio.create_task(ask(limited, {}, large, complete=False))
+        await until(lambda: limited.held == 2 * large + large // 2)
+        small = asyncio.create_task(ask(limited, {}, 10_000))
+        status, body = await ask(limited, {}, large)
+        assert status == 429
+        assert b"request bodies in memory would exceed 100000 bytes" in body
+        headers = [(b"content-length", b"40000")]
+        assert (await ask(limited, {"headers": headers}, large))[0] == 429
+        held.set()
+        assert [await one for one in (*first, small)] == [(200, b"40000")] * 2 + [(200, b"10000")]
+        slow.cancel()
+        await asyncio.gather(slow, return_exceptions=True)
+        assert limited.held == 0
+
+    asyncio.run(run())
+
+
+def test_who_asks_before_sending_a_body_that_is_too_large_is_answered_first() -> None:
+    async def receive() -> Message:
+        raise AssertionError("it was told to go on")
+
+    headers = [(b"content-length", b"101"), (b"expect", b"100-continue")]
+    limited = limits.BodyLimit(create_app(Settings()), 100)
+    status, _ = asyncio.run(ask(limited, {"headers": headers}, receive=receive))
+    assert status == 413

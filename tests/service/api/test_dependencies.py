@@ -1,0 +1,56 @@
+"""Clients that go away, and the work that goes on for them or not."""
+
+import asyncio
+import time
+
+import pytest
+from fastapi import Request
+
+from service.api.dependencies import unless_client_leaves
+from service.errors import CancelledError
+
+
+def test_work_is_cancelled_when_its_client_leaves() -> None:
+    cancelled = False
+
+    async def receive() -> dict[str, str]:
+        await asyncio.sleep(0.02)
+        return {"type": "http.disconnect"}
+
+    async def work() -> None:
+        nonlocal cancelled
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+
+    async def serve() -> None:
+        await unless_client_leaves(Request({"type": "http"}, receive), work())
+
+    started = time.monotonic()
+    with pytest.raises(CancelledError, match="closed its connection"):
+        asyncio.run(serve())
+    assert cancelled
+    assert time.monotonic() - started < 10
+
+
+def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> None:
+    left = asyncio.Event()
+
+    async def receive() -> dict[str, str]:
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def work() -> str:
+        await asyncio.sleep(0)  # the watcher begins to wait
+        left.set()
+        await asyncio.sleep(0)  # it ends, and its callback is due after this
+        return "done"
+
+    async def serve() -> str:
+        found = await unless_client_leaves(Request({"type": "http"}, receive), work())
+        await asyncio.sleep(0.01)  # as an answer is sent
+        return found
+
+    assert asyncio.run(serve()) == "done"

@@ -1,0 +1,153 @@
+"""Runs that hang: the engine gives up in time, and nobody is left waiting."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from service import errors
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.types import DecodingOptions
+from tests.fakes import EchoRunner, Faults, echo_of, echo_source
+from tests.service.engine.test_faults import GREEDY, IDS, outcome, running
+from tests.waiting import wait_until
+
+RANKED = DecodingOptions(max_decoding_length=5, beam_size=2, reverse_tag=1)
+
+
+class HangingRunner(EchoRunner):
+    """Hangs in one kind of run as soon as it is told to."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.hangs = False
+        self.num_hanging = 0
+        self.end = threading.Event()
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name in ("encode", "decode", "score") and name == self.kind and self.hangs:
+            return lambda *run: self.hang(found, *run)
+        return found
+
+    def hang(self, function: Any, *run: Any) -> Any:
+        self.num_hanging += 1
+        assert self.end.wait(20)
+        return function(*run)
+
+
+@pytest.mark.parametrize("loops", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("encode", "encoder"), ("decode", "decoder"), ("score", "scorer")]
+)
+def test_a_run_that_hangs_ends_the_engine(
+    kind: str, name: str, loops: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    now, runner, faults = 0.0, HangingRunner(kind), Faults()
+    config = EngineConfig(num_loops=loops, max_num_seqs=2, stall_seconds=60)
+    engine = Engine([runner], IDS, config, clock=lambda: now, on_fault=faults)
+    engine.start()
+    try:
+        [good] = engine.submit([(echo_source(9), RANKED)])
+        assert outcome(good) == echo_of(echo_source(9))[:5]
+        runner.hangs = True
+        sequences = engine.submit([(echo_source(9), RANKED)] * 9)
+        wait_until(lambda: runner.num_hanging == loops)
+        for _ in range(60):
+            assert engine.check(), f"after {now} s"
+            now += 1.0
+        assert not engine.check()
+        assert {outcome(sequence) for sequence in sequences} == {errors.EngineDeadError}
+        with pytest.raises(errors.EngineDeadError):
+            engine.submit([(echo_source(3), GREEDY)])
+        assert engine.failure == f"a run of the {name} has not ended for 60 s"
+        assert engine.failure in caplog.text
+        assert not engine.check()
+        assert faults.counts == {"stall": 1}
+        assert engine.drain(10)
+        assert not engine.close(timeout=0.01), "its thread hangs"
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_what_was_found_before_a_hang_is_given_out() -> None:
+    now, runner = 0.0, HangingRunner("encode")
+    engine = Engine([runner], IDS, EngineConfig(max_num_seqs=1), clock=lambda: now)
+    engine.start()
+    try:
+        runner.hold.clear()
+        first, second = engine.submit([(echo_source(3), GREEDY), (echo_source(2), GREEDY)])
+        wait_until(lambda: engine.num_waiting == 1)
+        runner.hangs = True
+        runner.hold.set()
+        wait_until(lambda: runner.num_hanging == 1)
+        assert not first.future.done()
+        while engine.check():
+            now += 1.0
+        assert outcome(first) == echo_of(echo_source(3))
+        assert outcome(second) is errors.EngineDeadError
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_closing_a_hanging_engine_leaves_nobody_waiting() -> None:
+    runner = HangingRunner("decode")
+    runner.hangs = True
+    engine = Engine([runner], IDS, EngineConfig(max_num_seqs=1))
+    engine.start()
+    try:
+        sequences = engine.submit([(echo_source(3), GREEDY)] * 3)
+        wait_until(lambda: runner.num_hanging == 1)
+        assert not engine.drain(0.01)
+        assert not engine.close(timeout=0.01)
+        assert {outcome(sequence) for sequence in sequences} == {errors.CancelledError}
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_work_beside_the_engine_is_watched_too() -> None:
+    now, end, begun = 0.0, threading.Event(), threading.Event()
+
+    def align() -> bool:
+        begun.set()
+        return end.wait(10)
+
+    with running(EchoRunner(), clock=lambda: now) as engine:
+        thread = threading.Thread(target=engine.watch.watched("an alignment", align))
+        thread.start()
+        assert begun.wait(10)
+        while engine.check():
+            now += 1.0
+        assert now == 60.0
+        assert engine.failure == "an alignment has not ended for 60 s"
+        end.set()
+        thread.join()
+
+
+def test_an_idle_engine_and_one_that_nobody_looked_at_have_not_stalled() -> None:
+    now, runner = 0.0, EchoRunner()
+    with running(runner, clock=lambda: now) as engine:
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        outcome(good)
+        for _ in range(100):
+            now += 1.0
+            assert engine.check()
+        runner.hold.clear()
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        wait_until(lambda: engine.num_running == 1)
+        assert engine.check()
+        now += 3600.0  # the process was stopped
+        assert engine.check()
+        runner.hold.set()
+        assert outcome(good) == echo_of(echo_source(5))
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
+def test_a_time_in_which_everything_stalls_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match=r"stall_seconds = .* must be more than 0"):
+        EngineConfig(stall_seconds=seconds)
