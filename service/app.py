@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from fastapi import FastAPI
 
 from service import tracing
-from service.api import admin, deepl, docs, errors, health, page, routes
+from service.api import admin, deepl, docs, errors, health, inference, page, routes
 from service.api.access import Gate
 from service.api.middleware.admission import Admission, AdmissionLimit
 from service.api.middleware.context import RequestContext
@@ -65,7 +65,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
-    for part in (routes, deepl, health, admin):
+    for part in (routes, deepl, health, inference, admin):
         app.include_router(part.router)
     page.install(app)
     docs.install(app)

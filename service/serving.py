@@ -12,7 +12,7 @@ from service.engine.runner import Device, cuda_is_usable, runners_for
 from service.engine.types import SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
-from service.proof import PROOF_SECONDS, check_fit, check_translations, within
+from service.proof import PROOF_SECONDS, check_graphs, check_translations, run_with_timeout
 from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
 from service.settings import Settings
@@ -104,7 +104,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     model = ServedModel(bundle, engine, translator, precision, runner.provider)
     engine.start()
     try:
-        within(PROOF_SECONDS, lambda: check_fit(bundle, runner, special))
+        run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
         check_translations(bundle, engine, special, tokenizers)
     except BaseException as error:
         model.close()

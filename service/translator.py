@@ -33,7 +33,7 @@ Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 
-CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 5_000, 50
+CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50
 """Longer requests are cut, tokenized and put together on another thread, so that the event loop stays free.
 
 A text takes as long as so many characters, even an empty one.
@@ -103,7 +103,7 @@ class Translator:
                     teller.tell(at, decoded)
 
             found = await self._search(tasks, deadline, on_found if on_sentence else None)
-            translated = [self._decoded(*one, direction) for one in zip(tasks, found, strict=True)]
+            translated = await run(partial(self._all_decoded, tasks, found, direction))
             await self._mend_lost(translated, request, deadline)
             teller.tell_the_rest(translated)
             if options.align or any(task.sentence.tags for task in tasks):
@@ -182,6 +182,16 @@ class Translator:
         found = await self.searcher.search(work, deadline, on_clause if on_found else None)
         rest = iter(found)
         return [[next(rest) for _ in task.work] for task in tasks]
+
+    def _all_decoded(
+        self, tasks: Items[Task], found: Items[list[Found]], direction: Direction, check: Check
+    ) -> list[TranslatedSentence]:
+        """Those of all sentences."""
+        translated = []
+        for task, clauses in zip(tasks, found, strict=True):
+            check()
+            translated.append(self._decoded(task, clauses, direction))
+        return translated
 
     def _decoded(self, task: Task, found: list[Found], direction: Direction) -> TranslatedSentence:
         """The texts of a sentence's hypotheses, those that are empty or lost a placeholder left out.
