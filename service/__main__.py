@@ -10,9 +10,12 @@ def main() -> int:
     with suppress(AttributeError):  # Windows has no such signal
         # it asks for a reload; until there is something to reload, its default would end the process
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    from service import process  # takes most of a second
+    try:
+        from service import process  # takes most of a second
 
-    return process.main(sys.argv[1:])
+        return process.main(sys.argv[1:])
+    except KeyboardInterrupt:  # before it has handlers of its own
+        return 128 + signal.SIGINT
 
 
 if __name__ == "__main__":

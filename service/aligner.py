@@ -11,12 +11,15 @@ import numpy as np
 from service.beside import Check, run_in_thread
 from service.bundle import SpecialTokens
 from service.engine.types import Floats
+from service.errors import TextTooLongError
 from service.text.tokenizer import Tokenizers
-from service.text.words import align_words
+from service.text.words import align_words, word_spans
 from service.translation import TranslatedSentence
 
 logger = logging.getLogger(__name__)
 
+MAX_WORD_PAIRS = 1_000_000
+"""Of a sentence and its translation; 512 tokens and 1,024 are half as many."""
 MAX_WEIGHT = 1.1
 """Of what sums to 1, rounded."""
 Attention = Callable[[Items[int], Items[int]], Floats]
@@ -69,6 +72,18 @@ class Aligner:
         return await run_in_thread(work, self.clock, deadline, self._threads)
 
     def _aligned(self, one: TranslatedSentence, tag: int) -> TranslatedSentence:
+        """A sentence with the alignments of its translations.
+
+        Raises:
+            TextTooLongError: a table of its words would be too large; tokens do not bound them where a
+                vocabulary takes many unknown characters for one.
+        """
+        words = len(word_spans(one.sentence.text)) * max(map(len, map(word_spans, one.targets)))
+        if words > MAX_WORD_PAIRS:
+            raise TextTooLongError(
+                f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
+                f"{MAX_WORD_PAIRS}: {one.sentence.text[:40]!r}..."
+            )
         source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
         alignments = []
         for text in one.targets:

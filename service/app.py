@@ -15,6 +15,7 @@ from service.api.middleware.admission import Admission, AdmissionLimit
 from service.api.middleware.context import RequestContext
 from service.api.middleware.cors import Cors
 from service.api.middleware.limits import BodyLimit, HeadLimit
+from service.api.middleware.pieces import Pieces
 from service.api.middleware.targets import Targets
 from service.errors import AttendantError, QueueFullError
 from service.metrics import Metrics
@@ -96,6 +97,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         allow_headers=["Authorization", "Content-Type"],
         expose_headers=["Retry-After", "X-Request-ID"],
     )
+    app.add_middleware(Pieces)
     app.add_middleware(RequestContext, metrics=metrics)
     app.add_middleware(Targets)
 

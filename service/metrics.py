@@ -3,6 +3,8 @@
 No label ever holds a key, an address or a text.
 """
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -20,6 +22,8 @@ from service.engine.types import StepStats
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+RENDER_SECONDS = 0.1
+"""Anybody may ask for metrics, however often."""
 Labels = Sequence[str]
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 
@@ -30,6 +34,7 @@ class Metrics:
     def __init__(self) -> None:
         """Register every metric."""
         self.registry = CollectorRegistry()
+        self._rendered, self._rendered_at = b"", -math.inf
         # memory, CPU time and open files, where Linux tells
         ProcessCollector(registry=self.registry)
         self._register_http()
@@ -159,8 +164,11 @@ class Metrics:
         return int(metric.samples[0].value)
 
     def render(self) -> bytes:
-        """The text that Prometheus scrapes."""
-        return generate_latest(self.registry)
+        """The text that Prometheus scrapes; the same within `RENDER_SECONDS`, as it takes milliseconds."""
+        now = time.monotonic()
+        if now >= self._rendered_at + RENDER_SECONDS:
+            self._rendered, self._rendered_at = generate_latest(self.registry), now
+        return self._rendered
 
 
 def _as_float(read: Callable[[], int]) -> float:

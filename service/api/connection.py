@@ -84,6 +84,11 @@ class Connection(H11Protocol):
         self.transport.take(len(data))
         if self.transport.is_closing():
             return
+        if self.conn.their_state is h11.IDLE and data[:1] in b"\r\n":
+            if not self.conn.trailing_data[0]:  # empty lines before a request (RFC 9112, 2.2)
+                data = data.lstrip(b"\r\n")
+            if not data:
+                return
         super().data_received(data)
         if self.transport.is_closing():
             return

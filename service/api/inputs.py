@@ -3,7 +3,9 @@
 Fields of the body go over those of the query. Form and query repeat a text to give a list.
 """
 
+import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -19,6 +21,9 @@ from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART = "multipart/form-data"
+PARSED_ON_LOOP_BYTES = 65_536
+_PARSER = ThreadPoolExecutor(1, "parser")
+"""Larger bodies are parsed one after another beside the event loop: a form of percent signs takes long."""
 _LISTS = ("q", "text", "ignore_tags")
 MAX_FIELDS = 4096
 """Of a form or a query; each text of a list is one."""
@@ -37,7 +42,10 @@ async def fields_of(request: Request) -> dict[str, Any]:
     body = await request.body()
     if kind == MULTIPART:
         return query | await _parts(request, body)
-    return query | _fields(kind, body)
+    if len(body) <= PARSED_ON_LOOP_BYTES:
+        return query | _fields(kind, body)
+    loop = asyncio.get_running_loop()
+    return query | await loop.run_in_executor(_PARSER, _fields, kind, body)
 
 
 def parse(model: type[Model], fields: dict[str, Any]) -> Model:

@@ -13,7 +13,7 @@ import pytest
 from service.aligner import Aligner
 from service.bundle import load
 from service.engine.types import Floats
-from service.errors import DeadlineExceededError
+from service.errors import DeadlineExceededError, TextTooLongError
 from service.text.document import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslatedSentence
@@ -95,3 +95,18 @@ def test_attention_that_hangs_leaves_nobody_waiting() -> None:
             aligned(hanging, seconds=0.05)
     finally:
         end.set()
+
+
+def test_words_that_no_token_bounds_are_refused_before_a_table_of_them_is_made() -> None:
+    bundle = load(TINY_BUNDLE)  # its vocabulary takes any run of unknown characters for one token
+    tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
+    special = bundle.manifest.special_tokens
+    aligner = Aligner(tokenizers, special, crossed, 1, time.monotonic, Faults())
+    text = "€" * 2000
+    assert len(tokenizers.source.encode([text])[0]) < 10
+    translated = [TranslatedSentence(Sentence(text), (text,), (-1.0,), "end")]
+    try:
+        with pytest.raises(TextTooLongError, match="4000000 pairs of words"):
+            asyncio.run(aligner.align(translated, 5, True, time.monotonic() + 10))
+    finally:
+        aligner.close()

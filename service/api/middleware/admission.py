@@ -8,7 +8,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.errors import answer
 from service.api.paths import is_probe, translates
@@ -75,9 +75,28 @@ class AdmissionLimit:
         if refusal := self.admission.refusal(scope["path"]):
             await refusal(scope, receive, send)
             return
-        counted = self.counts and not is_probe(scope["path"])
-        self.admission.in_flight += counted
-        try:
+        if not self.counts or is_probe(scope["path"]):
             await self.app(scope, receive, send)
+            return
+        holds = True
+        self.admission.in_flight += 1
+
+        def give_back() -> None:
+            nonlocal holds
+            self.admission.in_flight -= holds
+            holds = False
+
+        async def send_ready(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_ready(message):
+                give_back()  # what is ready and not read yet is no work
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_ready)
         finally:
-            self.admission.in_flight -= counted
+            give_back()
+
+
+def _is_ready(start: Message) -> bool:
+    """Whether an answer is there as a whole, which a stream is not."""
+    return any(name == b"content-length" for name, _ in start.get("headers", ()))

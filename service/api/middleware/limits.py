@@ -64,12 +64,12 @@ class BodyLimit:
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         size = int(announced[:19]) if announced.isdigit() else 0
         if refusal := self._over(size, 0):
-            await answer(*refusal, path=scope["path"])(scope, receive, send)
+            await _refuse(refusal, scope, receive, send)
             return
         taken = _Taken()
         try:
             if refusal := await self._take_in(taken, receive):
-                await answer(*refusal, path=scope["path"])(scope, receive, send)
+                await _refuse(refusal, scope, receive, send)
                 return
 
             async def replay() -> Message:
@@ -121,6 +121,15 @@ class BodyLimit:
             )
             return HTTPStatus.TOO_MANY_REQUESTS, message, "bodies_too_large"
         return None
+
+
+async def _refuse(
+    refusal: tuple[int, str, str], scope: Scope, receive: Receive, send: Send
+) -> None:
+    """The connection ends: the body that is not wanted would be taken for the next request."""
+    response = answer(*refusal, path=scope["path"])
+    response.headers["connection"] = "close"
+    await response(scope, receive, send)
 
 
 class _Taken:

@@ -1,11 +1,15 @@
 """What a request asks for, in the one form that the routes know."""
 
 import re
+from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.api.errors import answer
+
 _AUTHORITY = re.compile(r"https?://[^/]*", re.IGNORECASE)
 _SLASHES = re.compile("/{2,}")
+_VERSIONS = ("1.0", "1.1")
 
 
 class Targets:
@@ -19,6 +23,12 @@ class Targets:
         """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        version = scope.get("http_version", "1.1")
+        if version not in _VERSIONS:
+            message = f"HTTP/{version} is not supported, HTTP/1.1 is"
+            status = HTTPStatus.HTTP_VERSION_NOT_SUPPORTED
+            await answer(status, message, "http_version")(scope, receive, send)
             return
         path = _plain(scope["path"])
         if path != scope["path"]:

@@ -1,7 +1,13 @@
 """Forms and queries as they come."""
 
+import threading
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
 import pytest
 from fastapi.testclient import TestClient
+
+from service.api import inputs
 
 
 @pytest.mark.parametrize("place", ["form", "query"])
@@ -18,3 +24,23 @@ def test_forms_of_too_many_fields_and_of_no_text_are_refused(
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
         assert f"the {place} " in answer.json()["error"]
         assert message in answer.json()["error"]
+
+
+def test_a_large_body_is_parsed_beside_the_event_loop(client: TestClient) -> None:
+    text = "Der alte Hund schläft. " * 60
+    body = urlencode({"q": text, "source": "de", "target": "en"})
+    assert 1_000 < len(body) < inputs.PARSED_ON_LOOP_BYTES
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    threads: list[str] = []
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return parse_qsl(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inputs, "parse_qsl", watched)
+        client.post("/translate", content=body, headers=kind)
+        assert not threads[-1].startswith("parser")
+        patch.setattr(inputs, "PARSED_ON_LOOP_BYTES", 1000)
+        client.post("/translate", content=body, headers=kind)
+        assert threads[-1].startswith("parser")

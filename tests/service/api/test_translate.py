@@ -84,11 +84,6 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({"q": "a", "text": "b"}, "invalid_request", "two names for one parameter"),
     ({"q": "a", "source": "zz", "target": "en"}, "unsupported_language", "zz is not supported"),
     ({"q": "a", "source": "de", "target": "xx"}, "unsupported_language", "xx is not supported"),
-    (
-        {"q": "a", "source": "de", "target": "de"},
-        "unsupported_language",
-        "de to de is not supported",
-    ),
     ({"q": 5, **SUPPORTED}, "invalid_request", "q parameter: .* valid string, and is 5"),
     ({"q": [5], **SUPPORTED}, "invalid_request", "valid string"),
     ({"q": "a", "format": "pdf", **SUPPORTED}, "invalid_request", "pdf format is not supported"),

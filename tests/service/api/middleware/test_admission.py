@@ -84,3 +84,32 @@ def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
         await first
 
     asyncio.run(run())
+
+
+def test_an_answer_that_is_ready_and_not_read_takes_nobodys_place() -> None:
+    unread = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        length = [(b"content-length", b"2")] if scope["path"] == "/ready" else []
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def slowly(message: Message) -> None:
+        await unread.wait()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def run() -> None:
+        limited = AdmissionLimit(app, admission_of(1, [], []), counts=True)
+        for path, in_flight in (("/ready", 0), ("/stream", 1)):
+            scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+            task = asyncio.create_task(limited(scope, receive, slowly))
+            await asyncio.sleep(0)
+            assert limited.admission.in_flight == in_flight
+            unread.set()
+            await task
+            unread.clear()
+            assert limited.admission.in_flight == 0
+
+    asyncio.run(run())

@@ -32,3 +32,11 @@ def test_a_slash_too_many_is_not_redirected_to_a_host_that_the_client_names(
     answer = client.post("/translate/", headers={"host": "elsewhere"}, follow_redirects=False)
     assert answer.status_code == 404
     assert "elsewhere" not in str(answer.headers)
+
+
+@pytest.mark.parametrize("version", ["2.0", "1.2", "0.9"])
+def test_other_versions_of_http_are_told_so(settings: Settings, version: str) -> None:
+    scope = {"path": "/health/live", "http_version": version}
+    status, body = asyncio.run(ask(create_app(settings), scope))
+    assert status == 505
+    assert f"HTTP/{version} is not supported".encode() in body

@@ -1,0 +1,32 @@
+"""Large answers, piece by piece."""
+
+import asyncio
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from service.api.middleware.pieces import PIECE_BYTES, Pieces
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES])
+@pytest.mark.parametrize("more", [False, True])
+def test_an_answer_is_the_same_in_pieces_that_are_small(size: int, more: bool) -> None:
+    body = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Pieces(app)({"type": "http"}, receive, send))
+    start, *pieces = sent
+    assert start["type"] == "http.response.start"
+    assert b"".join(piece["body"] for piece in pieces) == body
+    assert max(len(piece["body"]) for piece in pieces) <= PIECE_BYTES
+    assert [piece["more_body"] for piece in pieces] == [True] * (len(pieces) - 1) + [more]
