@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Literal
@@ -136,6 +137,7 @@ def take_apart(
         LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
     runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
+    written = partial(_written, form=form)
     parts: list[str | Sentence] = []
     sentences = 0
     for run in runs:
@@ -143,7 +145,8 @@ def take_apart(
         if isinstance(run, str):
             parts.append(run)
             continue
-        run = shielded(lifted(unquoted(tidied(run), pair.quotes)), pair.spells)
+        run = lifted(unquoted(tidied(run), pair.quotes), written)
+        run = shielded(run, pair.spells)
         for part in _run(abbreviations.spelled_out(run), form, splitting, pair):
             parts.append(part)
             if not isinstance(part, str):

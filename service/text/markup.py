@@ -1,6 +1,6 @@
 """HTML and XML as runs of text between blocks, so that a sentence is translated whole, with its tags apart.
 
-Whatever the input, `"".join(token.raw for token in tokens(text)) == text`: nothing is repaired or lost.
+Nothing is repaired or lost: where a document is broken, its translation is as well.
 """
 
 import html
@@ -10,28 +10,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-Kind = Literal["html", "xml"]
+from service.text.lexer import Kind, Token, tokens
 
-# possessive quantifiers: what a `<` begins is read once, up to the next `<` at most
-_TOKEN = re.compile(
-    r"""
-      (?P<verbatim><!--|<!\[CDATA\[|<\?)                # up to what ends it, wherever that is
-    | (?P<declaration><![A-Za-z][^<>]*+>)
-    | </\s*+(?P<close>[A-Za-z][\w:.-]*+)[^<>]*+>
-    | <(?P<open>[A-Za-z][\w:.-]*+)(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>
-    """,
-    re.VERBOSE,
-)
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
-_ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 INLINE = frozenset(
     """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
     span strike strong sub sup time tt u var wbr
     """.split()  # noqa: SIM905 - reads better than a page of quotes
-)
-VOID = frozenset(
-    "area base br col embed hr img input link meta source track wbr".split()  # noqa: SIM905
 )
 RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
 """Elements that are kept as they are, with all that is in them."""
@@ -40,16 +26,6 @@ UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 _SAYS_NO = re.compile(
     r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of the input."""
-
-    raw: str
-    kind: Literal["text", "open", "close", "void", "verbatim"]
-    name: str = ""
-    attributes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,38 +52,6 @@ class Run:
         """What `find` finds in the text, from one place to another, with no tag within."""
         edges = [0, *(tag.at for tag in self.tags), len(self.text)]
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))
-
-
-def tokens(text: str, kind: Kind) -> Iterator[Token]:
-    """Tags, text and what is neither; a `<` that begins no tag is text."""
-    at = start = 0  # behind the last token; where to look for the next
-    last = {opening: text.rfind(ending) for opening, ending in _ENDS.items()}
-    while match := _TOKEN.search(text, start):
-        first, start = match.span()
-        if opening := match["verbatim"]:
-            if start > last[opening]:
-                continue  # it never ends: text
-            start = text.index(_ENDS[opening], start) + len(_ENDS[opening])
-        if first > at:
-            yield Token(text[at:first], "text")
-        at = start
-        yield _token(match, text[first:start], kind)
-    if at < len(text):
-        yield Token(text[at:], "text")
-
-
-def _token(match: re.Match[str], raw: str, kind: Kind) -> Token:
-    if match["verbatim"] or match["declaration"]:
-        return Token(raw, "verbatim")
-    if match["close"]:
-        return Token(raw, "close", _name(match["close"], kind))
-    name = _name(match["open"], kind)
-    void = match["attributes"].endswith("/") or (kind == "html" and name in VOID)
-    return Token(raw, "void" if void else "open", name, match["attributes"])
-
-
-def _name(name: str, kind: Kind) -> str:
-    return name.lower() if kind == "html" else name
 
 
 def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]:

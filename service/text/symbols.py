@@ -4,7 +4,7 @@ They are lifted out of a text as if they were tags, and alignment finds their pl
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from service.text.edits import Place, edited, shifted
 from service.text.markup import Run, Tag
@@ -26,8 +26,13 @@ _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
 _SPACES = " \t\u00a0"
 
 
-def lifted(run: Run) -> Run:
-    """A run with its symbols as tags, each with such spaces that the text has one where it needs one."""
+def lifted(run: Run, written: Callable[[str], str] = str) -> Run:
+    """A run with its symbols as tags, each with such spaces that the text has one where it needs one.
+
+    Args:
+        run: the run.
+        written: plain text as the text's format writes it; `<3` is a symbol, too.
+    """
     matches = list(run.between_tags(_matches))
     if not matches:
         return run
@@ -38,7 +43,8 @@ def lifted(run: Run) -> Run:
     behind = shifted([last for _, last, _ in places], places)
     tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
     tags += [
-        (first, Tag(at, raw, "void")) for (_, first, raw), at in zip(found, behind, strict=True)
+        (first, Tag(at, written(raw), "void"))
+        for (_, first, raw), at in zip(found, behind, strict=True)
     ]
     new.tags = [tag for _, tag in sorted(tags, key=lambda one: one[0])]
     return new

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.errors import LimitExceededError
-from service.text import markup, words
+from service.text import lexer, markup, words
 from service.text.document import Document, Format, take_apart
 from service.text.projection import project, tree
 from service.text.words import Alignment, align_words, word_spans
@@ -119,7 +119,7 @@ def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     assert take_apart("50 % der Hunde", "text").sentences[0].stand_ins == ()
 
 
-KINDS: tuple[markup.Kind, ...] = ("html", "xml")
+KINDS: tuple[lexer.Kind, ...] = ("html", "xml")
 LARGEST = 50_000
 """Characters: as many as a request may have."""
 
@@ -186,7 +186,7 @@ def test_the_largest_text_of_what_is_lifted_out_loses_nothing(unit: str, kept: s
 def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
     text = unit * (LARGEST // len(unit))
     for kind in KINDS:
-        assert "".join(token.raw for token in markup.tokens(text, kind)) == text
+        assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
         take_apart(text, kind, "sentences")
 
 
@@ -231,7 +231,7 @@ def nested(rng: random.Random, pieces: list[str], depth: int = 0) -> str:
 
 
 def tags_of(text: str) -> list[str]:
-    return sorted(token.raw for token in markup.tokens(text, "html") if token.kind != "text")
+    return sorted(token.raw for token in lexer.tokens(text, "html") if token.kind != "text")
 
 
 def test_whatever_the_alignment_tags_nest_and_nothing_is_lost() -> None:
@@ -278,5 +278,5 @@ def test_any_input_comes_through_the_tokens_whole() -> None:
     for _ in range(2000):
         text = "".join(rng.choices("<>/ab\"'=! -&;[]?", k=rng.randint(0, 30)))
         for kind in KINDS:
-            assert "".join(token.raw for token in markup.tokens(text, kind)) == text
+            assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
             take_apart(text, kind, "sentences")

@@ -17,7 +17,7 @@ from service.bundle import load
 from service.engine.types import DecodingOptions
 from service.errors import LimitExceededError
 from service.preparation import Preparation
-from service.text import casing, markup, placeholders, words
+from service.text import casing, lexer, markup, placeholders, words
 from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses, join
 from service.text.detector import Detector
@@ -211,7 +211,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "text": _apart("text", "all"),
     "xml": _apart("xml", "none"),
     "prepared": _prepared,
-    "tokens": lambda text: list(markup.tokens(text, "html")),
+    "tokens": lambda text: list(lexer.tokens(text, "html")),
     "split": split,
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
