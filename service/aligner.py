@@ -105,7 +105,7 @@ class Aligner:
             if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
                 return weights
             logger.error("a sentence is aligned by its order: its attention has invalid values")
-        except Exception:
+        except BaseException:  # whatever it is, it must not end the event loop
             logger.exception("a sentence is aligned by its order: its attention failed")
         self.on_fault("alignment", 1)
         inner = shape[1] - 2  # without tag and EOS

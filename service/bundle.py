@@ -67,6 +67,12 @@ class Direction(_Strict):
     tag: Id
     """The token in front of the source that asks for this target."""
 
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        if self.source == self.target or "auto" in (self.source, self.target):
+            raise ValueError(f"{self.source} to {self.target} is no direction")
+        return self
+
 
 class SpecialTokens(_Strict):
     """Ids with a meaning."""

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import stat
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,6 @@ def _finite(number: str) -> float:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"{twice} is duplicated")
     return found

@@ -108,8 +108,14 @@ def _server(settings: Settings, app: FastAPI) -> Server:
         if store.has_hung:  # the interpreter would wait for its threads
             _exit_at_once(1)
 
-    times = settings.stop_delay_seconds, settings.drain_seconds
-    stop = Stop(*times, announce=announce, refuse=store.refuse_new, finish=finish)
+    stop = Stop(
+        settings.stop_delay_seconds,
+        settings.drain_seconds,
+        can_finish=lambda: store.current is None or store.current.is_alive,
+        announce=announce,
+        refuse=store.refuse_new,
+        finish=finish,
+    )
     return Server(config, connections, stop)
 
 

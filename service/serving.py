@@ -1,6 +1,7 @@
 """A model in service: bundle, runner, engine and translator, built together."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from service.aligner import Aligner
 from service.bundle import Bundle, Precision
@@ -78,7 +79,8 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         runners = runners_for(config.num_loops, *graphs, device, bundle.scorer)
         runner = runners[0]
         threads = config.num_loops if device == "cpu" else 1
-        lone_runner = runner_for_one(*graphs, runner, special, threads)
+        build = partial(runner_for_one, *graphs, runner, special, threads)
+        lone_runner = run_with_timeout(PROOF_SECONDS, build)
     except Exception as error:
         message = f": its {precision} graphs cannot run on {device}"
         raise BundleError(message, folder, _described(error)) from error

@@ -121,10 +121,11 @@ def _json_object(text: str) -> dict[str, Any]:
         raise InvalidRequestError(
             f"Invalid request: the body is not valid JSON: {error.msg} at character {error.pos}"
         ) from None
-    except (RecursionError, ValueError) as error:  # nested too deep; a number of too many digits
-        raise InvalidRequestError(
-            f"Invalid request: the body cannot be read as JSON: {error}"
-        ) from None
+    except RecursionError:
+        raise InvalidRequestError("Invalid request: the JSON body is nested too deeply") from None
+    except ValueError:  # as Python says it, with its own limit
+        message = "Invalid request: a number in the JSON body has too many digits"
+        raise InvalidRequestError(message) from None
     if not isinstance(value, dict):
         raise InvalidRequestError("Invalid request: the body must be a JSON object")
     return value

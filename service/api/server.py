@@ -40,6 +40,8 @@ class Stop:
     """For which it goes on serving although it is not ready."""
     drain_seconds: float
     """For which admitted requests may go on."""
+    can_finish: Callable[[], bool]
+    """Whether they can: not where a model hangs."""
     announce: Callable[[], None]
     """Turns readiness."""
     refuse: Callable[[], None]
@@ -81,7 +83,8 @@ class Server(uvicorn.Server):
         await self._until(self._all_are_busy, FIRST_BYTE_SECONDS)
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        if not await self._until(self._is_done, self.stop.drain_seconds):
+        drain = self.stop.drain_seconds if self.stop.can_finish() else CUT_OFF_SECONDS
+        if not await self._until(self._is_done, drain):
             logger.warning("%d requests were not done in time", len(self.server_state.tasks))
         await self.lifespan.shutdown()
         if not await self._until(self._is_done, CUT_OFF_SECONDS):

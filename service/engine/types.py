@@ -138,8 +138,8 @@ class Sequence:
 
     @property
     def cost(self) -> int:
-        """Its work, in tokens: its source and as long a target."""
-        return 2 * len(self.source_ids)
+        """Its work, in tokens: its source, as long a target, and how that is forced to begin."""
+        return 2 * len(self.source_ids) + len(self.options.target_prefix)
 
     @property
     def footprint(self) -> int:

@@ -69,7 +69,7 @@ class RequestContext:
         self.metrics.request_seconds.labels(route).observe(seconds)
         if logger.isEnabledFor(logging.INFO):
             fields = {
-                "method": scope["method"],
+                "method": method,
                 "route": route,
                 "status": status,
                 "ms": round(seconds * 1e3, 1),

@@ -9,6 +9,7 @@ from service.api.errors import answer
 
 _AUTHORITY = re.compile(r"https?://[^/]*", re.IGNORECASE)
 _SLASHES = re.compile("/{2,}")
+_BLOCKED = ("/admin", "/metrics")
 _VERSIONS = ("1.0", "1.1")
 
 
@@ -52,4 +53,6 @@ def _plain(path: str) -> str:
     """
     if match := _AUTHORITY.match(path):
         path = path[match.end() :] or "/"
-    return _SLASHES.sub("/", path)
+    plain = _SLASHES.sub("/", path)
+    # what a proxy blocks by its path must have that path only
+    return path if plain.startswith(_BLOCKED) else plain

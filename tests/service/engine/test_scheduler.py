@@ -315,3 +315,9 @@ def test_aborted_sentences_leave_the_line_at_once() -> None:
     assert (scheduler.num_waiting, scheduler.waiting_tokens) == (1, line[2].cost)
     assert scheduler.schedule(0, now=0.0).admitted == [line[2]]
     assert (scheduler.num_waiting, scheduler.waiting_tokens) == (0, 0)
+
+
+def test_how_a_translation_is_forced_to_begin_is_work_too() -> None:
+    options = DecodingOptions(200, target_prefix=tuple(range(50)))
+    plain = Sequence((1, 2, 3), DecodingOptions(200), arrived=0.0)
+    assert Sequence((1, 2, 3), options, arrived=0.0).cost == plain.cost + 50

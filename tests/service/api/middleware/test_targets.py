@@ -40,3 +40,8 @@ def test_other_versions_of_http_are_told_so(settings: Settings, version: str) ->
     status, body = asyncio.run(ask(create_app(settings), scope))
     assert status == 505
     assert f"HTTP/{version} is not supported".encode() in body
+
+
+@pytest.mark.parametrize("path", ["//metrics", "//admin//reload", "/metrics//"])
+def test_what_a_proxy_blocks_by_its_path_has_no_other(client: TestClient, path: str) -> None:
+    assert client.get(f"http://testserver{path}").status_code == 404
