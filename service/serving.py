@@ -21,6 +21,10 @@ from service.text.tokenizer import Tokenizers
 from service.translator import Translator
 
 
+FIRST_RUN_SECONDS = 60.0
+"""In which graphs must have run for the first time: one may loop for ever."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServedModel:
     """What serves one bundle."""
@@ -80,7 +84,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         runner = runners[0]
         threads = config.num_loops if device == "cpu" else 1
         build = partial(runner_for_one, *graphs, runner, special, threads)
-        lone_runner = run_with_timeout(PROOF_SECONDS, build)
+        lone_runner = run_with_timeout(FIRST_RUN_SECONDS, build)
     except Exception as error:
         message = f": its {precision} graphs cannot run on {device}"
         raise BundleError(message, folder, _described(error)) from error
