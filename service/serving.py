@@ -20,7 +20,6 @@ from service.settings import Settings
 from service.text.tokenizer import Tokenizers
 from service.translator import Translator
 
-
 FIRST_RUN_SECONDS = 60.0
 """In which graphs must have run for the first time: one may loop for ever."""
 
