@@ -16,7 +16,7 @@ from service.engine import cache
 from service.engine.beam import BeamSearch
 from service.engine.rerank import Reranker
 from service.engine.runner import Caches, DecoderRun, ModelRunner
-from service.engine.sanity import plausible_rows
+from service.engine.sanity import plausible_rows, valid_sources
 from service.engine.types import (
     Hypothesis,
     Ints,
@@ -92,11 +92,23 @@ class Batch:
         """The sentences in it."""
         return [row.sequence for row in self._rows]
 
-    def admit(self, sequences: Items[Sequence]) -> None:
-        """Encode new sentences, those of similar length together, and give them rows."""
-        for group in _similar(sequences):
-            ids, bias = cache.pad([one.source_ids for one in group], self.special.pad)
+    def admit(self, sequences: Items[Sequence]) -> list[Sequence]:
+        """Encode new sentences, those of similar length together, and give them rows.
+
+        Returns:
+            Those that get none, as the encoder gave invalid values for them.
+        """
+        refused: list[Sequence] = []
+        for similar in _similar(sequences):
+            ids, bias = cache.pad([one.source_ids for one in similar], self.special.pad)
             encoded = self.runner.encode(ids, bias)
+            valid = valid_sources(encoded)
+            group = [one for one, is_valid in zip(similar, valid, strict=True) if is_valid]
+            if len(group) < len(similar):
+                refused += [one for one in similar if one not in group]
+                encoded = [array[valid] for array in encoded]
+            if not group:
+                continue
             lengths = [len(one.source_ids) for one in group]
             sources = self._sources.admit(encoded, lengths)
             options = [one.options for one in group]
@@ -105,6 +117,7 @@ class Batch:
                 _Row(one, BeamSearch(one.options, self.special.eos), source)
                 for one, source in zip(group, sources, strict=True)
             ]
+        return refused
 
     def decode(self, max_steps: int, stop_after: int, is_alone: bool = False) -> Decoded:
         """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished.

@@ -1,6 +1,7 @@
 """Whether what the decoder computed is plausible: a graph that fails does not always say so."""
 
 import math
+from collections.abc import Sequence as Items
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +49,12 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
             is_valid = (array < high) & (array >= low)
             plausible &= is_valid.all(axis=(0, 2) if array.ndim == 3 else 1)
     return plausible
+
+
+def valid_sources(encoded: Items[NDArray[np.floating]]) -> Flags:
+    """Which sentences' keys and values [B, H, S, D] are finite, [B].
+
+    The first layer's keys tell: what is invalid in the encoder's output is in all that is made of it.
+    """
+    valid: Flags = np.isfinite(encoded[0]).all(axis=(1, 2, 3))
+    return valid

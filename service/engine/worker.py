@@ -92,7 +92,8 @@ class Worker:
         try:
             for is_alone in (False, True):
                 batch = self.new_batch()
-                batch.admit([Sequence(*canary, arrived=0.0)])
+                if batch.admit([Sequence(*canary, arrived=0.0)]):
+                    return False
                 while batch:
                     batch.decode(self.shared.config.steps_per_run, 1, is_alone)
         except Exception:
@@ -111,7 +112,7 @@ class Worker:
             for sequence in (*gone, *schedule.left):
                 fail([sequence], partial(_reason_to_leave, sequence, now))
         before_encode = time.perf_counter()
-        self.batch.admit(schedule.admitted)
+        self._admit(schedule)
         encode_seconds = time.perf_counter() - before_encode
         rows = len(self.batch)
         self._deliver()
@@ -142,6 +143,19 @@ class Worker:
         # before they are delivered, so that who has an answer finds it counted
         shared.on_step(stats)
 
+    def _admit(self, schedule: Schedule) -> None:
+        """Take in new sentences, and fail those for which the encoder gave invalid values.
+
+        Raises:
+            ValueError: these are all there are.
+        """
+        refused = self.batch.admit(schedule.admitted)
+        if refused and not self.batch:
+            raise ValueError("the encoder gave invalid values for every sentence")
+        if refused:
+            self._note_invalid(refused)
+            self._fail(refused)
+
     def _take(self, decoded: Decoded) -> None:
         """What a run gave: some sentences' hypotheses, and some that failed by themselves."""
         self.failures = 0
@@ -155,11 +169,14 @@ class Worker:
 
     def _fail_rows(self, sequences: list[Sequence]) -> None:
         """Fail these; the others begin again, in a batch that holds nothing of what these computed."""
-        logger.error("%d sentences failed: invalid values (NaN, unknown ids)", len(sequences))
-        self.shared.on_fault("sentence", len(sequences))
+        self._note_invalid(sequences)
         self._fail(sequences)
         others, self.batch = self.batch.sequences, self.new_batch()
-        self.batch.admit(others)
+        self._fail(self.batch.admit(others))
+
+    def _note_invalid(self, sequences: list[Sequence]) -> None:
+        logger.error("%d sentences failed: invalid values (NaN, unknown ids)", len(sequences))
+        self.shared.on_fault("sentence", len(sequences))
 
     def _deliver(self) -> None:
         """Resolve what the last step found."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from service import errors
 from service.engine.config import EngineConfig
@@ -205,3 +206,44 @@ def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> N
         ids = [[one.ids for one in sequence.future.result(10)] for sequence in both]
     assert ids[0] == ids[1]
     assert faults.counts == {"rerank": 1}
+
+
+class BlindRunner(FaultyRunner):
+    """Encodes poison, or everything, as NaN."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda *_: None)
+
+    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
+        encoded = super().encode(source_ids, source_bias)
+        for row, ids in enumerate(source_ids):
+            if self.harms_all or POISON in ids:
+                encoded[0][row] = np.nan
+        return encoded
+
+
+def test_invalid_values_of_the_encoder_fail_their_own_sentence_only() -> None:
+    runner, faults = BlindRunner(), Faults()
+    runner.hold.clear()
+    with running(runner, faults=faults) as engine:
+        sources = [echo_source(30), [1, POISON, *echo_source(29)[1:]], echo_source(20, first=110)]
+        sequences = engine.submit([(source, GREEDY) for source in sources])
+        runner.hold.set()
+        assert [outcome(sequence) for sequence in sequences] == [
+            echo_of(sources[0]),
+            errors.StepFailedError,
+            echo_of(sources[2]),
+        ]
+        assert engine.is_alive
+        assert faults.counts == {"sentence": 1}
+
+
+def test_an_encoder_that_gives_nothing_valid_any_more_ends_the_engine() -> None:
+    runner = BlindRunner()
+    with running(runner, EngineConfig(max_num_seqs=1, max_consecutive_failures=3)) as engine:
+        [good] = engine.submit([(echo_source(5), GREEDY)])
+        assert outcome(good) == echo_of(echo_source(5))
+        runner.harms_all = True
+        sequences = engine.submit([(echo_source(9), GREEDY)] * 6)
+        found = [outcome(sequence) for sequence in sequences]
+        assert found == [errors.StepFailedError] * 3 + [errors.EngineDeadError] * 3
