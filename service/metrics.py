@@ -164,10 +164,14 @@ class Metrics:
         return int(metric.samples[0].value)
 
     def render(self) -> bytes:
-        """The text that Prometheus scrapes; the same within `RENDER_SECONDS`, as it takes milliseconds."""
+        """The text that Prometheus scrapes."""
+        return generate_latest(self.registry)
+
+    def render_seldom(self) -> bytes:
+        """The same text within `RENDER_SECONDS`: to render it takes milliseconds."""
         now = time.monotonic()
         if now >= self._rendered_at + RENDER_SECONDS:
-            self._rendered, self._rendered_at = generate_latest(self.registry), now
+            self._rendered, self._rendered_at = self.render(), now
         return self._rendered
 
 

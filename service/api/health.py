@@ -50,7 +50,7 @@ async def health(models: ModelsDependency) -> Health:
 @router.get("/metrics", response_class=Response)
 async def scrape(registered: MetricsDependency) -> Response:
     """Prometheus text."""
-    return Response(registered.render(), media_type=metrics.CONTENT_TYPE)
+    return Response(registered.render_seldom(), media_type=metrics.CONTENT_TYPE)
 
 
 def _check(models: ModelSet) -> None:

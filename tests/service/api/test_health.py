@@ -2,8 +2,10 @@
 
 import re
 
+import pytest
 from fastapi.testclient import TestClient
 
+from service import metrics
 from service.app import create_app
 from service.settings import Settings
 
@@ -105,3 +107,14 @@ def test_a_stopped_engine_is_not_ready_for_the_open_inference_protocol(client: T
     assert client.get("/v2/health/live").status_code == 200
     assert client.get("/v2/health/ready").status_code == 503
     assert client.get("/v2/models/tiny/ready").status_code == 503
+
+
+def test_metrics_are_rendered_seldom_however_often_they_are_asked_for(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "RENDER_SECONDS", 60.0)
+    first = client.get("/metrics").content
+    assert client.get("/nowhere").status_code == 404
+    assert client.get("/metrics").content == first
+    monkeypatch.setattr(metrics, "RENDER_SECONDS", 0.0)
+    assert 'route="unmatched"' in client.get("/metrics").text
