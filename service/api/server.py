@@ -86,12 +86,18 @@ class Server(uvicorn.Server):
         drain = self.stop.drain_seconds if self.stop.can_finish() else CUT_OFF_SECONDS
         if not await self._until(self._is_done, drain):
             logger.warning("%d requests were not done in time", len(self.server_state.tasks))
+            if not self.stop.can_finish():
+                await self._cut_off()
         await self.lifespan.shutdown()
         if not await self._until(self._is_done, CUT_OFF_SECONDS):
-            for task in self.server_state.tasks:
-                task.cancel()
-            await self._until(self._is_done, CUT_OFF_SECONDS)
+            await self._cut_off()
         self.stop.finish()
+
+    async def _cut_off(self) -> None:
+        """Give up what is not done; each request is told so."""
+        for task in self.server_state.tasks:
+            task.cancel()
+        await self._until(self._is_done, CUT_OFF_SECONDS)
 
     async def _stop_listening(self) -> None:
         """Close the listening sockets, and take in all that the kernel has accepted until then."""

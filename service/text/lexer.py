@@ -42,7 +42,14 @@ _ENDS = {
         "?": re.compile(r"\?>"),
     },
 }
-_DOCTYPE = re.compile(r"[^\[>]*+(?:\[[^\]]*+\][ \t\n\r]*+)?+>")
+_DOCTYPE = re.compile(
+    r"""
+    (?: [^\[>"']++ | "[^"]*+" | '[^']*+' )*+
+    (?: \[ (?: [^\]"'<]++ | "[^"]*+" | '[^']*+' | <!--(?:(?!-->).)*+--> | <\?(?:(?!\?>).)*+\?> | < )*+ \]
+        [ \t\n\r]*+ )?+ >
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 """Of XML, with what it declares."""
 _END = re.compile(">")
 _EMPTY_COMMENT = re.compile("-?>")
@@ -53,7 +60,19 @@ _ONLY_TEXT = frozenset(
     "script style textarea title xmp iframe noembed noframes".split()  # noqa: SIM905
 )
 """Elements of HTML in which nothing but their own end tag is one."""
-_END_TAGS = {name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE) for name in _ONLY_TEXT}
+_OTHER_RULES = frozenset("svg math noscript select frameset".split())  # noqa: SIM905
+"""Elements of HTML within which a browser may read by other rules."""
+_END_TAGS = {
+    name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE)
+    for name in _ONLY_TEXT | _OTHER_RULES
+}
+_ATTRIBUTES = """(?:[^<>"']++|"[^"<>]*+"|'[^'<>]*+')*+"""
+_TEXT_ONLY = "|".join(rf"<{name}\b{_ATTRIBUTES}>[^<]*+</{name}\s*+>" for name in sorted(_ONLY_TEXT))
+_UNSURE = "|".join(sorted(_ONLY_TEXT | _OTHER_RULES | {"plaintext"}))
+_SIMPLE = re.compile(
+    rf"(?:[^<]++|{_TEXT_ONLY}|</?(?!(?:{_UNSURE})\b)[A-Za-z]{_ATTRIBUTES}>)*+", re.IGNORECASE
+)
+"""What is the same by all of these rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +96,29 @@ def tokens(text: str, kind: Kind) -> Iterator[Token]:
             yield Token(text[at : begin.start()], "text")
         yield token
         at = begin.start() + len(token.raw)
-        if kind == "html" and token.kind == "open" and token.name in _ONLY_TEXT:
-            end = _END_TAGS[token.name].search(text, at)
-            stop = end.start() if end else len(text)
-            if stop > at:
-                is_shown = token.name == "title" and end is not None
-                yield Token(text[at:stop], "text" if is_shown else "verbatim")
-            at = stop
+        if kind == "html" and token.kind == "open" and (inner := _inner(text, at, token.name)):
+            yield inner
+            at += len(inner.raw)
     if at < len(text):
         yield Token(text[at:], "text")
+
+
+def _inner(text: str, at: int, name: str) -> Token | None:
+    """What an element of HTML holds where that is not to be cut; all up to the end where that is not sure."""
+    if name == "plaintext":
+        return Token(text[at:], "verbatim") if at < len(text) else None
+    if name not in _END_TAGS:
+        return None
+    end = _END_TAGS[name].search(text, at)
+    inner = text[at : end.start()] if end else text[at:]
+    is_sure = _SIMPLE.fullmatch(inner) if name in _OTHER_RULES else "<!--" not in inner
+    if end is None or not (is_sure or (name in _ONLY_TEXT and name != "script")):
+        inner = text[at:]
+    elif name in ("select", "frameset"):
+        return None
+    if not inner:
+        return None
+    return Token(inner, "text" if name == "title" and end else "verbatim")
 
 
 def _other(text: str, begin: re.Match[str], kind: Kind) -> Token | None:

@@ -54,6 +54,39 @@ HARMLESS = [
 ]
 
 
+SENTENCE = "Ich habe gestern <b onclick=alert(1)>den großen Hund</b> {}gesehen."
+MOVED = [
+    ("<svg><![CDATA[></svg>", "<!]]>"),
+    ("<math><![CDATA[></math>", "<!]]>"),
+    ("<svg><![CDATA[>", "<!]]>"),
+    ("<svg><style><!--</style></svg>", "<!-->"),
+    ("<math><xmp><!--</xmp></math>", "<!--->"),
+    ('<svg><style><b title="</style></svg>', '<!">'),
+    ("<script><!--<script></script>", "<!x</script>"),
+    ("<noscript>", "<!</noscript>"),
+    ("<noscript>", "<wbr title='</noscript>'>"),
+    ("<noscript><!--</noscript>-->", "<!x>"),
+    ("<select><xmp><!--</xmp></select>", "<!-->"),
+    ("<plaintext>", "</plaintext>"),
+]
+
+
+@pytest.mark.parametrize(("start", "mark"), MOVED)
+def test_where_a_browser_may_read_otherwise_nothing_moves(start: str, mark: str) -> None:
+    text = start + SENTENCE.format(mark)
+    assert not [one for one in take_apart(text, "html", "sentences").sentences if one.tags]
+    assert elements(through(text, "html")) == elements(text)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["<svg><title>Ein Bild</title><path d='m 0'/></svg>", "<select><option>Ja</option></select>"],
+)
+def test_pictures_and_lists_do_not_keep_a_page_from_being_translated(inner: str) -> None:
+    document = take_apart(f"<p>{inner} Der Hund schläft.</p>", "html", "sentences")
+    assert "Der Hund schläft." in [one.text for one in document.sentences]
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_tag_to_a_browser_does_not_become_one(text: str) -> None:
     found = elements(through(text, "html"))
@@ -109,6 +142,9 @@ def test_no_element_comes_out_that_did_not_go_in(text: str) -> None:
         "<ü>Das <Ключ a='b'>gute</Ключ> Haus</ü>",
         "<a>Das <b-c:d xmlns:b-c='x'/> Haus &amp; Hof</a>",
         "<!DOCTYPE a [<!ENTITY x '<b>y</b>'>]><a>Das Haus</a>",
+        '<!DOCTYPE a SYSTEM "b>c"><a>Das Haus</a>',
+        '<!DOCTYPE a [<!ENTITY x "]>">]><a>Das Haus</a>',
+        "<!DOCTYPE a [<!-- ]> <b>Haus</b> --><?p ]> ?>]><a>Das Haus</a>",
         "<a><![CDATA[<b>]]>Das Haus<?pi <x> ?></a>",
         "<a t='1 &lt; 2 > 0'>Das Haus</a>",
     ],
