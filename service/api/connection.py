@@ -75,9 +75,9 @@ class Connection(H11Protocol):
         for timer in (self._head_timer, self._write_timer, self._probe_timer):
             if timer is not None:
                 timer.cancel()
-        self.transport.stop_lingering()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
+        self.transport.lost()
 
     def data_received(self, data: bytes) -> None:
         """Take in what has come; watch the clock while a head is incomplete."""

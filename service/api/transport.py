@@ -45,10 +45,15 @@ class LingeringTransport(asyncio.Transport):
                 self.abort()
 
     def stop_lingering(self) -> None:
-        """The rest has ended, or the connection is lost."""
+        """The rest has ended."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._taken = None, 0
+
+    def lost(self) -> None:
+        """The connection has ended: leave no clock behind, and no circle that only the collector frees."""
+        self.stop_lingering()
+        self._is_receiving = bool
 
     def close(self) -> None:
         """Let the answer arrive, then close."""

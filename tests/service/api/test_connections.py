@@ -1,9 +1,12 @@
 """More connections than there may be: which one gives way."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
+from service.api.connection import Connection
 from service.api.connections import Connections
 from tests.service.api.conversation import HEAD, POST, Connect, refusal, talk
 
@@ -53,3 +56,37 @@ def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> 
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
     talk(conversation, Connections(4))
+
+
+def test_a_connection_that_has_ended_is_freed_without_the_collector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alive: list[weakref.ref[Connection]] = []
+    opened = Connections.opened
+
+    def watched(connections: Connections, one: Connection) -> None:
+        alive.append(weakref.ref(one))
+        opened(connections, one)
+
+    monkeypatch.setattr(Connections, "opened", watched)
+
+    async def conversation(connect: Connect) -> None:
+        for sent in (b"", b"GET / HTTP/1.1\r\nX: " + b"a" * 4000, HEAD + b"\r\n"):
+            reader, writer = await connect()
+            writer.write(sent)
+            if sent.endswith(b"\r\n\r\n"):
+                await reader.readuntil(b"ok")
+            writer.close()
+            await asyncio.sleep(0.05)
+        for _ in range(100):
+            if not any(one() for one in alive[:2]):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("they are still there")
+
+    gc.disable()
+    try:
+        talk(conversation)
+    finally:
+        gc.enable()
+    assert len(alive) == 3
