@@ -12,7 +12,7 @@ from service.text.abbreviations import Abbreviations
 from service.text.clauses import clauses
 from service.text.document import NO_ABBREVIATIONS, Document, OnCount, Sentence, take_apart
 from service.text.language_pair import LanguagePair
-from service.text.languages import CAPITALIZE_NOUNS, QUOTES_OF
+from service.text.languages import profile
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 
@@ -48,12 +48,9 @@ class Preparation:
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
         self.abbreviations = abbreviations
-        self.pair = LanguagePair(
-            tokenizers.source.spells,
-            tokenizers.source.usual_case,
-            direction.source in CAPITALIZE_NOUNS,
-            QUOTES_OF.get(direction.target, ""),
-        )
+        source, target = profile(direction.source), profile(direction.target)
+        usual_case = partial(tokenizers.source.usual_case, language=source)
+        self.pair = LanguagePair(tokenizers.source.spells, usual_case, source, target)
         self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
         self.prefix: tuple[int, ...] = ()
         if options.target_prefix:
@@ -122,7 +119,8 @@ class Preparation:
 
     def _task(self, sentence: Sentence, prefix: tuple[int, ...]) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
-        longest, parts = self.decoding.max_decoding_length, clauses(sentence.text, self.most_words)
+        longest = self.decoding.max_decoding_length
+        parts = clauses(sentence.text, self.most_words, self.pair.source)
         most = [longest] * len(parts)
         if len(parts) > 1 and (self.options.align or sentence.tags):
             most = self._shares(sentence.text, parts)

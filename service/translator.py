@@ -24,6 +24,7 @@ from service.searcher import Finish, Found, Searcher
 from service.text.casing import begun_alike
 from service.text.clauses import join
 from service.text.document import Document
+from service.text.languages import profile
 from service.text.segmenter import has_letter
 from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
@@ -199,16 +200,18 @@ class Translator:
         The n-th one of a sentence is made of the n-th best of its clauses.
         """
         tokenizer, sentence = self.tokenizers.target, task.sentence
+        target = profile(direction.target)
+        within = partial(tokenizer.within, language=target)
         names, stand_ins = self.names[direction], {one.name for one in sentence.stand_ins}
         texts = [tokenizer.decode([one.ids for one in clause.hypotheses]) for clause in found]
         prefixed, kept = any(options.target_prefix for _, options in task.work), []
         for rank in range(max(map(len, texts))):
             parts = [_ranked(clause, rank) for clause in texts]
-            text = join(task.clauses, parts, tokenizer.within) if all(parts) else ""
+            text = join(task.clauses, parts, within, target) if all(parts) else ""
             score = sum(_ranked(clause.hypotheses, rank).score for clause in found)
             if text and sentence.came_through(text):
                 text = names.mended(sentence.text, text, stand_ins)
-                kept.append((text if prefixed else begun_alike(sentence.text, text), score))
+                kept.append((text if prefixed else begun_alike(sentence.text, text, target), score))
         if not kept:
             score = sum(clause.hypotheses[0].score for clause in found)
             return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")

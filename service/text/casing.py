@@ -6,19 +6,26 @@ Models have hardly seen such ones. They are translated as they would stand in a 
 import re
 from collections.abc import Callable
 
+import regex
+
+from service.text.languages import NEUTRAL, Language
+
 FEWEST_LETTERS, FEWEST_SMALL_WORDS, FEWEST_CAPITAL_WORDS = 5, 3, 2
 """Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
 _ENDS = (".", "!", "?", "…", ":")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
+_CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 
 def is_in_capitals(text: str) -> bool:
-    """Whether all of a text's letters are capitals; not so of acronyms alone.
+    """Whether all of a text's letters are capitals; not so of acronyms alone, nor beside caseless letters.
 
-    >>> is_in_capitals("ACHTUNG!"), is_in_capitals("NATO"), is_in_capitals("Die NATO")
+    >>> is_in_capitals("ACHTUNG!"), is_in_capitals("NATO"), is_in_capitals("これはNATOです。")
     (True, False, False)
     """
-    return text.isupper() and len(_LETTER.findall(text)) >= FEWEST_LETTERS
+    if not text.isupper() or _CASELESS.search(text):
+        return False
+    return len(_LETTER.findall(text)) >= FEWEST_LETTERS
 
 
 def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
@@ -28,14 +35,18 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
     [True, False, True, False]
     """
     words = _WORD.findall(text)
+    if _CASELESS.search(text):
+        return False
     if text.islower():
+        if text == text.title():  # Georgian: small letters that no capitals go with
+            return False
         return len(words) >= FEWEST_SMALL_WORDS
     if text.isupper() or capitalizes_nouns or len(words) < FEWEST_CAPITAL_WORDS:
         return is_in_capitals(text)
     return all(word[0].isupper() for word in words)
 
 
-def begun_alike(source: str, translation: str) -> str:
+def begun_alike(source: str, translation: str, language: Language = NEUTRAL) -> str:
     """A translation with a capital in front if its source is a sentence with one; models forget it at times.
 
     >>> begun_alike("Und du?", "and you?"), begun_alike("Haus", "house"), begun_alike("Ja.", "iOS, yes.")
@@ -43,7 +54,7 @@ def begun_alike(source: str, translation: str) -> str:
     """
     word = _WORD.match(translation)
     if word and word[0].islower() and source[:1].isupper() and source.endswith(_ENDS):
-        return translation[0].title() + translation[1:]
+        return language.capitalized(translation)
     return translation
 
 

@@ -1,78 +1,111 @@
 """Long sentences as clauses: a model that was trained on short ones leaves half of a long one out.
 
-`" ".join(clauses(text, n))` is always `text`.
+The clauses of a text and the blanks between them are the text.
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from unicodedata import east_asian_width
+
+import regex
+
+from service.text.languages import NEUTRAL, Language
 
 SHORTEST = 7
 """Words of a clause; of less, a model does not know what it is about."""
-_BOUNDARY = re.compile(r"(?:(?<=[^\W\d_][,;:])|(?<= [–—-])) (?=\S)")
-_QUOTES, _BRACKETS = re.compile('[„“”"«»]'), re.compile(r"[()\[\]]")
-_MARKS, _WORD = " .,;:–—-", re.compile(r"\w+")
+_KINDS = (",،、，፣", ";؛；·፤", ":：፥")
+"""Commas, semicolons and colons."""
+_KIND = {mark: kind for kind, marks in enumerate(_KINDS) for mark in marks}
+_LETTER = r"(?:[^\W\d_]|[\p{M}\p{No}])"  # हिन्दी, m²
+_BOUNDARY = (
+    rf"(?<={_LETTER}[,;:،؛·፣፤፥]|[ ][–—-])[ ](?=\S)"
+    rf"|(?<={_LETTER}[，；：、])[ ]?(?=\S)"  # wide marks need no blank
+)
+_MARKED = regex.compile(_BOUNDARY)
+_MARKED_OR_BLANK = regex.compile(rf"{_BOUNDARY}|(?<=[^\x00-\x7f])[ ](?=[^\x00-\x7f])")
+_QUOTES, _BRACKETS = re.compile('[„“”"«»「」]'), re.compile(r"[()\[\]（）]")
+_MARKS, _WORD = " .,;:–—-。۔।።" + "".join(_KINDS), re.compile(r"\w+")
 
 
-def clauses(text: str, most_words: int) -> list[str]:
-    """Cut a sentence of more words than `most_words` in two at the mark nearest its middle, and these again.
+def clauses(text: str, max_words: int, language: Language = NEUTRAL) -> list[str]:
+    """Cut a sentence of more words than `max_words` in two at the mark nearest its middle, and these again.
 
-    Neither within quotes or brackets, nor into less than `SHORTEST` words; 0 is no limit.
+    Neither within quotes or brackets, nor into less than `SHORTEST` words; 0 is no limit. Where blanks do not
+    separate words, characters are counted, and a blank is a mark.
     """
-    count = len(text.split())
-    if not most_words or count <= most_words:
+    word = language.word_length or 1
+    most, shortest, count = max_words * word, SHORTEST * word, _length(text, language)
+    if not max_words or count <= most:
         return [text]
-    places, words = _boundaries(text)
+    places, begins, lengths = _boundaries(text, language)
     found: list[str] = []
-    to_cut = [(0, len(text), 0, count)]  # characters and words of stretches, the next one last
+    to_cut = [(0, len(text), 0, count)]  # characters and lengths of stretches, the next one last
     while to_cut:
         begin, end, before, behind = to_cut.pop()
-        first = bisect_left(words, before + SHORTEST)
-        last = bisect_right(words, behind - SHORTEST)
-        if behind - before <= most_words or first >= last:
+        first = bisect_left(lengths, before + shortest)
+        last = bisect_right(lengths, behind - shortest)
+        if behind - before <= most or first >= last:
             found.append(text[begin:end])
             continue
         nearest = bisect_left(places, (begin + end) / 2, first, last)
         around = range(max(first, nearest - 1), min(last, nearest + 1))
         middle = min(around, key=lambda at: abs(2 * places[at] - begin - end))
-        place, between = places[middle], words[middle]
-        to_cut += [(place + 1, end, between, behind), (begin, place, before, between)]
+        between = lengths[middle]
+        to_cut += [(begins[middle], end, between, behind), (begin, places[middle], before, between)]
     return found
 
 
-def _boundaries(text: str) -> tuple[list[int], list[int]]:
-    """Where clauses may end, outside of quotes and brackets, and how many words are before each place."""
-    places, words = [], []
-    at = count = quotes = brackets = 0
-    for match in _BOUNDARY.finditer(text):
+def _length(text: str, language: Language) -> int:
+    """In words, or in characters where blanks do not separate words."""
+    words = text.split()
+    return len(words) if language.separates_words else sum(map(len, words))
+
+
+def _boundaries(text: str, language: Language) -> tuple[list[int], list[int], list[int]]:
+    """Where clauses end, outside of quotes and brackets, where the next begin, and the lengths before."""
+    places, begins, lengths = [], [], []
+    at = length = quotes = brackets = 0
+    pattern = _MARKED if language.separates_words else _MARKED_OR_BLANK
+    for match in pattern.finditer(text):
         place = match.start()
-        count += len(text[at:place].split())
+        length += _length(text[at:place], language)
         quotes += len(_QUOTES.findall(text, at, place))
         brackets += len(_BRACKETS.findall(text, at, place))
         if quotes % 2 == brackets % 2 == 0:
             places.append(place)
-            words.append(count)
+            begins.append(match.end())
+            lengths.append(length)
         at = place
-    return places, words
+    return places, begins, lengths
 
 
-def join(sources: Sequence[str], translations: Sequence[str], within: Callable[[str], str]) -> str:
+def join(
+    sources: Sequence[str],
+    translations: Sequence[str],
+    within: Callable[[str], str],
+    language: Language = NEUTRAL,
+) -> str:
     """The translations of a sentence's clauses as one: with the marks of the source between them.
 
-    `within` gives the beginning of a sentence the case that it has within one.
+    `within` gives the beginning of a sentence the case that it has within one. Marks are written as those of
+    `language`, the target; a comma stands for a blank alone.
     """
     joined = [translations[0]]
     for before, source, translation in zip(sources, sources[1:], translations[1:], strict=False):
-        mark = before[-1] if before[-1] in ",;:" else f" {before[-1]}"
-        begins = translation if _keeps_capital(mark, source, translation) else within(translation)
+        kind = _KIND.get(before[-1], 0)
+        is_dash = before[-1] in "–—-"
+        mark = f" {before[-1]}" if is_dash else language.clause_marks[kind]
+        begins = translation if _keeps_capital(kind, source, translation) else within(translation)
         while joined and not (stripped := joined.pop().rstrip(_MARKS)):
             pass
-        joined += [stripped, f"{mark} ", begins]
+        blank = "" if east_asian_width(mark[-1]) in "FW" else " "
+        joined += [stripped, f"{mark}{blank}", begins]
     return "".join(joined)
 
 
-def _keeps_capital(mark: str, source: str, translation: str) -> bool:
+def _keeps_capital(kind: int, source: str, translation: str) -> bool:
     """Whether a clause is a sentence behind a colon, or begins with a name: with a word of the source."""
-    if mark == ":" and source[:1].isupper():
+    if kind == _KIND[":"] and source[:1].isupper():
         return True
     return any(word in _WORD.findall(source) for word in _WORD.findall(translation)[:1])

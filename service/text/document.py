@@ -15,6 +15,7 @@ from service.text.casing import in_usual_case, is_in_capitals, says_nothing
 from service.text.edits import replaced, shifted
 from service.text.emphasis import emphasized
 from service.text.language_pair import LanguagePair
+from service.text.languages import NEUTRAL, Language
 from service.text.markup import Run, Tag
 from service.text.nesting import belongs, check_nesting, outermost, without_empty_elements
 from service.text.projection import project, tree
@@ -61,6 +62,8 @@ class Sentence:
     stand_ins: tuple[StandIn, ...] = ()
     in_capitals: bool = False
     """Whether all of it was, and so all of its translation is to be."""
+    target: Language = NEUTRAL
+    """What it is translated into."""
 
     def came_through(self, translation: str) -> bool:
         """Whether all its placeholders can be put into a translation."""
@@ -76,7 +79,7 @@ class Sentence:
         if not self.in_capitals:
             return text
         pieces = placeholders.pieces(text, [one.name for one in self.stand_ins])
-        pieces[::2] = map(str.upper, pieces[::2])
+        pieces[::2] = map(self.target.upper, pieces[::2])
         return "".join(pieces)
 
     @property
@@ -163,7 +166,7 @@ def _run(
     check_nesting(tags)
     edges = {tag.at for tag in tags}
     at = taken = 0
-    for segment in split(run.text, splitting):
+    for segment in split(run.text, splitting, pair.source):
         begin, at = at, at + len(segment.text)
         protected = _protected(run, begin, at, edges, form)
         inner: list[Tag] = []
@@ -208,7 +211,7 @@ def _sentence(
         stand_ins = tuple(StandIn(name, one.original, one.written) for one, name in named)
         moved = shifted([tag.at - begin for tag in tags], places)
         placed = tuple(replace(tag, at=at) for tag, at in zip(tags, moved, strict=True))
-        yield Sentence(replaced(text, places), placed, stand_ins, in_capitals)
+        yield Sentence(replaced(text, places), placed, stand_ins, in_capitals, pair.target)
         return
     at, taken = 0, 0
     for one in [*protected, _Protected(len(text), len(text), "", "")]:
@@ -226,7 +229,7 @@ def _sentence(
                     Tag(min(max(tag.at - lead, 0), len(core)), tag.raw, tag.kind) for tag in inner
                 )
                 yield _written(stretch[:lead], form)
-                yield Sentence(core, placed, (), in_capitals)
+                yield Sentence(core, placed, (), in_capitals, pair.target)
                 yield _written(stretch[lead + len(core) :], form)
             else:
                 yield _literal(stretch, 0, inner, [], form)

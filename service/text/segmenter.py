@@ -7,67 +7,54 @@ indentation, list markers, spaces between sentences, lines without a letter) is 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
-# What ends a sentence, with the quotes and brackets that close behind it, if what follows may begin one.
-# Possessive quantifiers, and one look at a row of marks: a text may hold nothing else.
-_BOUNDARY = re.compile(
-    r"""(?<![.!?…])(?P<mark>[.!?…]++)
-        [)\]}"'”’»“]*+          # closing marks
-        (?P<space>[ \t\u00a0]++)
-        (?=[("'„“‚‘«¿¡\[\s]*+[^\W_a-zß-öø-ÿ])   # a capital letter or a digit, perhaps in quotes
-      | (?P<full_width>[。！？]++[」』”）]*+)
-    """,
-    re.VERBOSE,
-)
-# "- ", "* ", "1. ", "(2) ", "a) " in front of a line
-_MARKER = re.compile(
-    r"[ \t\u00a0]*(?:[-*+•‣–—>#]+[ \t]+|\d{1,3}[.)][ \t]+|\(?(?:\d{1,3}|[a-z])\)[ \t]+)*"
-)
-_LETTER = re.compile(r"[^\W\d_]")
-QUOTES = frozenset('„“”"«»')
-_BRACKETS = {"(": ")", "[": "]"}
-MOST_MARKS = 8
+import regex
+
+from service.text.inner_dots import LOOKED_AT, is_inner
+from service.text.languages import NEUTRAL, Language
+
+QUOTES = frozenset('„“”"«»「」')
+MAX_MARKS = 8
 """Around a sentence that are looked at: each look is at all of it."""
+_OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
+_BLANK = r"[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
+_LINE_BREAKS = re.compile(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)")
+_DOTS = frozenset(".۔")
+# "- ", "* ", "1. ", "(2) ", "a) " in front of a line
+_MARKER = regex.compile(
+    r"[ \t\u00a0]*+(?:[-*+•‣–—>#]++[ \t]++|・[ \t]*+|\d{1,3}[.)][ \t]++"
+    r"|\(?(?:\d{1,3}|[^\W\d_\p{Lu}])\)[ \t]++)*+"
+)
+_WORD = re.compile(r"\w*")
+_BRACKETS = {"(": ")", "[": "]"}
 _OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
 
-_ABBREVIATIONS = frozenset(
-    """
-    mr mrs ms dr prof st jr sr vs etc e.g i.e cf no vol pp p fig al inc ltd co corp dept est approx
-    jan feb mar apr jun jul aug sep sept oct nov dec gen col lt sgt capt rev hon mt
-    z.b d.h u.a o.ä bzw ca nr str evtl ggf usw vgl bsp inkl zzgl abs art bd hr fr frl hrsg jh mio mrd
-    mind max min sog tel u.s.w z.t i.d.r s.o s.u v.a v.chr n.chr geb gest
-    """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
-)
-_NEVER_FINAL = _ABBREVIATIONS - {
-    "etc",
-    "usw",
-    "inc",
-    "ltd",
-    "co",
-    "corp",
-    "u.s.w",
-    "al",
-    "str",
-    "no",
-    "max",
-    "min",
-    "art",
-}
 
-# with which a sentence begins, and no name of a month, a century or a king: "Er ist 30. Sie ist 25."
-_STARTERS = frozenset(
+@lru_cache(maxsize=256)
+def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
+    """What may end a sentence, with the quotes and brackets that close behind it, and what follows.
+
+    Possessive quantifiers, and one look at a row of marks: a text may hold nothing else. The pattern begins
+    with a set, which `re` finds fast.
     """
-    i you he she it we they the a an this that these those there here then and but or so if when what
-    who where why how is are was were do does did can could will would my your his her our their no
-    yes please however also not in on at from with for to by any some all
-    ich du er sie es wir ihr der die das ein eine einen einem einer dieser diese dieses dann da hier dort
-    und aber oder so wenn als was wer wo warum wie wann ist sind war waren hat haben kann können wird
-    werden mein meine dein deine sein seine ihre unser unsere kein keine nein ja bitte auch nicht im am
-    an auf von mit für zu zum zur bei nach jede jeder jedes
-    """.split()  # noqa: SIM905
-)
-_FIRST_WORD = re.compile(r"\W*(\w*)")
+    marks, unspaced = re.escape(sentence_marks), re.escape(unspaced_marks)
+    without_blank = (
+        rf"(?<=[{unspaced}])[{unspaced}]*+(?P<shut>[{_CLOSE}]*+)" if unspaced else "(?!)"
+    )
+    return re.compile(
+        rf"""[{marks}{unspaced}](?:
+            (?<=[{marks}])(?<![{marks}]{{2}})(?P<more>[{marks}]*+)
+            (?P<closing>[{_CLOSE}]*+)
+            (?:{_BLANK}[»›](?!\w))?  # « Oui ! »
+            (?P<space>{_BLANK}++)
+            (?=[{_OPEN}\s]*+(?P<first>[^\W_]))
+          | {without_blank}
+          | (?<=[^\W\x00-\x7f][!?])[!?]*+[{_CLOSE}]*+(?=(?P<caseless>[^\W\d_\x00-\x7f]))  # 你好!我
+        )""",
+        re.VERBOSE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +72,31 @@ Splitting = Literal["all", "sentences", "none"]
 """Where to cut: at line breaks and between sentences, between sentences only, or nowhere."""
 
 
-def split(text: str, splitting: Splitting = "all") -> list[Segment]:
-    """Cut `text` into sentences and what lies between them."""
+def split(text: str, splitting: Splitting = "all", language: Language = NEUTRAL) -> list[Segment]:
+    """Cut a text in `language` into sentences and what lies between them."""
     if splitting == "none":
         return _trimmed(text)
     if splitting == "sentences":
-        return _split_line(text)
+        return _split_line(text, language)
     segments: list[Segment] = []
-    for piece in re.split(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)", text):
+    for piece in _LINE_BREAKS.split(text):
         if not piece:
             continue
         if piece[0] in "\n\r\v\f\x85\u2028\u2029":
             segments.append(Segment(piece, False))
         else:
-            segments.extend(_split_line(piece))
+            segments.extend(_split_line(piece, language))
     return segments
 
 
-def _split_line(line: str) -> list[Segment]:
+def _split_line(line: str, language: Language) -> list[Segment]:
     """Sentences of one line, which holds no line break."""
     segments: list[Segment] = []
     marker = _MARKER.match(line)
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:
         segments.append(Segment(line[:start], False))
-    for end, next_start in _boundaries(line, start):
+    for end, next_start in _boundaries(line, start, language):
         segments.extend(_trimmed(line[start:end]))
         if next_start > end:
             segments.append(Segment(line[end:next_start], False))
@@ -121,7 +108,7 @@ def _trimmed(sentence: str) -> list[Segment]:
     """A sentence without the spaces, quotes and brackets around it, which become segments of their own."""
     core = sentence.strip()
     if not has_letter(core):
-        return [Segment(sentence, False)]
+        return [Segment(sentence, False)] if sentence else []
     begin = len(sentence) - len(sentence.lstrip())
     first, last = _unwrapped(core)
     parts = [
@@ -141,7 +128,7 @@ def _unwrapped(core: str) -> tuple[int, int]:
     whose fellow is in another sentence is outside, too.
     """
     first, last = 0, len(core)
-    for _ in range(MOST_MARKS):
+    for _ in range(MAX_MARKS):
         inner = core[first:last]
         if len(inner) < 3:
             break
@@ -168,36 +155,36 @@ def _unwrapped(core: str) -> tuple[int, int]:
 
 def has_letter(text: str) -> bool:
     """Whether there is anything to translate."""
-    return _LETTER.search(text) is not None
+    return any(map(str.isalpha, text))
 
 
-def _boundaries(line: str, start: int) -> Iterator[tuple[int, int]]:
-    """Where each sentence from `start` on ends, and where what follows it begins.
-
-    The dot of an abbreviation, an initial or an ordinal number ends none.
-    """
-    seen = start  # behind the last mark: there begins a word, so that the next mark's is behind it, too
-    for match in _BOUNDARY.finditer(line, start):
-        before, seen = line[seen : match.start()], match.end()
-        if match["mark"] == "." and _is_inner_dot(before, line, seen):
+def _boundaries(line: str, start: int, language: Language) -> Iterator[tuple[int, int]]:
+    """Where each sentence from `start` on ends, and where what follows it begins."""
+    pattern = _boundary(language.sentence_marks, language.unspaced_marks)
+    for match in pattern.finditer(line, start):
+        if not _ends_sentence(match, start, language):
             continue
-        end = match.end() if match["full_width"] else match.start("space")
+        end = match.end() if match["space"] is None else match.start("space")
         yield end, match.end()
         start = match.end()
     if start < len(line):
         yield len(line), len(line)
 
 
-def _is_inner_dot(before: str, line: str, behind: int) -> bool:
-    """Whether a dot between `before` and what is from `behind` on belongs to the last word of `before`."""
-    word = before.rsplit(maxsplit=1)[-1] if before.strip() else ""
-    word = word.lstrip("(\"'„“‚‘«[").casefold()
-    found = _FIRST_WORD.match(line, behind)
-    following = found[1].casefold() if found else ""
-    if word.isdigit():
-        return len(word) <= 2 and following not in _STARTERS  # "am 3. Mai"; a year ends a sentence
-    if following[:1].isdigit() and (word in _ABBREVIATIONS or word.endswith("str")):
-        return True  # "No. 5", "Hauptstr. 5"
-    if len(word) == 1 and word.isalpha():
-        return before[-1:].isupper() or word in "zdusoivn"  # "J. S. Bach", "z. B."
-    return word in _NEVER_FINAL
+def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool:
+    """Whether marks end the sentence from `start` on."""
+    line, at = match.string, match.start()
+    if match["caseless"]:
+        return match["caseless"].lower() == match["caseless"].upper()
+    first = match["first"] or ""
+    if (
+        first.islower() and first != first.title()
+    ):  # letters of Georgian are small ones, and begin sentences
+        return False
+    if (match["closing"] or match["shut"]) and line.startswith(language.speech, match.end()):
+        return False
+    if match["more"] == "" and line[at] in _DOTS:
+        following = _WORD.match(line, match.start("first"))
+        before = line[max(start, at - LOOKED_AT) : at]
+        return not is_inner(before, following[0] if following else "", language)
+    return True

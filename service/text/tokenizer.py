@@ -10,6 +10,7 @@ from typing import NamedTuple
 import sentencepiece
 
 from service.errors import BundleError
+from service.text.languages import NEUTRAL, Language
 
 _FIRST_WORD = re.compile(r"\A\w+")
 SPECIAL = ("pad", "unk", "bos", "eos")
@@ -60,25 +61,25 @@ class Tokenizer:
         found = self._processor.encode(sentence, return_type="offset_mapping")
         return found["ids"], found["offsets"]
 
-    def within(self, text: str) -> str:
+    def within(self, text: str, language: Language = NEUTRAL) -> str:
         """A text that begins a sentence as it stands within one: with its first word in its usual case.
 
         Names and the nouns of German keep their capital, and so do acronyms.
         """
         found = _FIRST_WORD.match(text)
         word = found.group() if found else ""
-        lower = word[:1].lower() + word[1:]
-        if lower != word.lower() or self._score(lower) < self._score(word) - CAPITALS_LEAD:
+        lower = language.lower(word[:1]) + word[1:]
+        if lower != language.lower(word) or self._score(lower) < self._score(word) - CAPITALS_LEAD:
             return text
         return lower + text[len(word) :]
 
-    def usual_case(self, word: str) -> str:
+    def usual_case(self, word: str, language: Language = NEUTRAL) -> str:
         """A word in small letters, or with a capital in front: the one that is the likelier.
 
         Names and the nouns of German have a capital; what has it and is not in the vocabulary may be a name.
         """
-        lower = word.lower()
-        capital = lower[:1].upper() + lower[1:]
+        lower = language.lower(word)
+        capital = language.capitalized(lower)
         if self._score(capital) > self._score(lower):
             return capital
         is_known = len(self._processor.encode(lower)) == 1

@@ -7,9 +7,10 @@ from service.settings import DEFAULT_BUNDLE
 from service.text.casing import begun_alike, in_usual_case
 from service.text.document import take_apart
 from service.text.language_pair import LanguagePair
+from service.text.languages import profile
 from service.text.tokenizer import Tokenizer
 
-LOWER = LanguagePair(usual_case=str.lower, capitalizes_nouns=True)
+LOWER = LanguagePair(usual_case=str.lower, source=profile("de"))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,8 @@ def test_markup_is_written_as_markup_is() -> None:
 def test_words_get_the_case_that_they_have_mostly(
     tokenizer: Tokenizer, text: str, nouns: bool, asked: str
 ) -> None:
-    pair = LanguagePair(tokenizer.spells, tokenizer.usual_case, capitalizes_nouns=nouns)
+    source = profile("de" if nouns else "en")
+    pair = LanguagePair(tokenizer.spells, tokenizer.usual_case, source)
     [sentence] = take_apart(text, "text", pair=pair).sentences
     assert sentence.text == asked
 

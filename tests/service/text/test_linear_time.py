@@ -23,7 +23,7 @@ from service.text.clauses import clauses, join
 from service.text.detector import Detector
 from service.text.document import Document, Format, take_apart
 from service.text.language_pair import LanguagePair
-from service.text.languages import QUOTES_OF, lookup
+from service.text.languages import lookup, profile
 from service.text.names import Names
 from service.text.segmenter import Splitting, split
 from service.text.tokenizer import Tokenizers
@@ -160,7 +160,7 @@ BUNDLE = load(TINY_BUNDLE)
 TOKENIZERS = Tokenizers.load(BUNDLE.vocabulary, BUNDLE.target_vocabulary)
 TOKENIZER = TOKENIZERS.source
 ABBREVIATIONS = Abbreviations({"z. B.": "zum Beispiel", "Nr.": "Nummer", "etc.": "et cetera."})
-PAIR = LanguagePair(TOKENIZER.spells, TOKENIZER.usual_case, False, QUOTES_OF["en"])
+PAIR = LanguagePair(TOKENIZER.spells, TOKENIZER.usual_case, profile("de"), profile("en"))
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR = Detector(["de", "en"])
 RESTORED = dict.fromkeys(placeholders.NAMES, "x")
@@ -203,8 +203,9 @@ def _assembled(document: Document) -> None:
 
 
 def _cut_and_joined(text: str) -> None:
-    parts = clauses(text, 1)
-    join(parts, parts, TOKENIZER.within)
+    for language in map(profile, ("de", "ja")):
+        parts = clauses(text, 1, language)
+        join(parts, parts, TOKENIZER.within, language)
 
 
 ON_TEXT: dict[str, Callable[[str], object]] = {
@@ -212,7 +213,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "xml": _apart("xml", "none"),
     "prepared": _prepared,
     "tokens": lambda text: list(lexer.tokens(text, "html")),
-    "split": split,
+    "split": lambda text: [split(text, "all", profile(code)) for code in ("de", "ja", "hu")],
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
     "detector": DETECTOR.detect,

@@ -4,7 +4,7 @@ import pytest
 
 from service.text.document import Sentence, take_apart
 from service.text.language_pair import LanguagePair
-from service.text.languages import QUOTES_OF
+from service.text.languages import profile
 from service.text.markup import Run
 from service.text.quotes import unquoted
 from tests.service.text.test_document import aligned, unchanged
@@ -54,12 +54,12 @@ def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("target", "expected"),
-    [("en", 'Sleeping is the "old" dog.'), ("fr", "Sleeping is the „old“ dog.")],
+    [("en", 'Sleeping is the "old" dog.'), ("und", "Sleeping is the „old“ dog.")],
 )
 def test_they_go_where_their_words_go_as_the_language_writes_them(
     target: str, expected: str
 ) -> None:
-    pair = LanguagePair(quotes=QUOTES_OF.get(target, ""))
+    pair = LanguagePair(target=profile(target))
     document = take_apart("Der „alte“ Hund schläft.", "text", pair=pair)
     [sentence] = document.sentences
     translation, links = "Sleeping is the old dog.", [3, 3, 0, 1, 2, 4]

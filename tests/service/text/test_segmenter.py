@@ -1,43 +1,48 @@
 """Sentences as a reader would cut them, and not a character lost."""
 
-import random
-
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from service.text.segmenter import split
+from service.text.languages import Languages, profile
+from service.text.segmenter import Splitting, split
 
 
-def sentences(text: str) -> list[str]:
-    return [segment.text for segment in split(text) if segment.is_sentence]
+def sentences(text: str, code: str = "und") -> list[str]:
+    return [one.text for one in split(text, "all", profile(code)) if one.is_sentence]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("code", "text", "expected"),
     [
-        ("Guten Morgen! Wie geht es dir?", ["Guten Morgen!", "Wie geht es dir?"]),
-        ("Er kam am 3. Mai. Dann ging er.", ["Er kam am 3. Mai.", "Dann ging er."]),
-        ("Das war 1999. Ende.", ["Das war 1999.", "Ende."]),
-        ("Er ist 30. Sie ist 25.", ["Er ist 30.", "Sie ist 25."]),
-        ("I am 30. “You are 25.”", ["I am 30.", "You are 25."]),
-        ("No. 5 is at max. 3 km/h. No. Why?", ["No. 5 is at max. 3 km/h.", "No.", "Why?"]),
-        ("Hauptstr. 5, Art. 7 gilt.", ["Hauptstr. 5, Art. 7 gilt."]),
-        ("Im 2. Weltkrieg, am 10. 5. 1940.", ["Im 2. Weltkrieg, am 10. 5. 1940."]),
-        ("Dr. Müller sagte z. B. nichts.", ["Dr. Müller sagte z. B. nichts."]),
-        ("Mr. Smith lives at St. James. Really?", ["Mr. Smith lives at St. James.", "Really?"]),
-        ("J. S. Bach was great.", ["J. S. Bach was great."]),
-        ("„Hallo!“ Sie lachte.", ["Hallo!", "Sie lachte."]),
-        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
-        ("It costs 3.50 euros. e.g. this", ["It costs 3.50 euros. e.g. this"]),
-        ("Wait... What?!  Yes", ["Wait...", "What?!", "Yes"]),
-        ("one line\nanother", ["one line", "another"]),
-        ("- first point\n  * second. Third.", ["first point", "second.", "Third."]),
-        ("1. Mix it.\n2. Bake it.", ["Mix it.", "Bake it."]),
-        ("今日は。元気？はい", ["今日は。", "元気？", "はい"]),
-        ("no end", ["no end"]),
+        ("de", "Guten Morgen! Wie geht es dir?", ["Guten Morgen!", "Wie geht es dir?"]),
+        ("de", "Er kam am 3. Mai. Dann ging er.", ["Er kam am 3. Mai.", "Dann ging er."]),
+        ("de", "Das war 1999. Ende.", ["Das war 1999.", "Ende."]),
+        ("de", "Er ist 30. Sie ist 25.", ["Er ist 30.", "Sie ist 25."]),
+        ("en", "I am 30. “You are 25.”", ["I am 30.", "You are 25."]),
+        ("en", "No. 5 is at max. 3 km/h. No. Why?", ["No. 5 is at max. 3 km/h.", "No.", "Why?"]),
+        ("de", "Hauptstr. 5, Art. 7 gilt.", ["Hauptstr. 5, Art. 7 gilt."]),
+        ("de", "Im 2. Weltkrieg, am 10. 5. 1940.", ["Im 2. Weltkrieg, am 10. 5. 1940."]),
+        ("de", "Dr. Müller sagte z. B. nichts.", ["Dr. Müller sagte z. B. nichts."]),
+        (
+            "en",
+            "Mr. Smith lives at St. James. Really?",
+            ["Mr. Smith lives at St. James.", "Really?"],
+        ),
+        ("en", "J. S. Bach was great.", ["J. S. Bach was great."]),
+        ("de", "„Hallo!“ Sie lachte.", ["Hallo!", "Sie lachte."]),
+        ("en", 'He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ("en", "It costs 3.50 euros. e.g. this", ["It costs 3.50 euros. e.g. this"]),
+        ("en", "Wait... What?!  Yes", ["Wait...", "What?!", "Yes"]),
+        ("en", "one line\nanother", ["one line", "another"]),
+        ("en", "- first point\n  * second. Third.", ["first point", "second.", "Third."]),
+        ("en", "1. Mix it.\n2. Bake it.", ["Mix it.", "Bake it."]),
+        ("ja", "今日は。元気？はい", ["今日は。", "元気？", "はい"]),
+        ("en", "no end", ["no end"]),
     ],
 )
-def test_where_sentences_end(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+def test_where_sentences_end(code: str, text: str, expected: list[str]) -> None:
+    assert sentences(text, code) == expected
 
 
 @pytest.mark.parametrize(
@@ -48,18 +53,23 @@ def test_what_has_no_letter_is_no_sentence(text: str) -> None:
     assert "".join(segment.text for segment in split(text)) == text
 
 
-def test_the_layout_is_never_lost() -> None:
-    rng = random.Random(0)
-    alphabet = 'aB.!? \n\t\r-*1)("„“…😀\u00a0\u2028ßÄ。'
-    for _ in range(3000):
-        text = "".join(rng.choice(alphabet) for _ in range(rng.randint(0, 40)))
-        segments = split(text)
-        assert "".join(segment.text for segment in segments) == text
-        for segment in segments:
-            assert segment.text
-            if segment.is_sentence:
-                assert segment.text == segment.text.strip()
-                assert any(character.isalpha() for character in segment.text)
+ALPHABET = 'aB.!? \n\t\r-*1)("„“»…😀\u00a0\u2028\u200fßÄ。」z3Iგя؟日し।म'
+
+
+@given(
+    st.text(st.sampled_from(ALPHABET) | st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.sampled_from(["all", "sentences", "none"]),
+    st.sampled_from(["und", *Languages().codes]),
+)
+@settings(max_examples=500, derandomize=True, deadline=None, database=None)
+def test_the_layout_is_never_lost(text: str, splitting: Splitting, code: str) -> None:
+    segments = split(text, splitting, profile(code))
+    assert "".join(segment.text for segment in segments) == text
+    for segment in segments:
+        assert segment.text
+        if segment.is_sentence:
+            assert segment.text == segment.text.strip()
+            assert any(character.isalpha() for character in segment.text)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +95,80 @@ def test_quotes_and_brackets_around_a_sentence_are_not_in_it(text: str, marked: 
         f"{kind[0]}{one.text}{kind[1]}" for kind, one in zip(kinds, segments, strict=True)
     )
     assert joined == marked
+
+
+@pytest.mark.parametrize(
+    ("code", "marked"),
+    [
+        ("pl", "Mieszka przy ul. Długiej.|To prof. Łącki, tzn. sąsiad.|Kupił jabłka itp.|Śliwek nie było."),
+        ("pl", "Zmarł w 1939 r.|Żona przeżyła wojnę."),
+        ("cs", "Přijel pan Mgr. Řehák.|Bydlí v ul. Široké č. 5 v Brně.|Mají jablka apod.|Švestky ne."),
+        ("cs", "Narodil se 5. května.|Žije v Praze."),
+        ("sk", "Kúpil napr. Ďumbier.|Potom odišiel."),
+        ("tr", "Prof. Şahin geldi.|İçeri girdi.|Işığı yaktı.|Çay vb.|Şeker yok."),
+        ("tr", "Av. İnce 5. Cadde'de oturuyor."),
+        ("fr", "Mme Dupré habite av. Émile-Zola.|Elle dit : « Viens ! »|Été comme hiver, il vient."),
+        ("fr", "« Qui est là ? » demande-t-il.|« Moi ! »|Il ouvre."),
+        ("fr", "Il parle d'art.|Elle écoute."),
+        ("es", "La Sra. Núñez vive aquí.|¿Ha visto al Dr. Ávila?|¡Claro!"),
+        ("it", "Ho visto l'avv. Èrcoli.|Abita in p.za Dante.|C'è il dott. Neri?"),
+        ("pt", "O Sr. Álvares mora na av. Brasil.|Órfão, cresceu em Évora."),
+        ("ru", "Он родился в 1990 г.|Теперь живёт в г. Твери.|Купил яблоки, груши и т. д.|Ещё хлеб."),
+        ("ru", "Это А. С. Пушкин.|Его знают все."),
+        ("uk", "Він жив на вул. Ярославській.|Їжак спить."),
+        ("bg", "Живее на ул. Витоша.|Ябълките са червени."),
+        ("sr", "Рођен је 3. маја 1990. године.|Живи у ул. Његошевој."),
+        ("el", "Ποιος είναι;|Ο κ. Ανδρέου.|Έχει μήλα κ.λπ.|Ύστερα έφυγε."),
+        ("ar", "هل رأيت د. أحمد؟|نعم!|هو في البيت."),
+        ("fa", "آیا او آمد؟|بله.|او اینجاست."),
+        ("ur", "کیا وہ آیا؟|جی ہاں۔|ایم۔ اے۔ جناح کا گھر یہ ہے۔"),
+        ("he", "הספר של ח. נ. ביאליק.|קראת אותו?|כן!"),
+        ("hi", "डॉ. शर्मा कहाँ हैं?|वे घर पर हैं।|एस. के. वर्मा आए।"),
+        ("bn", "সে কোথায়?|সে বাড়িতে।|আমি যাই।"),
+        ("th", "ดร. สมชายเกิดเมื่อ พ.ศ. ๒๕๓๐ ที่เชียงใหม่"),
+        ("zh", "你好!|我是小王。|“走吧！”他说。|我们走了。|明天见"),
+        ("zh", "他用Yahoo!的邮箱。|真的？！|是的"),
+        ("ja", "「本当？」と聞いた。|うん。|Yahoo!ニュースを読む。"),
+        ("ko", "2024. 5. 3.에 왔어요.|“가자.” 라고 했다.|그래.|왜?"),
+        ("ka", "სად ცხოვრობ?|თბილისში.|და შენ?"),
+        ("hy", "Բարեւ։|Ինչպե՞ս ես:|Լավ եմ։"),
+        ("am", "ሰላም ነው።|አቶ ከበደ የት ነው?|ቤት ነው።"),
+        ("my", "နေကောင်းလား။|ကောင်းပါတယ်။"),
+        ("km", "អ្នកសុខសប្បាយទេ?|ខ្ញុំសុខសប្បាយ។"),
+        ("nl", "Dhr. Éénhoorn komt m.b.t. Ömer.|Hij is 30.|Tom is 25."),
+        ("sv", "Hon köpte bl.a. Ärtor m.m.|Är du ung?|Ja, jag är ung.|Åt du?"),
+        ("da", "Han kom d. 3. maj.|Øst for f.eks. Århus.|Æbler m.m.|Så gik han."),
+        ("nb", "Vi leser f.eks. Ibsen.|Åpne døra!|Øl osv.|Så drar vi."),
+        ("fi", "Hän on n. 50-vuotias.|Äiti tuli 5. huhtikuuta.|Omenoita jne.|Öljy loppui."),
+        ("hu", "Özv. Ács Péterné pl. Érden él.|Született 2024. 05. 03.|És te?|Őt ismerem."),
+        ("vi", "ThS. Đặng ở TP. Đà Nẵng.|Ông ấy đâu?|Ở nhà."),
+        ("ro", "Dl. Țepeș stă pe str. Școlii.|Și tu?|Cumpără mere etc.|Însă nu pere."),
+        ("en", "You and I.|Did you see Albert I. Jones?|He left the U.S. Army.|In the U.S.|They are not."),
+        ("de", "Er lebte 44 v. Chr.|Sie auch.|Das gilt d. h. Peter geht.|Um 5 Min. Verspätung."),
+        ("qqq", "Zo lo A. Ñuri.|Ŝe?|Ja.|Мы 3. Ы"),
+    ],
+)  # fmt: skip
+def test_sentences_end_as_readers_of_their_language_see_it(code: str, marked: str) -> None:
+    expected = marked.split("|")
+    blank = "" if code in ("zh", "ja") else " "
+    inner = [one.strip("“”「」«» ") for one in sentences(blank.join(expected), code)]
+    assert inner == [one.strip("“”「」«» ") for one in expected]
+
+
+@pytest.mark.parametrize("text", ["Bonn ist schön. ", "Zo lo 3. Ñuri A. B. Qu. "])
+def test_what_is_known_of_no_language_does_no_harm(text: str) -> None:
+    segments = split(text * 20, "all", profile("und"))
+    assert "".join(segment.text for segment in segments) == text * 20
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "found"),
+    [
+        ("ru", "а) яблоки\nб) Груши", ["яблоки", "Груши"]),
+        ("ja", "・りんご\n・なし", ["りんご", "なし"]),
+        ("he", "א) תפוח", ["תפוח"]),
+        ("de", "(A) und (B)", ["(A) und (B)"]),
+    ],
+)
+def test_list_markers_are_in_letters_of_any_script(code: str, text: str, found: list[str]) -> None:
+    assert sentences(text, code) == found

@@ -1,0 +1,58 @@
+"""Dots that end no sentence: those of abbreviations, initials and ordinal numbers."""
+
+from service.text.languages import Language
+
+LOOKED_AT = 48
+"""Characters in front of a dot."""
+MAX_PARTS = 4
+"""Words that are looked at as one abbreviation: i. d. R."""
+_IN_FRONT = "(\"'„“”‚‘’«»‹›「『（[¿¡"
+
+
+def is_inner(before: str, following: str, language: Language) -> bool:
+    """Whether a dot belongs to the last word of `before`, if `following` is the next word.
+
+    >>> from service.text.languages import profile
+    >>> is_inner("am 3", "Mai", profile("de")), is_inner("um 3", "Dann", profile("de"))
+    (True, False)
+    """
+    words = before.rsplit(maxsplit=MAX_PARTS)[-MAX_PARTS:]
+    word = words[-1].lstrip(_IN_FRONT) if words else ""
+    following = following.casefold()
+    starts = following in language.starters
+    if word.isdecimal():
+        if language.dotted_dates and following.isdecimal():
+            return True
+        return language.dotted_ordinals and len(word) <= 2 and not starts
+    read = _readings(word, words)
+    kinds, pairs = language.abbreviations, language.abbreviation_pairs
+    kind = next((kinds[one] for one in read if one in kinds), None)
+    if kind is None and read[-1].endswith(language.abbreviation_ends):
+        kind = "final"
+    if kind and following[:1].isdecimal():
+        return True  # "No. 5", "Hauptstr. 5"
+    if kind == "inner" or any(f"{one}.{following}" in pairs for one in read):
+        return True
+    if kind == "unit":  # "5 Min. Verspätung" has a noun
+        counts = any(one[-1:].isdecimal() for one in words[-2:-1])
+        return not counts or (language.capitalizes_nouns and not starts)
+    if kind == "final" and len(word) > 1:
+        return False
+    return _is_initials(word) and not (starts and len(following) > 1)
+
+
+def _is_initials(word: str) -> bool:
+    """Whether it is single capitals: J, U.S."""
+    return word[-1:].isupper() and all(len(one) == 1 and one.isupper() for one in word.split("."))
+
+
+def _readings(word: str, words: list[str]) -> list[str]:
+    """The abbreviations that words may end with, the longest first: i.d.r, d.r, r; l'av, av."""
+    read = [word.casefold()]
+    for one in words[-2::-1]:
+        if not one.endswith("."):
+            break
+        read.insert(0, one.lstrip(_IN_FRONT).casefold() + read[0])
+    if "'" in word or "’" in word:
+        read.append(read[-1].replace("’", "'").rpartition("'")[2])
+    return read

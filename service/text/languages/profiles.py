@@ -1,0 +1,105 @@
+"""Profiles out of data files: to add a language is to add a file.
+
+What a language's file does not say, the files of its script and of all languages say: for zh-Hant, these are
+zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. BCP 47 has "und" for a language that is not known.
+"""
+
+import tomllib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from babel.core import Locale
+
+from service.text.languages.codes import Tag, parse, standard
+from service.text.languages.language import Language
+
+DATA = Path(__file__).with_name("data")
+MAX_PROFILES = 4096
+_UNKNOWN = "und"
+
+
+class Languages:
+    """The profiles of a folder, each read when it is first asked for."""
+
+    def __init__(self, folder: Path = DATA) -> None:
+        """Look which files there are."""
+        self._paths = {path.stem: path for path in folder.glob("*.toml")}
+        self._files: dict[str, dict[str, Any]] = {}
+        self.profile = lru_cache(MAX_PROFILES)(self._profile)
+
+    @property
+    def codes(self) -> list[str]:
+        """Of the languages that have a file, but for the neutral ones."""
+        return sorted(stem for stem in self._paths if not stem.startswith(_UNKNOWN))
+
+    def _profile(self, code: str) -> Language:
+        """What is known of a language; of one without a file, what is so for all in its script.
+
+        Raises:
+            ValueError: a file is not a profile; it says which and why.
+        """
+        tag = parse(code)
+        own = self._merged([tag.language, f"{tag.language}-{tag.script}", _regional(tag)])
+        script = own.get("script", tag.script)
+        shared = self._merged([_UNKNOWN, f"{_UNKNOWN}-{script}"])
+        known = {"script": script} if script else {}
+        return Language(code=standard(code), **shared | known | own)
+
+    def _merged(self, stems: list[str]) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for stem in stems:
+            merged |= self._file(stem)
+        return merged
+
+    def _file(self, stem: str) -> dict[str, Any]:
+        """What a file says; nothing, if there is none."""
+        if stem not in self._paths:
+            return {}
+        if stem not in self._files:
+            path = self._paths[stem]
+            try:
+                found = tomllib.loads(path.read_text("utf-8"))
+                Language(code=stem, **found)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{path} is no profile of a language: {error}") from error
+            self._files[stem] = found
+        return self._files[stem]
+
+
+def _regional(tag: Tag) -> str:
+    return f"{tag.language}-{tag.region}" if tag.region else ""
+
+
+_OURS = Languages()
+profile = _OURS.profile
+"""What is known of a language."""
+NEUTRAL = profile(_UNKNOWN)
+"""What is so for all languages."""
+
+
+def name(code: str) -> str:
+    """The English name, or the code itself where none is known.
+
+    >>> name("de"), name("zho_Hant"), name("pb"), name("ace_Arab"), name("qqq")
+    ('German', 'Traditional Chinese', 'Brazilian Portuguese', 'Acehnese (Arabic)', 'qqq')
+    """
+    own, names = profile(code).name, _names()
+    if own or code in names.languages:
+        return own or str(names.languages[code])
+    language, *rest = standard(code).split("-")
+    whole = names.languages.get("_".join([language, *rest]))
+    if whole or language not in names.languages:
+        return str(whole or code)
+    added = [names.scripts.get(one) or names.territories.get(one) or one for one in rest]
+    return (
+        f"{names.languages[language]} ({', '.join(added)})"
+        if added
+        else str(names.languages[language])
+    )
+
+
+@cache
+def _names() -> Locale:
+    """English; read when a name is first asked for."""
+    return Locale("en")

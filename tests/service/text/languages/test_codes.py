@@ -1,0 +1,104 @@
+"""Codes of languages as people write them."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.text.languages import lookup, standard
+
+KNOWN = ["de", "en", "pt", "pt-BR", "zh-Hant"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("de", "de"),
+        ("DE", "de"),
+        ("de-AT", "de"),
+        ("de_CH", "de"),
+        ("en-Latn-US", "en"),
+        ("pt-PT", "pt"),
+        ("pt-br", "pt-BR"),
+        ("zh-Hant-TW", "zh-Hant"),
+        ("zh", None),
+        ("d", None),
+        ("den", None),
+        ("", None),
+        ("-", None),
+        ("-de", None),
+        ("de" + "-x" * 100, "de"),
+        ("zh-hant" + "-" * 100, "zh-Hant"),
+    ],
+)
+def test_a_region_that_has_no_model_of_its_own_falls_back(wanted: str, found: str | None) -> None:
+    assert lookup(wanted, KNOWN) == found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("de", "deu_Latn"),
+        ("de", "ger"),
+        ("en", "eng"),
+        ("zh-Hant", "zt"),
+        ("zh", "zho_Hans"),
+        ("zh-Hans", "zho_Hans"),
+        ("cmn", "zh"),
+        ("pt-BR", "pb"),
+        ("ar", "arb_Arab"),
+        ("fa", "pes_Arab"),
+        ("nb", "nob_Latn"),
+        ("nb", "no"),
+        ("he", "iw"),
+        ("sr-Latn", "srp_Latn"),
+        ("uz", "uzn_Latn"),
+        ("et", "ekk"),
+    ],
+)
+def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
+    assert lookup(one, ["xx", other]) == other
+    assert lookup(other, ["xx", one]) == one
+    assert lookup(other.upper(), ["xx", one]) == one
+    assert standard(one) == standard(other)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "found"),
+    [
+        ("zh-TW", ["zh", "zt"], "zt"),
+        ("zh-TW", ["zho_Hant"], "zho_Hant"),
+        ("zh-CN", ["zh-Hans"], "zh-Hans"),
+        ("zh-HK", ["zho_Hans", "zho_Hant"], "zho_Hant"),
+        ("zt", ["zh"], "zh"),  # as RFC 4647 has it
+        ("zt", ["zho_Hans"], None),
+        ("zh", ["zho_Hant"], None),
+        ("pb", ["por_Latn"], "por_Latn"),
+        ("pt", ["pb"], None),
+        ("sr-Latn", ["sr"], "sr"),
+        ("sr", ["srp_Latn"], None),
+        ("no", ["nb", "no"], "no"),
+        ("nn", ["nb"], None),
+        ("de-CH-1996", ["de-CH", "de"], "de-CH"),
+        ("DEU_latn_at", ["de"], "de"),
+    ],
+)
+def test_the_nearest_one_is_found(wanted: str, known: list[str], found: str | None) -> None:
+    assert lookup(wanted, known) == found
+
+
+@given(st.text("aAdDeEzhnt-_ 01İ\x00日", max_size=30))
+@settings(derandomize=True, deadline=None, database=None)
+def test_anything_is_a_code(text: str) -> None:
+    assert lookup(text, KNOWN) in [*KNOWN, None]
+    assert lookup(text, [text]) == text
+    assert standard(standard(text)) == standard(text)
+
+
+@pytest.mark.parametrize("text", ["-" * 40_000, "a-" * 20_000, "x" * 40_000, "_zt" * 13_000])
+def test_a_long_code_takes_no_time(text: str) -> None:
+    started = time.thread_time()
+    for _ in range(10):
+        assert lookup(text, KNOWN) is None
+    assert time.thread_time() - started < 0.5

@@ -1,0 +1,34 @@
+"""Capitals as languages have them."""
+
+import pytest
+
+from service.text.languages import profile
+
+
+@pytest.mark.parametrize(
+    ("code", "small", "capitals"),
+    [
+        ("tr", "ışık iyi", "IŞIK İYİ"),
+        ("az", "işıq", "İŞIQ"),
+        ("en", "it is", "IT IS"),
+        ("ru", "внимание", "ВНИМАНИЕ"),
+        ("ja", "これはnato", "これはNATO"),
+    ],
+)
+def test_small_letters_and_capitals(code: str, small: str, capitals: str) -> None:
+    assert profile(code).upper(small) == capitals
+    assert profile(code).lower(capitals) == small
+
+
+def test_greek_capitals_have_no_accents() -> None:
+    assert profile("el").upper("Προσοχή στο κενό, μαΐου") == "ΠΡΟΣΟΧΗ ΣΤΟ ΚΕΝΟ, ΜΑΪΟΥ"
+    assert profile("el").lower("ΔΡΟΜΟΣ") == "δρομος"
+    assert profile("fr").upper("é") == "É"
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [("tr", "iyi", "İyi"), ("en", "it", "It"), ("nl", "ĳs", "Ĳs"), ("ka", "ასე", "ასე"), ("hr", "ǆ", "ǅ")],
+)  # fmt: skip
+def test_a_capital_in_front(code: str, text: str, expected: str) -> None:
+    assert profile(code).capitalized(text) == expected
