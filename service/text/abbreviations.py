@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+import regex
+
 from service.bundle_files import printable
 from service.errors import BundleError
 from service.text.edits import edited
@@ -13,7 +15,7 @@ from service.text.tables import read_table
 
 _BEFORE, _BEHIND = r"(?<![\w.,:/@&#-])", r"(?!\w)"
 _ENDS_LINE = re.compile(r"[)\]}\"'”’“»]*[ \t]*(?:[\r\n]|\Z)")
-_BEGINS_SENTENCE = re.compile(r"[)\]}\"'”’“»]*\s+[(\[{\"'„“‚«]*[^\W\d_a-zß-öø-ÿ]")
+_BEGINS_SENTENCE = regex.compile(r"[)\]}\"'”’“»]*\s+[(\[{\"'„“‚«]*[^\W\d_\p{Ll}]")
 
 
 class Abbreviations:

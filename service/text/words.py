@@ -1,10 +1,10 @@
 """Words, and which of a sentence's words belong to which of its translation's."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 Span = tuple[int, int]
@@ -12,7 +12,8 @@ Span = tuple[int, int]
 
 _UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
 """What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
-_WORD = re.compile(rf"\w+(?:['’-]\w+)*|[^\w\s{_UNREAD}]")
+_LETTERS = r"[^\W\u200c\u200d]+"  # and the vowels and accents on them, which are none to `re`
+_WORD = regex.compile(rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|[^\w\s{_UNREAD}]")
 SAME_WORD = 0.5
 """What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
 
@@ -54,8 +55,8 @@ class Alignment:
 def word_spans(text: str) -> list[Span]:
     """Where the words and marks of a text are.
 
-    >>> word_spans("Wie geht's?")
-    [(0, 3), (4, 10), (10, 11)]
+    >>> word_spans("Wie geht's?"), word_spans("हिन्दी")
+    ([(0, 3), (4, 10), (10, 11)], [(0, 6)])
     """
     return [match.span() for match in _WORD.finditer(text)]
 
@@ -66,7 +67,7 @@ def words_of(text: str) -> tuple[str, str, str]:
     >>> words_of(", du hast ")
     (', ', 'du hast', ' ')
     """
-    found = re.search(r"\w.*\w|\w", text, re.DOTALL)
+    found = regex.search(r"\w.*\w|\w", text, regex.DOTALL)
     if found is None:
         return text, "", ""
     return text[: found.start()], found[0], text[found.end() :]

@@ -28,7 +28,7 @@ Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
 
 @dataclass(frozen=True, eq=False, config=ConfigDict(strict=True, extra="forbid"))
 class Language:
-    """A language's profile: its fields are the keys of a data file, and its defaults are safe for any language.
+    """A language's profile: its fields are a data file's keys, and its defaults are safe for any language.
 
     In a file, words are one text, parted by blanks; abbreviations have their dots and no blanks ("z.B." is
     "z. B.", too), and "-str." is any word with that end.

@@ -45,6 +45,14 @@ def test_what_is_written_out(german: Abbreviations, text: str, expected: str) ->
     assert german.spelled_out(Run(text)).text == expected
 
 
+def test_small_letters_of_any_language_begin_no_sentence() -> None:
+    polish = Abbreviations({"itd.": "i tak dalej."})
+    text = "Śliwki itd. żółte, gruszki itd. Źle!"
+    assert polish.spelled_out(Run(text)).text == (
+        "Śliwki i tak dalej żółte, gruszki i tak dalej. Źle!"
+    )
+
+
 def test_tags_and_placeholders_stay_where_they_were(german: Abbreviations) -> None:
     html = '<p>Obst, <b>z. B.</b> <i>Äpfel</i> <span translate="no">usw.</span> usw.</p>'
     document = take_apart(html, "html", "sentences", abbreviations=german)

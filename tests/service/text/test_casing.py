@@ -4,7 +4,7 @@ import pytest
 
 from service.bundle import load
 from service.settings import DEFAULT_BUNDLE
-from service.text.casing import begun_alike, in_usual_case
+from service.text.casing import begun_alike, in_usual_case, is_in_capitals, says_nothing
 from service.text.document import take_apart
 from service.text.language_pair import LanguagePair
 from service.text.languages import profile
@@ -110,3 +110,62 @@ def test_no_name_that_is_in_capitals_stands_in_for_a_placeholder(tokenizer: Toke
 
 def test_a_text_that_would_become_longer_stays_as_it_is() -> None:
     assert in_usual_case("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("これはNATOです。", False),
+        ("NASAHQ 本部", False),
+        ("זה UNESCO.", False),
+        ("مكتب UNESCO", False),
+        ("ეს UNESCO", False),
+        ("องค์กร UNESCO", False),
+        ("ВНИМАНИЕ! ДВЕРИ ЗАКРЫВАЮТСЯ.", True),
+        ("ОБСЕ", False),
+        ("ΠΡΟΣΟΧΗ ΣΤΟ ΚΕΝΟ", True),
+        ("DİKKAT! IŞIK YOK.", True),
+        ("ՈՒՇԱԴՐՈՒԹՅՈՒՆ", True),
+        ("1ª PLANTA, Nº 5", False),
+    ],
+)
+def test_only_scripts_with_case_have_capitals(text: str, expected: bool) -> None:
+    assert is_in_capitals(text) == expected
+
+
+@pytest.mark.parametrize("text", ["მე თბილისში ვცხოვრობ", "これは nato です か", "हम यहाँ रहते हैं"])
+def test_of_a_script_without_case_it_says_nothing_about_case(text: str) -> None:
+    assert not says_nothing(text, capitalizes_nouns=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "asked", "answer", "expected"),
+    [
+        ("tr", "en", "IŞIK YOK, DİKKAT!", "Işık yok, dikkat!", "Watch out!", "WATCH OUT!"),
+        ("en", "tr", "NO LIGHT HERE!", "No light here!", "Işık yok, iyi!", "IŞIK YOK, İYİ!"),
+        ("en", "el", "MIND THE GAP", "Mind the gap", "Προσοχή στο κενό", "ΠΡΟΣΟΧΗ ΣΤΟ ΚΕΝΟ"),
+        ("ru", "de", "ВХОДА НЕТ!", "Входа нет!", "Kein Zutritt!", "KEIN ZUTRITT!"),
+    ],
+)
+def test_capitals_are_those_of_their_language(
+    source: str, target: str, text: str, asked: str, answer: str, expected: str
+) -> None:
+    languages = profile(source), profile(target)
+    document = take_apart(
+        text,
+        "text",
+        pair=LanguagePair(usual_case=languages[0].lower, source=languages[0], target=languages[1]),
+    )
+    [sentence] = document.sentences
+    assert sentence.text == asked
+    assert document.assemble([answer], [None]) == expected
+
+
+def test_a_turkish_sentence_begins_with_its_own_capital() -> None:
+    assert begun_alike("How?", "iyi.", profile("tr")) == "İyi."
+    assert begun_alike("How?", "ასე.", profile("ka")) == "ასე."
+
+
+def test_a_vocabulary_is_asked_for_the_small_letters_of_the_language(tokenizer: Tokenizer) -> None:
+    assert tokenizer.usual_case("IŞIK", profile("tr")) in ("Işık", "ışık")
+    assert tokenizer.within("Iğdır", profile("tr")) in ("Iğdır", "ığdır")

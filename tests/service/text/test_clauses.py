@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.text.clauses import SHORTEST, clauses, join
+from service.text.languages import profile
 
 LONG = (
     "Als der alte Mann gestern Abend nach Hause kam, fand er (wie immer, sagte er) die Tür offen, "
@@ -109,3 +110,80 @@ def test_marks_between_are_those_of_the_source(
     sources: list[str], translations: list[str], joined: str
 ) -> None:
     assert join(sources, translations, lambda text: text[0].lower() + text[1:]) == joined
+
+
+ENUMERATION = {
+    "zh": "今天早上天气很好，所以我和我的朋友一起去了公园；我们在湖边走了很久，然后坐在树下吃了午饭。",
+    "ja": "昨日の夜に家へ帰ったとき、ドアが開いていて、台所のテーブルの上には赤いりんごの籠があった。",
+    "th": "เมื่อวานนี้ฉันไปตลาดกับเพื่อนหลายคน เราซื้อผลไม้และผักสดมากมาย แล้วเราก็กลับบ้านมาทำอาหารด้วยกัน",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "max_words", "counts"),
+    [("zh", 14, [24, 21]), ("ja", 14, [22, 23]), ("th", 14, [35, 60]), ("zh", 40, [45])],
+)
+def test_where_blanks_separate_no_words_characters_are_counted(
+    code: str, max_words: int, counts: list[int]
+) -> None:
+    text = ENUMERATION[code]
+    parts = clauses(text, max_words, profile(code))
+    assert list(map(len, parts)) == counts
+    assert "".join(parts).replace(" ", "") == text.replace(" ", "")
+
+
+def test_words_within_a_name_are_no_clauses() -> None:
+    text = "ฉันซื้อ iPhone 15 Pro Max ใหม่ที่ร้านใหญ่ใกล้บ้าน เพราะว่าเครื่องเก่าของฉันเสียเมื่อวานนี้แล้ว"
+    parts = clauses(text, 12, profile("th"))
+    assert [part.split()[0][:4] for part in parts] == ["ฉันซ", "เพรา"]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("ar", "ذهبت إلى السوق مع صديقي في الصباح الباكر جدا، واشتريت خبزا وزيتونا وجبنا من البائع العجوز."),
+        ("hi", "मैं सुबह अपने दोस्त के साथ बाज़ार गया था, और हमने वहाँ फल और सब्ज़ियाँ खरीदी थीं।"),
+        ("ru", "Когда старик вчера вечером вернулся к себе домой, он увидел на столе корзину красных яблок."),
+        ("am", "ትናንት ጠዋት ከጓደኛዬ ጋር ወደ ገበያ ሄድኩ እና፣ ዳቦ እና ወይራ እና አይብ ከሽማግሌው ገዛን።"),
+    ],
+)  # fmt: skip
+def test_commas_of_all_scripts_part_clauses(code: str, text: str) -> None:
+    parts = clauses(text, 12, profile(code))
+    assert len(parts) == 2
+    assert " ".join(parts) == text
+
+
+@given(
+    st.lists(
+        st.sampled_from(["日本", "，", "、", "。", " ", "a", "(", "「", "ไทย", ", "]), max_size=80
+    )
+)
+@settings(derandomize=True, deadline=None, database=None)
+def test_nothing_but_blanks_is_lost_between_clauses(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    for code in ("ja", "th", "und"):
+        parts = clauses(text, 4, profile(code))
+        assert "".join(parts).replace(" ", "") == text.replace(" ", "")
+        assert all(parts) or parts == [text]
+
+
+@pytest.mark.parametrize(
+    ("code", "sources", "translations", "joined"),
+    [
+        ("zh", ["he came,", "and she left."], ["他来了。", "她走了。"], "他来了，她走了。"),
+        (
+            "ja",
+            ["he came;", "she left."],
+            ["彼は来た。", "彼女は去った。"],
+            "彼は来た；彼女は去った。",
+        ),
+        ("en", ["他来了，", "她走了。"], ["He came.", "she left."], "He came, she left."),
+        ("ar", ["he came,", "she left."], ["جاء.", "ذهبت."], "جاء، ذهبت."),
+        ("de", ["ฉันมา", "เธอไป"], ["Ich kam", "sie ging"], "Ich kam, sie ging"),
+        ("el", ["he came;", "she left."], ["ήρθε", "έφυγε."], "ήρθε· έφυγε."),
+    ],
+)
+def test_marks_between_are_written_as_the_target_has_them(
+    code: str, sources: list[str], translations: list[str], joined: str
+) -> None:
+    assert join(sources, translations, str, profile(code)) == joined

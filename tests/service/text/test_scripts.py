@@ -55,3 +55,18 @@ def test_what_a_vocabulary_spells() -> None:
     assert all(map(spells, "Hund"))
     assert spells("\uff28")  # FULLWIDTH LATIN CAPITAL LETTER H, which is an H to it
     assert not any(map(spells, "日Я"))
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Das Wort за\u0301мок ist schwer.", "Das Wort Tom ist schwer."),  # an accent of no script
+        ("Er liest דָּוִד، und हाँ १२३।", "Er liest Tom und Boston"),
+        ("Ein Widerstand von 5 Ω, 1ª", "Ein Widerstand von 5 Tom, 1ª"),
+        ("Das ist 𝐀, ʻOkina, ﬁ", "Das ist 𝐀, ʻOkina, ﬁ"),
+        ("Hier, 東京　大阪 und አዲስ አበባ።", "Hier, Tom und Boston"),
+    ],
+)
+def test_words_of_another_script_have_its_marks_and_figures(text: str, asked: str) -> None:
+    [sentence] = take_apart(text, "text", pair=LanguagePair(latin)).sentences
+    assert sentence.text == asked

@@ -1,0 +1,26 @@
+"""What is a word: of languages whose vowels are marks on their letters, too."""
+
+import pytest
+
+from service.text.words import word_spans, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Wie geht's?", ["Wie", "geht's", "?"]),
+        ("हिन्दी में, न!", ["हिन्दी", "में", ",", "न", "!"]),
+        ("می‌کنم و", ["می‌کنم", "و"]),
+        ("דָּוִד בָּא.", ["דָּוִד", "בָּא", "."]),
+        ("za\u0301mok", ["za\u0301mok"]),
+        ("ภาษาไทย ดี", ["ภาษาไทย", "ดี"]),
+        ("a\u200c\u200cb\u200d c", ["a", "b", "c"]),
+        ("你好，世界", ["你好", "，", "世界"]),
+    ],
+)
+def test_words_and_marks(text: str, expected: list[str]) -> None:
+    assert [text[begin:end] for begin, end in word_spans(text)] == expected
+
+
+def test_what_is_around_words() -> None:
+    assert words_of("¿में हूँ? ") == ("¿", "में हूँ", "? ")
