@@ -48,16 +48,8 @@ def lookup(wanted: str, known: Iterable[str]) -> str | None:
     >>> lookup("DE-at", ["de", "en"]), lookup("de", ["deu_Latn"]), lookup("zh-TW", ["zh", "zt"])
     ('de', 'deu_Latn', 'zt')
     """
-    exact: dict[str, str] = {}
-    by_tag: dict[Tag, str] = {}
-    bare: dict[str, str] = {}
-    for code in known:
-        tag, has_script = _known(code)
-        exact[code.lower().replace("_", "-")] = code
-        by_tag.setdefault(tag, code)
-        if not (has_script or tag.others):
-            bare.setdefault(tag.language, code)
-    found = exact.get(wanted.lower().replace("_", "-"))
+    exact, by_tag, bare = _index(tuple(known))
+    found = exact.get(_key(wanted))
     if found is not None:
         return found
     tag = parse(wanted)
@@ -96,14 +88,27 @@ def _parse(code: str) -> tuple[Tag, bool]:
     return tag._replace(script=_usual_script(language, tag.region)), False
 
 
-@lru_cache(maxsize=4096)
-def _known(code: str) -> tuple[Tag, bool]:
-    """The same for codes that no stranger makes up."""
-    return _parse(code)
+@lru_cache(maxsize=64)
+def _index(known: tuple[str, ...]) -> tuple[dict[str, str], dict[Tag, str], dict[str, str]]:
+    """Codes as they are written, taken apart, and those of a language alone; a set of models serves long."""
+    exact: dict[str, str] = {}
+    by_tag: dict[Tag, str] = {}
+    bare: dict[str, str] = {}
+    for code in known:
+        tag, has_script = _parse(code)
+        exact[_key(code)] = code
+        by_tag.setdefault(tag, code)
+        if not (has_script or tag.others):
+            bare.setdefault(tag.language, code)
+    return exact, by_tag, bare
+
+
+def _key(code: str) -> str:
+    return code.lower().replace("_", "-")
 
 
 def _split(code: str) -> list[str]:
-    return code.lower().replace("_", "-").split("-", MAX_SUBTAGS)[:MAX_SUBTAGS]
+    return _key(code).split("-", MAX_SUBTAGS)[:MAX_SUBTAGS]
 
 
 def _usual_script(language: str, region: str) -> str:

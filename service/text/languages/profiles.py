@@ -92,11 +92,7 @@ def name(code: str) -> str:
     if whole or language not in names.languages:
         return str(whole or code)
     added = [names.scripts.get(one) or names.territories.get(one) or one for one in rest]
-    return (
-        f"{names.languages[language]} ({', '.join(added)})"
-        if added
-        else str(names.languages[language])
-    )
+    return " ".join([names.languages[language], *([f"({', '.join(added)})"] if added else [])])
 
 
 @cache
