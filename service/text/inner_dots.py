@@ -6,6 +6,7 @@ LOOKED_AT = 48
 """Characters in front of a dot."""
 MAX_PARTS = 4
 """Words that are looked at as one abbreviation: i. d. R."""
+_ROMAN = frozenset("IVX")
 _IN_FRONT = "(\"'„“”‚‘’«»‹›「『（[¿¡"
 
 
@@ -24,6 +25,8 @@ def is_inner(before: str, following: str, language: Language) -> bool:
         if language.dotted_dates and following.isdecimal():
             return True
         return language.dotted_ordinals and len(word) <= 2 and not starts
+    if language.dotted_ordinals and len(word) > 1 and _ROMAN.issuperset(word):
+        return not starts
     read = _readings(word, words)
     kinds, pairs = language.abbreviations, language.abbreviation_pairs
     kind = next((kinds[one] for one in read if one in kinds), None)

@@ -46,7 +46,7 @@ def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
     return re.compile(
         rf"""[{marks}{unspaced}](?:
             (?<=[{marks}])(?<![{marks}]{{2}})(?P<more>[{marks}]*+)
-            (?P<closing>[{_CLOSE}]*+)
+            (?P<closing>[{_CLOSE}]*+)(?:\[[^\[\]\s]{{1,4}}\])*+  # a footnote's number
             (?:{_BLANK}[»›](?!\w))?  # « Oui ! »
             (?P<space>{_BLANK}++)
             (?=[{_OPEN}\s]*+(?P<first>[^\W_]))
@@ -181,10 +181,12 @@ def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool
         first.islower() and first != first.title()
     ):  # letters of Georgian are small ones, and begin sentences
         return False
+    before = line[max(start, at - LOOKED_AT) : at]
+    if before.rfind("《") > before.rfind("》"):  # a title: 《摔跤吧！爸爸》
+        return False
     if (match["closing"] or match["shut"]) and line.startswith(language.speech, match.end()):
         return False
     if match["more"] == "" and line[at] in _DOTS:
         following = _WORD.match(line, match.start("first"))
-        before = line[max(start, at - LOOKED_AT) : at]
         return not is_inner(before, following[0] if following else "", language)
     return True

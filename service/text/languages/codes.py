@@ -112,6 +112,8 @@ def _split(code: str) -> list[str]:
 
 
 def _usual_script(language: str, region: str) -> str:
+    if language == "und":  # nothing is usual for a language that is not known
+        return ""
     likely = get_global("likely_subtags")
     found = likely.get(f"{language}_{region}") or likely.get(language) or ""
     return next((part for part in found.split("_")[1:] if _SCRIPT.fullmatch(part.lower())), "")
