@@ -177,9 +177,7 @@ def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool
     if match["caseless"]:
         return match["caseless"].lower() == match["caseless"].upper()
     first = match["first"] or ""
-    if (
-        first.islower() and first != first.title()
-    ):  # letters of Georgian are small ones, and begin sentences
+    if first.islower() and first != first.title():  # in Georgian, small letters begin sentences
         return False
     before = line[max(start, at - LOOKED_AT) : at]
     if before.rfind("《") > before.rfind("》"):  # a title: 《摔跤吧！爸爸》
