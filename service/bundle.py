@@ -23,8 +23,8 @@ from service.bundle_files import printable, read_manifest, read_text, regular_fi
 from service.bundle_files import sha256 as sha256
 from service.engine.types import StopRule
 from service.errors import BundleError
-from service.text.abbreviations import Abbreviations
-from service.text.names import Names
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.names import Names
 
 FORMAT_VERSION = 7
 MANIFESTS_ALIKE = (4, 5, 6, FORMAT_VERSION)
@@ -150,9 +150,9 @@ class Manifest(_Strict):
     scorer: FileName
     """The graph that reads a translation beside its source; runs on a CPU, beside any precision."""
     names: FileName | None = None
-    """A table of names that are others in another language; see `service.text.names`."""
+    """A table of names that are others in another language; see `service.text.rules.names`."""
     abbreviations: FileName | None = None
-    """A table of what is written out before it is translated; see `service.text.abbreviations`."""
+    """A table of what is written out before it is translated; see `service.text.rules.abbreviations`."""
     files: Annotated[
         dict[FileName, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]],
         Field(max_length=MAX_FILES),

@@ -8,11 +8,11 @@ from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
 from service.errors import LimitExceededError, TextTooLongError
 from service.searcher import Work
-from service.text.abbreviations import Abbreviations
-from service.text.clauses import clauses
 from service.text.document import NO_ABBREVIATIONS, Document, OnCount, Sentence, take_apart
 from service.text.language_pair import LanguagePair
 from service.text.languages import CAPITALIZE_NOUNS, QUOTES_OF
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.clauses import clauses
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 

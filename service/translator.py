@@ -21,9 +21,9 @@ from service.errors import (
 )
 from service.preparation import Preparation, Task, decoding_options
 from service.searcher import Finish, Found, Searcher
-from service.text.casing import begun_alike
-from service.text.clauses import join
 from service.text.document import Document
+from service.text.rules.casing import begun_alike
+from service.text.rules.clauses import join
 from service.text.segmenter import has_letter
 from service.text.tokenizer import Tokenizers
 from service.text.words import words_of

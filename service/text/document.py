@@ -9,20 +9,21 @@ from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Literal
 
-from service.text import markup, placeholders
-from service.text.abbreviations import Abbreviations
-from service.text.casing import in_usual_case, is_in_capitals, says_nothing
 from service.text.edits import replaced, shifted
-from service.text.emphasis import emphasized
 from service.text.language_pair import LanguagePair
-from service.text.markup import Run, Tag
-from service.text.nesting import belongs, check_nesting, outermost, without_empty_elements
-from service.text.projection import project, tree
-from service.text.quotes import unquoted
-from service.text.scripts import shielded
+from service.text.markup import elements
+from service.text.markup.nesting import belongs, check_nesting, outermost, without_empty_elements
+from service.text.markup.projection import project, tree
+from service.text.rules import placeholders
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.casing import in_usual_case, is_in_capitals, says_nothing
+from service.text.rules.emphasis import emphasized
+from service.text.rules.quotes import unquoted
+from service.text.rules.scripts import shielded
+from service.text.rules.spelling import tidied
+from service.text.rules.symbols import lifted
+from service.text.run import Run, Tag
 from service.text.segmenter import Splitting, has_letter, split
-from service.text.spelling import tidied
-from service.text.symbols import lifted
 from service.text.words import Alignment
 
 Format = Literal["text", "html", "xml"]
@@ -136,7 +137,7 @@ def take_apart(
     Raises:
         LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
+    runs = [emphasized(text)] if form == "text" else elements.parse(text, form, ignored)
     written = partial(_written, form=form)
     parts: list[str | Sentence] = []
     sentences = 0
@@ -292,7 +293,7 @@ def _joined(ones: Sequence[_Protected]) -> _Protected:
 
 def _written(text: str, form: Format) -> str:
     """Plain text as the format writes it."""
-    return text if form == "text" else markup.escape(text)
+    return text if form == "text" else elements.escape(text)
 
 
 def _writer(form: Format, sentence: Sentence) -> Callable[[str], str]:

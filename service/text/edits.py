@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from service.text.markup import Run
+from service.text.run import Run
 
 Place = tuple[int, int, str]
 """Where a stretch begins and ends, and what is to stand there."""

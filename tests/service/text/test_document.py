@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from service.errors import LimitExceededError
-from service.text import lexer, markup, words
+from service.text import words
 from service.text.document import Document, Format, take_apart
-from service.text.projection import project, tree
+from service.text.markup import elements as html_elements
+from service.text.markup import lexer
+from service.text.markup.projection import project, tree
+from service.text.run import Run
 from service.text.words import Alignment, align_words, word_spans
 
 
@@ -239,12 +242,12 @@ def test_whatever_the_alignment_tags_nest_and_nothing_is_lost() -> None:
     for _ in range(2000):
         sources = rng.randint(1, 7)
         given = nested(rng, [f"w{index}" for index in range(sources)])
-        [run] = markup.parse(given, "html")
-        assert isinstance(run, markup.Run)
+        [run] = html_elements.parse(given, "html")
+        assert isinstance(run, Run)
         target = " ".join(f"t{index}" for index in range(rng.randint(0, 8)))
         links = [rng.randrange(sources) for _ in target.split()]
         elements = tree(run.tags, len(run.text))
-        written = project(elements, aligned(run.text, target, links), markup.escape)
+        written = project(elements, aligned(run.text, target, links), html_elements.escape)
         check = Nesting()
         check.feed(written)
         assert (check.mistakes, check.open, check.text) == (0, [], target), (given, written)

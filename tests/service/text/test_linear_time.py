@@ -17,14 +17,16 @@ from service.bundle import load
 from service.engine.types import DecodingOptions
 from service.errors import LimitExceededError
 from service.preparation import Preparation
-from service.text import casing, lexer, markup, placeholders, words
-from service.text.abbreviations import Abbreviations
-from service.text.clauses import clauses, join
+from service.text import words
 from service.text.detector import Detector
 from service.text.document import Document, Format, take_apart
 from service.text.language_pair import LanguagePair
 from service.text.languages import QUOTES_OF, lookup
-from service.text.names import Names
+from service.text.markup import elements, lexer
+from service.text.rules import casing, placeholders
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.clauses import clauses, join
+from service.text.rules.names import Names
 from service.text.segmenter import Splitting, split
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
@@ -304,7 +306,7 @@ def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
 @given(st.text("0123456789xa;&# ", max_size=30))
 @settings(derandomize=True, deadline=None, database=None)
 def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
-    assert markup.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
+    assert elements.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
 
 
 @pytest.mark.parametrize(
@@ -323,4 +325,4 @@ def test_references_are_read_as_the_standard_library_reads_them(text: str) -> No
     ids=lambda given: given[:9],
 )
 def test_references_of_any_number_are_read(text: str, read: str) -> None:
-    assert markup.unescaped(text) == read
+    assert elements.unescaped(text) == read

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from service.errors import BundleError
-from service.text.names import Names
+from service.text.rules.names import Names
 
 TABLE = "\n".join(
     [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.text.document import Format, take_apart
-from service.text.lexer import tokens
+from service.text.markup.lexer import tokens
 from tests.service.text.test_document import unchanged
 
 EVIL = "<img src=x onerror=alert(1)>"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from service.text.edits import edited, shifted
-from service.text.markup import PROTECTED, Run
+from service.text.run import PROTECTED, Run
 
 # letters and what goes with them, Latin ones apart: from Greek on, and from Glagolitic on
 _LETTERS = (

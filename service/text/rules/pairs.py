@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from service.text.edits import Place, edited
-from service.text.markup import Run, Tag
-from service.text.placeholders import is_inside, spans
+from service.text.rules.placeholders import is_inside, spans
+from service.text.run import Run, Tag
 
 Pair = tuple[Place, Place]
 """Where the opening and the closing mark are, and how each is written in the translation."""

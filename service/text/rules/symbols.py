@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from service.text.edits import Place, edited, shifted
-from service.text.markup import Run, Tag
-from service.text.placeholders import HASHTAG, is_inside, spans
+from service.text.rules.placeholders import HASHTAG, is_inside, spans
+from service.text.run import Run, Tag
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _PICTURE = (  # those in private use are an icon font's

@@ -3,8 +3,8 @@
 import pytest
 
 from service.text.document import Sentence, take_apart
-from service.text.markup import Run
-from service.text.symbols import lifted
+from service.text.rules.symbols import lifted
+from service.text.run import Run
 from tests.service.text.test_document import unchanged
 
 

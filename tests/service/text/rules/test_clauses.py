@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.text.clauses import SHORTEST, clauses, join
+from service.text.rules.clauses import SHORTEST, clauses, join
 
 LONG = (
     "Als der alte Mann gestern Abend nach Hause kam, fand er (wie immer, sagte er) die Tür offen, "

@@ -3,7 +3,7 @@
 import re
 
 from service.text.edits import edited
-from service.text.markup import Run
+from service.text.run import Run
 
 _UNTIDY = re.compile(
     r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´]))(?=\w)"  # soft hyphens; don`t

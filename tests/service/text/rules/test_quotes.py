@@ -5,8 +5,8 @@ import pytest
 from service.text.document import Sentence, take_apart
 from service.text.language_pair import LanguagePair
 from service.text.languages import QUOTES_OF
-from service.text.markup import Run
-from service.text.quotes import unquoted
+from service.text.rules.quotes import unquoted
+from service.text.run import Run
 from tests.service.text.test_document import aligned, unchanged
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from service.errors import LimitExceededError
-from service.text.markup import Tag
+from service.text.run import Tag
 
 MAX_NESTING = 100
 """Inline elements within one another."""

@@ -3,7 +3,7 @@
 import pytest
 
 from service.text.document import Sentence, take_apart
-from service.text.emphasis import emphasized
+from service.text.rules.emphasis import emphasized
 from tests.service.text.test_document import aligned, unchanged
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from service.bundle import load
 from service.settings import DEFAULT_BUNDLE
-from service.text.casing import begun_alike, in_usual_case
 from service.text.document import take_apart
 from service.text.language_pair import LanguagePair
+from service.text.rules.casing import begun_alike, in_usual_case
 from service.text.tokenizer import Tokenizer
 
 LOWER = LanguagePair(usual_case=str.lower, capitalizes_nouns=True)

@@ -5,8 +5,8 @@ In a translation it is around the words that translate them, as tags are.
 
 import re
 
-from service.text.markup import Run
-from service.text.pairs import Pair, as_tags
+from service.text.rules.pairs import Pair, as_tags
+from service.text.run import Run
 
 _PAIRS = re.compile(
     r"(?<![\w*~])(?P<mark>\*{1,3}|~~)(?=[^\s*~])[^*~\n]*[^\s*~](?P=mark)(?![\w*~])"

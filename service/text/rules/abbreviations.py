@@ -8,7 +8,7 @@ from typing import Self
 from service.bundle_files import printable
 from service.errors import BundleError
 from service.text.edits import edited
-from service.text.markup import Run
+from service.text.run import Run
 from service.text.tables import read_table
 
 _BEFORE, _BEHIND = r"(?<![\w.,:/@&#-])", r"(?!\w)"

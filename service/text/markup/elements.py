@@ -5,12 +5,10 @@ Nothing is repaired or lost: where a document is broken, its translation is as w
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Literal
+from collections.abc import Iterable
 
-from service.text.lexer import Kind, Token, tokens
+from service.text.markup.lexer import Kind, Token, tokens
+from service.text.run import PROTECTED, Run, Tag
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 INLINE = frozenset(
@@ -26,32 +24,6 @@ UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 _SAYS_NO = re.compile(
     r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """A tag, and where in the plain text of its run it stands."""
-
-    at: int
-    raw: str
-    kind: Literal["open", "close", "void"]
-
-
-@dataclass(slots=True)
-class Run:
-    """Text without a block in it, its inline tags apart."""
-
-    text: str = ""
-    tags: list[Tag] = field(default_factory=list)
-    protected: list[tuple[int, int, str]] = field(default_factory=list)
-    """Stretches of `text` that come through untouched, and what they are in the input."""
-
-    def between_tags(
-        self, find: Callable[[str, int, int], Iterator[re.Match[str]]]
-    ) -> Iterator[re.Match[str]]:
-        """What `find` finds in the text, from one place to another, with no tag within."""
-        edges = [0, *(tag.at for tag in self.tags), len(self.text)]
-        return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
 
 def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]:
@@ -142,10 +114,6 @@ class _Parser:
         else:
             self.pieces.append(_as_it_was(run))
         self.pieces.append(raw)
-
-
-PROTECTED = "\ufffc"
-"""What stands in a run's text for an element that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
 
 
 def _as_it_was(run: Run) -> str:

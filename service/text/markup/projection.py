@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from service.text.markup import Tag
+from service.text.run import Tag
 from service.text.words import Alignment, Span
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from service.text.document import take_apart
-from service.text.markup import Run
-from service.text.spelling import tidied
+from service.text.rules.spelling import tidied
+from service.text.run import Run
 
 
 @pytest.mark.parametrize(

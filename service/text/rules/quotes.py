@@ -5,8 +5,8 @@ A vocabulary has words as they stand behind a space, and a model takes one behin
 
 import re
 
-from service.text.markup import Run
-from service.text.pairs import Pair, as_tags
+from service.text.rules.pairs import Pair, as_tags
+from service.text.run import Run
 
 _QUOTED = re.compile(
     r"""(?<![^\s(\[/–—-])(?:  # not in a="b"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from service.errors import BundleError
-from service.text.abbreviations import Abbreviations
 from service.text.document import take_apart
 from service.text.edits import replaced, shifted
-from service.text.markup import Run
+from service.text.rules.abbreviations import Abbreviations
+from service.text.run import Run
 
 TABLE = (
     "de\tz. B.\tzum Beispiel\nde\tusw.\tund so weiter.\nde\tca.\tungefähr\nen\te.g.\tfor example\n"
