@@ -8,11 +8,8 @@ from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
 from service.errors import LimitExceededError, TextTooLongError
 from service.searcher import Work
-from service.text.document import NO_ABBREVIATIONS, Document, OnCount, Sentence, take_apart
-from service.text.language_pair import LanguagePair
-from service.text.languages import CAPITALIZE_NOUNS, QUOTES_OF
-from service.text.rules.abbreviations import Abbreviations
-from service.text.rules.clauses import clauses
+from service.text.document import Document, OnCount, Sentence, take_apart
+from service.text.pipeline import Pipeline
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 
@@ -38,7 +35,7 @@ class Preparation:
         direction: Direction,
         options: TranslationOptions,
         decoding: DecodingOptions,
-        abbreviations: Abbreviations = NO_ABBREVIATIONS,
+        pipeline: Pipeline,
     ) -> None:
         """Prepare texts for `direction`; `decoding` are the options of a sentence as long as may be.
 
@@ -47,14 +44,7 @@ class Preparation:
         """
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
-        self.abbreviations = abbreviations
-        self.pair = LanguagePair(
-            tokenizers.source.spells,
-            tokenizers.source.usual_case,
-            direction.source in CAPITALIZE_NOUNS,
-            QUOTES_OF.get(direction.target, ""),
-        )
-        self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
+        self.pipeline = pipeline
         self.prefix: tuple[int, ...] = ()
         if options.target_prefix:
             self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
@@ -77,11 +67,10 @@ class Preparation:
         """
         asked = self.options
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
-        rules = self.abbreviations, self.pair
         documents, tasks, count = [], [], 0
         for text in texts:
             counted = partial(_add_and_tell, on_count, count)
-            document = take_apart(text, form, splitting, ignored, *rules, counted)
+            document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
                 task = self._task(sentence, self.prefix if index == 0 else ())
@@ -122,7 +111,9 @@ class Preparation:
 
     def _task(self, sentence: Sentence, prefix: tuple[int, ...]) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
-        longest, parts = self.decoding.max_decoding_length, clauses(sentence.text, self.most_words)
+        longest, parts = self.decoding.max_decoding_length, [sentence.text]
+        if self.options.splitting != "none":
+            parts = self.pipeline.clauses.cut(sentence.text)
         most = [longest] * len(parts)
         if len(parts) > 1 and (self.options.align or sentence.tags):
             most = self._shares(sentence.text, parts)
@@ -132,6 +123,9 @@ class Preparation:
             self.work(part, tokens, prefix * (at == 0))
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
+        if prefix:
+            [text] = self.tokenizers.target.decode([prefix])
+            sentence = replace(sentence, prefix=text)
         return Task(sentence, parts, work)
 
     def _shares(self, text: str, parts: list[str]) -> list[int]:

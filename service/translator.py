@@ -22,8 +22,7 @@ from service.errors import (
 from service.preparation import Preparation, Task, decoding_options
 from service.searcher import Finish, Found, Searcher
 from service.text.document import Document
-from service.text.rules.casing import begun_alike
-from service.text.rules.clauses import join
+from service.text.run import Run
 from service.text.segmenter import has_letter
 from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
@@ -61,8 +60,7 @@ class Translator:
         """
         self.manifest = bundle.manifest
         directions = self.manifest.directions
-        self.names = {direction: bundle.names(direction) for direction in directions}
-        self.abbreviations = {one: bundle.abbreviations(one) for one in directions}
+        self.pipelines = {one: bundle.pipeline(one, tokenizers) for one in directions}
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
@@ -136,9 +134,9 @@ class Translator:
         self.on_outcome(name, "ok", count.sentences)
 
     def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
-        manifest, abbreviations = self.manifest, self.abbreviations[direction]
+        manifest, pipeline = self.manifest, self.pipelines[direction]
         decoding = decoding_options(manifest, direction, options, self.max_beam_size, self.rerank)
-        return Preparation(manifest, self.tokenizers, direction, options, decoding, abbreviations)
+        return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
 
     def _prepare(
         self, request: Preparation, texts: Items[str], check: Check
@@ -198,23 +196,24 @@ class Translator:
 
         The n-th one of a sentence is made of the n-th best of its clauses.
         """
-        tokenizer, sentence = self.tokenizers.target, task.sentence
-        names, stand_ins = self.names[direction], {one.name for one in sentence.stand_ins}
-        texts = [tokenizer.decode([one.ids for one in clause.hypotheses]) for clause in found]
-        prefixed, kept = any(options.target_prefix for _, options in task.work), []
+        sentence, clauses = task.sentence, self.pipelines[direction].clauses
+        texts = [self._texts(clause) for clause in found]
+        kept = []
         for rank in range(max(map(len, texts))):
             parts = [_ranked(clause, rank) for clause in texts]
-            text = join(task.clauses, parts, tokenizer.within) if all(parts) else ""
-            score = sum(_ranked(clause.hypotheses, rank).score for clause in found)
+            text = clauses.join(task.clauses, parts) if all(parts) else ""
             if text and sentence.came_through(text):
-                text = names.mended(sentence.text, text, stand_ins)
-                kept.append((text if prefixed else begun_alike(sentence.text, text), score))
+                score = sum(_ranked(clause.hypotheses, rank).score for clause in found)
+                kept.append((text, score))
         if not kept:
             score = sum(clause.hypotheses[0].score for clause in found)
             return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")
         targets, scores = zip(*kept, strict=True)
         finish: Finish = next((clause.finish for clause in found if clause.finish != "end"), "end")
         return TranslatedSentence(sentence, targets, scores, finish)
+
+    def _texts(self, found: Found) -> list[str]:
+        return self.tokenizers.target.decode([one.ids for one in found.hypotheses])
 
     async def _mend_lost(
         self,
@@ -284,8 +283,8 @@ class _Teller:
         if self.on_sentence is None or at in self.told:
             return
         self.told.add(at)
-        restored = one.sentence.restored
-        self.on_sentence(*self.places[at], restored(one.sentence.text), restored(one.targets[0]))
+        sentence = one.sentence
+        self.on_sentence(*self.places[at], sentence.original, sentence.readable(one.targets[0]))
 
     def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
         """Tell those that have not been told."""
@@ -304,14 +303,15 @@ def _assemble(
         ranks = []
         for rank in range(count):
             check()
-            targets = [_ranked(one.targets, rank) for one in sentences]
-            alignments = [
-                _ranked(one.alignments, rank) if one.alignments else None for one in sentences
-            ]
-            ranks.append(document.assemble(targets, alignments))
+            ranks.append(document.assemble([_translated(one, rank) for one in sentences]))
         others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
         translations.append(Translation(ranks[0], others, sentences))
     return translations
+
+
+def _translated(one: TranslatedSentence, rank: int) -> Run:
+    alignment = _ranked(one.alignments, rank) if one.alignments else None
+    return one.sentence.translated(_ranked(one.targets, rank), alignment)
 
 
 def _ranked(found: Items[Kind], rank: int) -> Kind:

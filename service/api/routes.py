@@ -154,15 +154,15 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
     details = []
     for one in translation.sentences:
         found = one.alignments[0] if with_alignment and one.alignments else None
-        restored = one.sentence.restored
+        sentence, target = one.sentence, one.targets[0]
         details.append(
             SentenceDetails(
-                source=restored(one.sentence.text),
-                target=restored(one.targets[0]),
+                source=sentence.original,
+                target=sentence.readable(target),
                 score=one.scores[0],
                 finish=one.finish,
-                sourceTokens=[restored(word) for word in found.source_words] if found else None,
-                targetTokens=[restored(word) for word in found.target_words] if found else None,
+                sourceTokens=sentence.words(found.source_spans) if found else None,
+                targetTokens=sentence.readable_words(target, found.target_spans) if found else None,
                 alignment=found.weights.astype(float).round(3).tolist() if found else None,
             )
         )

@@ -25,12 +25,6 @@ _MARKER = re.compile(
     r"[ \t\u00a0]*(?:[-*+•‣–—>#]+[ \t]+|\d{1,3}[.)][ \t]+|\(?(?:\d{1,3}|[a-z])\)[ \t]+)*"
 )
 _LETTER = re.compile(r"[^\W\d_]")
-QUOTES = frozenset('„“”"«»')
-_BRACKETS = {"(": ")", "[": "]"}
-MOST_MARKS = 8
-"""Around a sentence that are looked at: each look is at all of it."""
-_OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
-
 _ABBREVIATIONS = frozenset(
     """
     mr mrs ms dr prof st jr sr vs etc e.g i.e cf no vol pp p fig al inc ltd co corp dept est approx
@@ -77,8 +71,6 @@ class Segment:
     text: str
     is_sentence: bool
     """Whether it is to be translated; what is not comes back as it is."""
-    opens: bool = False
-    """Whether it is a quote in front of a sentence."""
 
 
 Splitting = Literal["all", "sentences", "none"]
@@ -118,52 +110,17 @@ def _split_line(line: str) -> list[Segment]:
 
 
 def _trimmed(sentence: str) -> list[Segment]:
-    """A sentence without the spaces, quotes and brackets around it, which become segments of their own."""
+    """A sentence without the spaces around it, which become segments of their own."""
     core = sentence.strip()
     if not has_letter(core):
         return [Segment(sentence, False)]
     begin = len(sentence) - len(sentence.lstrip())
-    first, last = _unwrapped(core)
     parts = [
         Segment(sentence[:begin], False),
-        *(Segment(mark, False, opens=True) for mark in core[:first]),
-        Segment(core[first:last], True),
-        *(Segment(mark, False) for mark in core[last:]),
+        Segment(core, True),
         Segment(sentence[begin + len(core) :], False),
     ]
     return [part for part in parts if part.text]
-
-
-def _unwrapped(core: str) -> tuple[int, int]:
-    """Where a sentence begins and ends within the quotes and brackets that are around all of it.
-
-    A vocabulary has words as they stand behind a space: those behind a quote are others to a model. A mark
-    whose fellow is in another sentence is outside, too.
-    """
-    first, last = 0, len(core)
-    for _ in range(MOST_MARKS):
-        inner = core[first:last]
-        if len(inner) < 3:
-            break
-        in_front, behind = inner[0], inner[-1]
-        quotes = sum(map(inner.count, QUOTES))
-        opens = quotes == 1 if in_front in QUOTES else _BRACKETS.get(in_front, inner) not in inner
-        is_inch = inner[-2].isdigit()
-        closes = (
-            quotes == 1 and not is_inch
-            if behind in QUOTES
-            else _OPENING.get(behind, inner) not in inner
-        )
-        if _BRACKETS.get(in_front) == behind:
-            opens = closes = inner.count(in_front) == inner.count(behind) == 1
-        elif in_front in QUOTES and behind in QUOTES:
-            opens = closes = quotes == 2
-        if not (opens or closes) or not has_letter(inner[opens : len(inner) - closes]):
-            break
-        first, last = first + opens, last - closes
-        first += len(core[first:last]) - len(core[first:last].lstrip())
-        last = first + len(core[first:last].rstrip())
-    return first, last
 
 
 def has_letter(text: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from service.text.markup.lexer import Kind, Token, tokens
-from service.text.run import PROTECTED, Run, Tag
+from service.text.run import PROTECTED, Protected, Run, Tag
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 INLINE = frozenset(
@@ -59,14 +59,12 @@ class _Parser:
     """Gathers runs."""
 
     def __init__(self, kind: Kind, ignored: frozenset[str], stream: list[Token]) -> None:
-        self.stream = stream
+        self.stream, self.kind = stream, kind
         self.inline = _inline_names(stream, kind)
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
-        self.run, self.length = Run(), 0
-        self.texts: list[str] = []
-        """Those of the run, which are joined at its end."""
+        self._begin_run()
 
     def take(self, at: int) -> int:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
@@ -83,7 +81,7 @@ class _Parser:
             return end
         elif token.kind == "verbatim" or token.name in self.inline:
             kind = "void" if token.kind == "verbatim" else token.kind
-            self.run.tags.append(Tag(self.length, token.raw, kind))
+            self.tags.append(Tag(self.length, token.raw, kind))
         else:
             self._block(token.raw)
         return at + 1
@@ -103,26 +101,19 @@ class _Parser:
     def _protect(self, raw: str) -> None:
         begin = self.length
         self._add(PROTECTED)
-        self.run.protected.append((begin, self.length, raw))
+        self.protected.append(Protected(begin, self.length, raw))
+
+    def _begin_run(self) -> None:
+        self.texts: list[str] = []
+        self.length = 0
+        self.tags: list[Tag] = []
+        self.protected: list[Protected] = []
 
     def _block(self, raw: str) -> None:
         """End the run at a block's tag."""
-        run, run.text = self.run, "".join(self.texts)
-        self.run, self.texts, self.length = Run(), [], 0
-        if run.text.strip():
-            self.pieces.append(run)
-        else:
-            self.pieces.append(_as_it_was(run))
-        self.pieces.append(raw)
-
-
-def _as_it_was(run: Run) -> str:
-    """A run of spaces and tags."""
-    parts, at = [], 0
-    for tag in run.tags:
-        parts += [escape(run.text[at : tag.at]), tag.raw]
-        at = tag.at
-    return "".join([*parts, escape(run.text[at:])])
+        run = Run("".join(self.texts), self.tags, self.protected, self.kind)
+        self._begin_run()
+        self.pieces += [run if run.text.strip() else run.written(), raw]
 
 
 def unescaped(text: str) -> str:
@@ -137,11 +128,6 @@ def unescaped(text: str) -> str:
     if "&#" in text:
         text = _LONG_NUMBER.sub(lambda number: number[0].lstrip("0")[:8] or "0", text)
     return html.unescape(text)
-
-
-def escape(text: str) -> str:
-    """Text as it is written between tags."""
-    return html.escape(text, quote=False).replace("\u00a0", "&#160;")
 
 
 def _ends_of_elements(stream: list[Token]) -> dict[int, int]:

@@ -5,9 +5,10 @@ that held it, and beside its siblings.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Literal
 
 from service.text.run import Tag
 from service.text.words import Alignment, Span
@@ -52,25 +53,23 @@ def tree(tags: Sequence[Tag], length: int) -> list[Element]:
     return stack[0].children
 
 
-def project(
-    elements: Sequence[Element], alignment: Alignment, written: Callable[[str], str]
-) -> str:
-    """The translation with the elements in it; `written` makes markup of the text between tags."""
+def project(elements: Sequence[Element], alignment: Alignment) -> list[Tag]:
+    """The tags of these elements, in their places in the translation."""
     links = alignment.links()
-    whole = (0, len(alignment.target))
-    return _Writer(alignment, links, written).write(elements, (0, len(links)), whole)
+    placer = _Placer(alignment, links)
+    placer.place_all(elements, (0, len(links)), (0, len(alignment.target)))
+    return placer.tags
 
 
-class _Writer:
-    """Writes stretches of target words with the elements that fall into them.
+class _Placer:
+    """Finds the places of elements in stretches of target words, in order.
 
     A sentence may have as many elements as words: none looks at all the words to find its own.
     """
 
-    def __init__(
-        self, alignment: Alignment, links: list[int], written: Callable[[str], str]
-    ) -> None:
-        self.alignment, self.links, self.written = alignment, links, written
+    def __init__(self, alignment: Alignment, links: list[int]) -> None:
+        self.alignment, self.links = alignment, links
+        self.tags: list[Tag] = []
         self.begins = [begin for begin, _ in alignment.source_spans]
         self.ends = [end for _, end in alignment.source_spans]
         self.linked: list[list[int]] = [[] for _ in alignment.source_spans]
@@ -79,16 +78,15 @@ class _Writer:
             self.linked[source].append(at)
         self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
 
-    def write(self, elements: Sequence[Element], words: Span, characters: Span) -> str:
-        """A stretch of the translation with these elements; `words` are those that lie in it."""
+    def place_all(self, elements: Sequence[Element], words: Span, characters: Span) -> None:
+        """Place these elements in a stretch of the translation; `words` are those that lie in it."""
         first, last = words
         at, end = characters
-        target = self.alignment.target
         placed = sorted(
             ((*self._place(one, first, last), index) for index, one in enumerate(elements)),
             key=lambda place: (place[0], place[1], place[2]),
         )
-        parts, free = [], first
+        free = first
         for start, stop, index in placed:
             start, stop = max(start, free), max(stop, start, free)
             element = elements[index]
@@ -99,10 +97,14 @@ class _Writer:
                 low = at
             if not element.close and element.begin < element.end:
                 high = end
-            inner = self.write(element.children, (start, stop), (low, high))
-            parts += [self.written(target[at:low]), element.open, inner, element.close]
+            self._add(low, element.open, "open" if element.close else "void")
+            self.place_all(element.children, (start, stop), (low, high))
+            self._add(high, element.close, "close")
             at, free = high, stop
-        return "".join([*parts, self.written(target[at:end])])
+
+    def _add(self, at: int, raw: str, kind: Literal["open", "close", "void"]) -> None:
+        if raw:
+            self.tags.append(Tag(at, raw, kind))
 
     def _characters(self, first: int, last: int) -> Span:
         """From the beginning of word `first` to the end of the word before `last`."""

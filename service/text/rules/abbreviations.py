@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self, cast
 
 from service.bundle_files import printable
 from service.errors import BundleError
-from service.text.edits import edited
+from service.text.rules.rule import Parameters, Rule, Setting, TableName
 from service.text.run import Run
 from service.text.tables import read_table
 
@@ -16,8 +16,18 @@ _ENDS_LINE = re.compile(r"[)\]}\"'”’“»]*[ \t]*(?:[\r\n]|\Z)")
 _BEGINS_SENTENCE = re.compile(r"[)\]}\"'”’“»]*\s+[(\[{\"'„“‚«]*[^\W\d_a-zß-öø-ÿ]")
 
 
-class Abbreviations:
-    """Those of one language."""
+class Table(Parameters):
+    """What a bundle says of it."""
+
+    table: TableName
+    """Its abbreviations, by language."""
+
+
+class Abbreviations(Rule):
+    """Writes out those of one language."""
+
+    name: ClassVar[str] = "abbreviations"
+    parameters = Table
 
     def __init__(self, written_out: Mapping[str, str]) -> None:
         """Take in what each is written out; behind one that may end a sentence, that ends in a dot.
@@ -31,6 +41,11 @@ class Abbreviations:
             if longest_first
             else r"(?!)"
         )
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """With those of the source language, as a table of the bundle has them."""
+        return cls.read(setting.folder / cast(Table, setting.parameters).table, setting.source)
 
     @classmethod
     def read(cls, path: Path, language: str) -> Self:
@@ -49,11 +64,15 @@ class Abbreviations:
                 )
         return cls({short: long for code, short, long in rows if code == language})
 
-    def spelled_out(self, run: Run) -> Run:
+    def prepare(self, run: Run) -> Run:
         """A run with its abbreviations written out."""
-        found = self._pattern.finditer(run.text)
-        places = [(*match.span(), self._instead(match)) for match in found]
-        return edited(run, places)
+        return run.edited(
+            [
+                (*match.span(), self._instead(match))
+                for match in self._pattern.finditer(run.text)
+                if not run.is_protected(match.start())
+            ]
+        )
 
     def _instead(self, match: re.Match[str]) -> str:
         """What to write; with a dot where the abbreviation's own ended a sentence."""

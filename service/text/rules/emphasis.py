@@ -6,6 +6,7 @@ In a translation it is around the words that translate them, as tags are.
 import re
 
 from service.text.rules.pairs import Pair, as_tags
+from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 
 _PAIRS = re.compile(
@@ -22,4 +23,4 @@ def emphasized(text: str) -> Run:
         (first, opened), last = match.span(match.lastgroup or 0), match.end()
         closing = last - (opened - first)
         pairs.append(((first, opened, text[first:opened]), (closing, last, text[closing:last])))
-    return as_tags(Run(text), pairs)
+    return as_tags(Placeholders().prepare(Run(text)), pairs) if pairs else Run(text)

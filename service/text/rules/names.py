@@ -5,24 +5,43 @@ table behind the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do 
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Literal, Self, cast
 
 from service.bundle_files import printable
 from service.errors import BundleError
+from service.text.rules.rule import Parameters, Rule, Setting, TableName
+from service.text.run import Run
 from service.text.tables import read_table
 
 _WORD = re.compile(r"\w+")
 
 
-class Names:
-    """Those of one direction."""
+class Table(Parameters):
+    """What a bundle says of it."""
+
+    table: TableName
+    """Its names, a column a language."""
+
+
+class Names(Rule):
+    """Translates those of one direction that are in a sentence and, as they were, in its translation."""
+
+    name: ClassVar[str] = "names"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    parameters = Table
 
     def __init__(self, translations: Mapping[str, str]) -> None:
         """Take in what each name is in the target language; one that is the same shields those within it."""
         self._translations = translations
         self._longer = [name for name in translations if not _WORD.fullmatch(name)]
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """With those of the bundle's table."""
+        path = setting.folder / cast(Table, setting.parameters).table
+        return cls.read(path, setting.source, setting.target)
 
     @classmethod
     def read(cls, path: Path, source: str, target: str) -> Self:
@@ -47,13 +66,20 @@ class Names:
         places = codes.index(source), codes.index(target)
         return cls({row[places[0]]: row[places[1]] for row in reversed(rows)})
 
-    def mended(self, source: str, translation: str, spared: Collection[str] = ()) -> str:
-        """A translation of `source` with its copied names translated, but for those that are `spared`."""
-        copied = set(_WORD.findall(source)) & set(_WORD.findall(translation))
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation with its copied names translated."""
+        text = translation.text
+        copied = set(_WORD.findall(source.text)) & set(_WORD.findall(text))
         found = self._translations.keys() & copied
-        found |= {name for name in self._longer if name in source and name in translation}
-        longest_first = sorted(found.difference(spared), key=len, reverse=True)
-        if not longest_first:
+        found |= {name for name in self._longer if name in source.text and name in text}
+        if not found:
             return translation
-        pattern = rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b"
-        return re.sub(pattern, lambda match: self._translations[match[0]], translation)
+        longest_first = sorted(found, key=len, reverse=True)
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+        return translation.edited(
+            [
+                (*match.span(), self._translations[match[0]])
+                for match in pattern.finditer(text)
+                if not translation.is_protected(match.start())
+            ]
+        )

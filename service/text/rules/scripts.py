@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
+from typing import ClassVar, Self
 
-from service.text.edits import edited, shifted
-from service.text.run import PROTECTED, Run
+from service.text.rules.rule import Rule, Setting
+from service.text.run import Protected, Run
 
 # letters and what goes with them, Latin ones apart: from Greek on, and from Glagolitic on
 _LETTERS = (
@@ -14,19 +15,27 @@ _LETTERS = (
 _WORDS = re.compile(f"[{_LETTERS}]+(?:[ \t\u00a0]+[{_LETTERS}]+)*")
 
 
-def shielded(run: Run, spells: Callable[[str], bool]) -> Run:
-    """A run in which words of another script with a letter that `spells` denies are protected."""
-    places = [
-        (*match.span(), PROTECTED)
-        for match in _WORDS.finditer(run.text)
-        if any(one.isalpha() and not spells(one) for one in set(match.group()))
-    ]
-    if not places:
-        return run
-    new = edited(run, places)
-    raws = [run.text[first:last] for first, last, _ in places]
-    ends = shifted([last for _, last, _ in places], places)
-    new.protected = sorted(
-        [*new.protected, *((end - 1, end, raw) for end, raw in zip(ends, raws, strict=True))]
-    )
-    return new
+class Scripts(Rule):
+    """Protects words of another script that have a letter which a vocabulary cannot write."""
+
+    name: ClassVar[str] = "scripts"
+    is_default: ClassVar[bool] = True
+
+    def __init__(self, spells: Callable[[str], bool]) -> None:
+        """`spells` says whether the vocabulary has a letter."""
+        self._spells = spells
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """For the vocabulary of the source."""
+        return cls(setting.tokenizers.source.spells)
+
+    def prepare(self, run: Run) -> Run:
+        """The run with such words protected."""
+        return run.protecting(
+            [
+                Protected(*match.span())
+                for match in _WORDS.finditer(run.text)
+                if any(one.isalpha() and not self._spells(one) for one in set(match.group()))
+            ]
+        )

@@ -1,8 +1,9 @@
 """What people type, and a vocabulary has otherwise."""
 
 import re
+from typing import ClassVar
 
-from service.text.edits import edited
+from service.text.rules.rule import Rule
 from service.text.run import Run
 
 _UNTIDY = re.compile(
@@ -10,12 +11,20 @@ _UNTIDY = re.compile(
 )
 
 
-def tidied(run: Run) -> Run:
-    """A run without what is invisible within its words, and with apostrophes where accents stand for them.
+class Spelling(Rule):
+    """Takes out what is invisible within words, and writes apostrophes where accents stand for them.
 
-    Nor does it have a NUL, which is a word to a vocabulary; all other control characters are nothing to it.
+    So does it with NUL, which is a word to a vocabulary; all other control characters are nothing to it.
     """
-    places = [
-        (*match.span(), "'" if match["accent"] else "") for match in _UNTIDY.finditer(run.text)
-    ]
-    return edited(run, places)
+
+    name: ClassVar[str] = "spelling"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The run without them."""
+        return run.edited(
+            [
+                (*match.span(), "'" if match["accent"] else "")
+                for match in _UNTIDY.finditer(run.text)
+            ]
+        )

@@ -4,11 +4,13 @@ They are lifted out of a text as if they were tags, and alignment finds their pl
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
 
-from service.text.edits import Place, edited, shifted
-from service.text.rules.placeholders import HASHTAG, is_inside, spans
-from service.text.run import Run, Tag
+from service.text.rules.placeholders import HASHTAG
+from service.text.rules.rule import Rule
+from service.text.run import Place, Run, Tag, shifted
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _PICTURE = (  # those in private use are an icon font's
@@ -26,28 +28,32 @@ _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
 _SPACES = " \t\u00a0"
 
 
-def lifted(run: Run, written: Callable[[str], str] = str) -> Run:
-    """A run with its symbols as tags, each with such spaces that the text has one where it needs one.
+class Symbols(Rule):
+    """Lifts symbols out of a run as tags, with such spaces that the text has one where it needs one."""
 
-    Args:
-        run: the run.
-        written: plain text as the text's format writes it; `<3` is a symbol, too.
-    """
-    matches = list(run.between_tags(_matches))
-    if not matches:
-        return run
-    untouched = spans(run.text)
-    found = [_taken(match) for match in matches if not is_inside(match.start(), untouched)]
-    places = [place for place, _, _ in found]
-    new = edited(run, places)
-    behind = shifted([last for _, last, _ in places], places)
-    tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
-    tags += [
-        (first, Tag(at, written(raw), "void"))
-        for (_, first, raw), at in zip(found, behind, strict=True)
-    ]
-    new.tags = [tag for _, tag in sorted(tags, key=lambda one: one[0])]
-    return new
+    name: ClassVar[str] = "symbols"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The run without its symbols."""
+        matches = run.between_tags(_matches)
+        found = [_taken(match) for match in matches if not _is_protected(match, run)]
+        if not found:
+            return run
+        places = [place for place, _, _ in found]
+        new = run.edited(places)
+        behind = shifted([last for _, last, _ in places], places)
+        tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
+        tags += [
+            (first, Tag(at, run.escaped(raw), "void"))
+            for (_, first, raw), at in zip(found, behind, strict=True)
+        ]
+        return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+
+
+def _is_protected(match: re.Match[str], run: Run) -> bool:
+    """Whether symbols are; hashtags are by themselves, but not among symbols at the end of a line."""
+    return run.is_protected(match.start()) and not match.group().startswith("#")
 
 
 def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:

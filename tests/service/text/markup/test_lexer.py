@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.text.document import Format, take_apart
 from service.text.markup.lexer import tokens
+from service.text.run import Format
+from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import unchanged
 
 EVIL = "<img src=x onerror=alert(1)>"

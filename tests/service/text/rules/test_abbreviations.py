@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from service.errors import BundleError
-from service.text.document import take_apart
-from service.text.edits import replaced, shifted
 from service.text.rules.abbreviations import Abbreviations
-from service.text.run import Run
+from service.text.run import Run, replaced, shifted
+from tests.service.text.pipelines import take_apart
 
 TABLE = (
     "de\tz. B.\tzum Beispiel\nde\tusw.\tund so weiter.\nde\tca.\tungefähr\nen\te.g.\tfor example\n"
@@ -42,7 +41,7 @@ def german(tmp_path: Path) -> Abbreviations:
     ],
 )
 def test_what_is_written_out(german: Abbreviations, text: str, expected: str) -> None:
-    assert german.spelled_out(Run(text)).text == expected
+    assert german.prepare(Run(text)).text == expected
 
 
 def test_tags_and_placeholders_stay_where_they_were(german: Abbreviations) -> None:
@@ -51,7 +50,7 @@ def test_tags_and_placeholders_stay_where_they_were(german: Abbreviations) -> No
     [sentence] = document.sentences
     kept = '<span translate="no">usw.</span>'
     whole = f"Obst, zum Beispiel Äpfel {kept} und so weiter."
-    assert sentence.restored(sentence.text) == whole
+    assert sentence.readable(sentence.text) == whole
     tagged = sentence.text
     for tag in sorted(sentence.tags, key=lambda one: one.at, reverse=True):
         tagged = tagged[: tag.at] + tag.raw + tagged[tag.at :]

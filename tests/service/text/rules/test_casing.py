@@ -1,15 +1,18 @@
 """Sentences whose case says nothing are translated as others are; those in capitals come back in capitals."""
 
+from typing import Any
+
 import pytest
 
 from service.bundle import load
 from service.settings import DEFAULT_BUNDLE
-from service.text.document import take_apart
-from service.text.language_pair import LanguagePair
-from service.text.rules.casing import begun_alike, in_usual_case
+from service.text.rules.casing import Case, in_usual_case
+from service.text.run import Run
 from service.text.tokenizer import Tokenizer
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import assembled
 
-LOWER = LanguagePair(usual_case=str.lower, capitalizes_nouns=True)
+LOWER: dict[str, Any] = {"usual_case": str.lower, "capitalizes_nouns": True}
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +36,11 @@ def tokenizer() -> Tokenizer:
 def test_what_is_asked_and_what_comes_back(
     text: str, asked: str, answer: str, expected: str
 ) -> None:
-    document = take_apart(text, "text", pair=LOWER)
+    document = take_apart(text, "text", **LOWER)
     [sentence] = document.sentences
     assert sentence.text == asked
-    assert document.assemble([answer], [None]) == expected
-    assert sentence.restored(answer) == expected.strip("()")
+    assert assembled(document, [answer], [None]) == expected
+    assert sentence.readable(answer) == expected.strip("()")
 
 
 @pytest.mark.parametrize(
@@ -54,16 +57,17 @@ def test_what_is_asked_and_what_comes_back(
     ],
 )
 def test_a_sentence_begins_as_its_source_does(source: str, translation: str, expected: str) -> None:
-    assert begun_alike(source, translation) == expected
+    found = Case(str, False).restore(Run(source), Run(translation))
+    assert found.text == expected
 
 
 def test_markup_is_written_as_markup_is() -> None:
-    document = take_apart("<p>HUND &amp; KATZE {name}</p>", "html", "sentences", pair=LOWER)
+    document = take_apart("<p>HUND &amp; KATZE {name}</p>", "html", "sentences", **LOWER)
     [sentence] = document.sentences
     assert sentence.text == "Hund & katze Tom"
-    assert sentence.restored("Dog & cat Tom") == "DOG & CAT {name}"
-    document = take_apart("<p>HUND &amp; KATZE</p>", "html", "sentences", pair=LOWER)
-    assert document.assemble(["Dog & cat"], [None]) == "<p>DOG &amp; CAT</p>"
+    assert sentence.readable("Dog & cat Tom") == "DOG & CAT {name}"
+    document = take_apart("<p>HUND &amp; KATZE</p>", "html", "sentences", **LOWER)
+    assert assembled(document, ["Dog & cat"], [None]) == "<p>DOG &amp; CAT</p>"
 
 
 @pytest.mark.parametrize(
@@ -85,25 +89,23 @@ def test_markup_is_written_as_markup_is() -> None:
 def test_words_get_the_case_that_they_have_mostly(
     tokenizer: Tokenizer, text: str, nouns: bool, asked: str
 ) -> None:
-    pair = LanguagePair(tokenizer.spells, tokenizer.usual_case, capitalizes_nouns=nouns)
-    [sentence] = take_apart(text, "text", pair=pair).sentences
+    rules: dict[str, Any] = {"usual_case": tokenizer.usual_case, "capitalizes_nouns": nouns}
+    [sentence] = take_apart(text, "text", spells=tokenizer.spells, **rules).sentences
     assert sentence.text == asked
 
 
 def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> None:
-    pair = LanguagePair(usual_case=tokenizer.usual_case)
     html = "<p>DER <b>HUND</b> IST BEI {Name}</p>"
-    [sentence] = take_apart(html, "html", "sentences", pair=pair).sentences
+    [sentence] = take_apart(html, "html", "sentences", usual_case=tokenizer.usual_case).sentences
     assert sentence.text == "Der Hund ist bei Tom"
     assert [(tag.at, tag.raw) for tag in sentence.tags] == [(4, "<b>"), (8, "</b>")]
-    assert sentence.restored("Tom's dog") == "{Name}'S DOG"
+    assert sentence.readable("Tom's dog") == "{Name}'S DOG"
 
 
 def test_no_name_that_is_in_capitals_stands_in_for_a_placeholder(tokenizer: Tokenizer) -> None:
-    pair = LanguagePair(usual_case=tokenizer.usual_case)
-    [sentence] = take_apart("TOM SIEHT {name}", "text", pair=pair).sentences
+    [sentence] = take_apart("TOM SIEHT {name}", "text", usual_case=tokenizer.usual_case).sentences
     assert sentence.text == "Tom sieht Boston"
-    assert sentence.restored("Tom sees Boston") == "TOM SEES {name}"
+    assert sentence.readable("Tom sees Boston") == "TOM SEES {name}"
 
 
 def test_a_text_that_would_become_longer_stays_as_it_is() -> None:

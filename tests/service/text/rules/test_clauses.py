@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.text.rules.clauses import SHORTEST, clauses, join
+from service.text.rules.clauses import SHORTEST, Clauses
 
 LONG = (
     "Als der alte Mann gestern Abend nach Hause kam, fand er (wie immer, sagte er) die Tür offen, "
@@ -16,7 +16,7 @@ LONG = (
 
 
 def test_a_long_sentence_is_cut_at_marks_outside_of_brackets() -> None:
-    assert clauses(LONG, 12) == [
+    assert Clauses(12).cut(LONG) == [
         "Als der alte Mann gestern Abend nach Hause kam,",
         "fand er (wie immer, sagte er) die Tür offen,",
         "und auf dem Tisch in der Küche stand ein Korb mit roten Äpfeln.",
@@ -24,13 +24,13 @@ def test_a_long_sentence_is_cut_at_marks_outside_of_brackets() -> None:
 
 
 def test_it_is_first_cut_at_the_mark_nearest_its_middle() -> None:
-    assert [len(part.split()) for part in clauses(LONG, 20)] == [18, 13]
+    assert [len(part.split()) for part in Clauses(20).cut(LONG)] == [18, 13]
 
 
 @pytest.mark.parametrize("most_words", [0, 31, 100])
 def test_one_that_is_not_too_long_stays_whole(most_words: int) -> None:
     assert len(LONG.split()) == 31
-    assert clauses(LONG, most_words) == [LONG]
+    assert Clauses(most_words).cut(LONG) == [LONG]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_one_that_is_not_too_long_stays_whole(most_words: int) -> None:
     ids=["no mark", "quotes", "too short", "figures"],
 )
 def test_where_no_mark_divides_clauses_it_stays_whole(text: str) -> None:
-    assert clauses(text, 8) == [text]
+    assert Clauses(8).cut(text) == [text]
 
 
 def test_clauses_are_the_sentence_and_none_is_too_short() -> None:
@@ -54,7 +54,7 @@ def test_clauses_are_the_sentence_and_none_is_too_short() -> None:
             ["Wort", "wort,", "3,", "–", "(", ")", '"', "wort;"], k=draw.randint(1, 60)
         )
         text = " ".join(words)
-        parts = clauses(text, 10)
+        parts = Clauses(10).cut(text)
         assert " ".join(parts) == text
         assert len(parts) == 1 or min(len(part.split()) for part in parts) >= SHORTEST
 
@@ -87,7 +87,7 @@ def test_clauses_are_what_their_definition_says(
     words: list[str], most_words: int, spaced: bool
 ) -> None:
     text = (" " if spaced else "").join(words)
-    assert clauses(text, most_words) == cut_plainly(text, most_words)
+    assert Clauses(most_words).cut(text) == cut_plainly(text, most_words)
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,5 @@ def test_clauses_are_what_their_definition_says(
 def test_marks_between_are_those_of_the_source(
     sources: list[str], translations: list[str], joined: str
 ) -> None:
-    assert join(sources, translations, lambda text: text[0].lower() + text[1:]) == joined
+    clauses = Clauses(0, lambda text: text[0].lower() + text[1:])
+    assert clauses.join(sources, translations) == joined

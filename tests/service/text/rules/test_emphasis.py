@@ -2,9 +2,10 @@
 
 import pytest
 
-from service.text.document import Sentence, take_apart
+from service.text.document import Sentence
 from service.text.rules.emphasis import emphasized
-from tests.service.text.test_document import aligned, unchanged
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import aligned, assembled, unchanged
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_they_go_where_their_words_go() -> None:
     [sentence] = document.sentences
     translation = "Sleeping is the old dog."
     links = [3, 3, 0, 1, 2, 4]
-    assert document.assemble([translation], [aligned(sentence.text, translation, links)]) == (
+    assert assembled(document, [translation], [aligned(sentence.text, translation, links)]) == (
         "Sleeping is the **old** dog."
     )
 
@@ -57,7 +58,7 @@ def test_isolates_go_where_their_words_go() -> None:
     assert sentence.text == "Der alte Hund schläft."
     translation = "Sleeping is the old dog."
     links = [3, 3, 0, 1, 2, 4]
-    assert document.assemble([translation], [aligned(sentence.text, translation, links)]) == (
+    assert assembled(document, [translation], [aligned(sentence.text, translation, links)]) == (
         "Sleeping is the \u2068old\u2069 dog."
     )
 

@@ -6,6 +6,8 @@ import pytest
 
 from service.errors import BundleError
 from service.text.rules.names import Names
+from service.text.run import Protected, Run
+from tests.service.text.pipelines import mended as translated
 
 TABLE = "\n".join(
     [
@@ -48,12 +50,12 @@ def table(tmp_path: Path) -> Path:
 def test_what_was_copied_is_looked_up(
     table: Path, direction: str, source: str, translation: str, mended: str
 ) -> None:
-    assert Names.read(table, *direction.split("-")).mended(source, translation) == mended
+    assert translated(Names.read(table, *direction.split("-")), source, translation) == mended
 
 
-def test_what_stands_in_for_a_placeholder_is_spared() -> None:
-    names = Names({"Norwegen": "Norway"})
-    assert names.mended("Norwegen", "Norwegen", {"Norwegen"}) == "Norwegen"
+def test_what_is_protected_is_spared() -> None:
+    names, translation = Names({"Norwegen": "Norway"}), Run("Norwegen", (), [Protected(0, 8)])
+    assert names.restore(Run("Norwegen"), translation).text == "Norwegen"
 
 
 @pytest.mark.parametrize(
@@ -74,4 +76,4 @@ def test_a_wrong_table_is_told_where(tmp_path: Path, content: bytes, message: st
 def test_an_empty_table_has_none(tmp_path: Path) -> None:
     path = tmp_path / "names.tsv"
     path.write_bytes(b"")
-    assert Names.read(path, "de", "en").mended("A", "A") == "A"
+    assert translated(Names.read(path, "de", "en"), "A", "A") == "A"

@@ -2,12 +2,13 @@
 
 import pytest
 
-from service.text.document import Sentence, take_apart
-from service.text.language_pair import LanguagePair
+from service.text.document import Sentence
 from service.text.languages import QUOTES_OF
-from service.text.rules.quotes import unquoted
-from service.text.run import Run
-from tests.service.text.test_document import aligned, unchanged
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.quotes import Quotes
+from service.text.run import Format, Run
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import aligned, assembled, unchanged
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ from tests.service.text.test_document import aligned, unchanged
     ],
 )
 def test_which_are_taken(text: str, left: str, tags: list[tuple[int, str]]) -> None:
-    run = unquoted(Run(text), "")
+    run = Quotes().prepare(Placeholders().prepare(Run(text)))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == tags
 
@@ -59,14 +60,42 @@ def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
 def test_they_go_where_their_words_go_as_the_language_writes_them(
     target: str, expected: str
 ) -> None:
-    pair = LanguagePair(quotes=QUOTES_OF.get(target, ""))
-    document = take_apart("Der „alte“ Hund schläft.", "text", pair=pair)
+    quotes = QUOTES_OF.get(target, "")
+    document = take_apart("Der „alte“ Hund schläft.", "text", quotes=quotes)
     [sentence] = document.sentences
     translation, links = "Sleeping is the old dog.", [3, 3, 0, 1, 2, 4]
     alignment = aligned(sentence.text, translation, links)
-    assert document.assemble([translation], [alignment]) == expected
+    assert assembled(document, [translation], [alignment]) == expected
 
 
 def test_around_a_whole_sentence_no_alignment_is_needed() -> None:
     parts = take_apart('"Ja, gut"\n*"Nein"*', "text").parts
     assert [len(one.tags) for one in parts if isinstance(one, Sentence)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("„Ich komme nicht.“ Dann ging er.", "„{Ich komme nicht.}“ {Dann ging er.}"),
+        ("„Eins. Zwei ist da.“", "„{Eins.} {Zwei ist da.}“"),
+        ("« (Ja, ja) »", "« ({Ja, ja}) »"),
+        ("(Siehe Punkt a. Oder b)", "({Siehe Punkt a.} {Oder b})"),
+        ('"Hallo", sagte "er"', "{Hallo, sagte er}"),
+        ("Er sagte: „Ja.“", "{Er sagte: „Ja.“}"),
+        ("(A) und (B)", "{(A) und (B)}"),
+        ('Sie hat 24"', '{Sie hat 24"}'),
+        ("[x] Erledigt (hier)", "{[x] Erledigt (hier)}"),
+        ('""', '""'),
+        ("<b>„Ja“</b>", "<b>„{Ja}“</b>"),
+        ("„<b>Ja</b>“", "„<b>{Ja}</b>“"),
+    ],
+)
+def test_those_around_a_sentence_are_not_in_it(text: str, marked: str) -> None:
+    form: Format = "html" if "<" in text else "text"
+    parts = take_apart(text, form).parts
+    assert "".join(one if isinstance(one, str) else f"{{{one.text}}}" for one in parts) == marked
+
+
+def test_around_a_sentence_too_they_are_as_the_language_writes_them() -> None:
+    parts = take_apart("« Eins. Zwei »", "text", quotes="„“‚‘").parts
+    assert [one for one in parts if isinstance(one, str)] == ["„", " ", " ", " ", "“"]

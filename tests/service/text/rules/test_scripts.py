@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from service.text.document import take_apart
-from service.text.language_pair import LanguagePair
 from service.text.tokenizer import Tokenizer
 from tests.conftest import TINY_BUNDLE
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import assembled
 
 
 def latin(character: str) -> bool:
@@ -29,23 +29,23 @@ def everything(_: str) -> bool:
     ],
 )
 def test_what_the_model_is_asked(text: str, spells: Callable[[str], bool], asked: str) -> None:
-    [sentence] = take_apart(text, "text", pair=LanguagePair(spells)).sentences
+    [sentence] = take_apart(text, "text", spells=spells).sentences
     assert sentence.text == asked
-    assert sentence.restored(asked) == text
+    assert sentence.readable(asked) == text
 
 
 def test_a_text_of_nothing_else_is_no_sentence() -> None:
-    document = take_apart("Привет, как дела? 日本語", "text", pair=LanguagePair(latin))
+    document = take_apart("Привет, как дела? 日本語", "text", spells=latin)
     assert document.sentences == []
-    assert document.assemble([], []) == "Привет, как дела? 日本語"
+    assert assembled(document, [], []) == "Привет, как дела? 日本語"
 
 
 def test_beside_what_is_marked_as_untouched() -> None:
     html = '<p><b>日本語</b> und <span translate="no">Русский</span> und Русский</p>'
-    document = take_apart(html, "html", "sentences", pair=LanguagePair(latin))
+    document = take_apart(html, "html", "sentences", spells=latin)
     [sentence] = document.sentences
     assert sentence.text == "Tom und Boston und Max"
-    assert sentence.restored("Max, Tom, Boston") == (
+    assert sentence.readable("Max, Tom, Boston") == (
         'Русский, 日本語, <span translate="no">Русский</span>'
     )
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.text.document import take_apart
-from service.text.rules.spelling import tidied
+from service.text.rules.spelling import Spelling
 from service.text.run import Run
+from tests.service.text.pipelines import take_apart
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from service.text.run import Run
     ],
 )
 def test_what_a_model_is_given(text: str, expected: str) -> None:
-    assert tidied(Run(text)).text == expected
+    assert Spelling().prepare(Run(text)).text == expected
 
 
 def test_tags_stay_where_they_were() -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
-from service.text.document import Sentence, take_apart
-from service.text.rules.symbols import lifted
+from service.text.document import Sentence
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.symbols import Symbols
 from service.text.run import Run
+from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import unchanged
 
 
@@ -39,7 +41,7 @@ from tests.service.text.test_document import unchanged
     ],
 )
 def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int, str]]) -> None:
-    run = lifted(Run(text))
+    run = Symbols().prepare(Placeholders().prepare(Run(text)))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == taken
 
