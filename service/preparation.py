@@ -73,7 +73,7 @@ class Preparation:
             document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
-                task = self._task(sentence, self.prefix if index == 0 else ())
+                task = self.task(sentence, self.prefix if index == 0 else ())
                 tasks.append(task)
                 count += len(task.work)
                 on_count(count)
@@ -109,7 +109,7 @@ class Preparation:
         )
         return (self.direction.tag, *ids, self.manifest.special_tokens.eos), options
 
-    def _task(self, sentence: Sentence, prefix: tuple[int, ...]) -> Task:
+    def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
         longest, parts = self.decoding.max_decoding_length, [sentence.text]
         if self.options.splitting != "none":

@@ -13,9 +13,10 @@ from service.engine.types import DecodingOptions, FinishReason, Hypothesis
 from service.errors import DeadlineExceededError
 from service.sentence_cache import SentenceCache
 
-Finish = Literal["end", "length", "repetition", "pieces", "copied"]
+Finish = Literal["end", "length", "repetition", "protected", "pieces", "copied"]
 """How a sentence's translation was found: the search ended by itself; at its limit; was done again without
-a loop; in pieces around placeholders that were lost otherwise; not at all, so that the source stands in."""
+a loop; again with its numbers protected, or in pieces around placeholders and numbers, which were lost
+otherwise; not at all, so that the source stands in."""
 
 GRACE_SECONDS = 1.0
 """In which the engine itself says that a deadline has passed."""

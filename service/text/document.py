@@ -46,8 +46,27 @@ class Sentence:
         return stand_ins.pieces(self.text, self.names)
 
     def came_through(self, translation: str) -> bool:
-        """Whether all its stand-ins are in a translation, each once."""
-        return stand_ins.came_through(translation, self.names)
+        """Whether all its stand-ins are in a translation, each once, and all that its rules demand."""
+        if not stand_ins.came_through(translation, self.names):
+            return False
+        return self.pipeline.came_through(
+            self.source, stand_ins.restored(Run(translation), self.stand_ins)
+        )
+
+    def protected(self) -> "Sentence | None":
+        """The same with all protected that its rules can; None if that is no more, or too much."""
+        source = self.pipeline.protect(self.source)
+        prepared = stand_ins.joined(self.pipeline.prepare_sentence(source))
+        found = stand_ins.stand_ins(prepared)
+        if source is self.source or found is None:
+            return None
+        return replace(_named(source, prepared, found, self.pipeline)[1], prefix=self.prefix)
+
+    def in_pieces(self) -> "Sentence":
+        """The same with all protected that its rules can, to be translated in its `pieces` only."""
+        source = self.pipeline.protect(self.source)
+        prepared = stand_ins.joined(self.pipeline.prepare_sentence(source))
+        return _named(source, prepared, stand_ins.unread(prepared), self.pipeline)[1]
 
     def translated(self, text: str, alignment: Alignment | None) -> Run:
         """What a model made of it, as it is to be read; with tags only where there is an alignment."""
@@ -155,7 +174,8 @@ def take_apart(
 def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
     check_nesting(run.tags)
-    run = replace(run, tags=without_empty_elements(run.tags))
+    if run.tags:
+        run = replace(run, tags=without_empty_elements(run.tags))
     for segment, is_sentence in _segments(run, splitting):
         if is_sentence:
             yield from _sentence(segment, pipeline)
@@ -211,15 +231,23 @@ def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
             yield from [core.written()] if core.protected else _sentence(core, pipeline)
             yield stretch.escaped(text[max(lead, end) :])
         return
+    before, sentence, behind = _named(source, prepared, found, pipeline)
+    yield from before
+    yield sentence
+    yield from behind
+
+
+def _named(
+    source: Run, prepared: Run, found: Sequence[StandIn], pipeline: Pipeline
+) -> tuple[list[str], Sentence, list[str]]:
+    """A sentence with these stand-ins, and the tags in front of and behind all of it."""
     places = [
         (one.begin, one.end, stand_in.name)
         for one, stand_in in zip(prepared.protected, found, strict=True)
     ]
     named = replace(prepared, protected=()).edited(places)
     before, inner, behind = outermost(list(named.tags), 0, len(named.text))
-    yield from before
-    yield Sentence(named.text, tuple(inner), tuple(found), source, pipeline)
-    yield from behind
+    return before, Sentence(named.text, tuple(inner), tuple(found), source, pipeline), behind
 
 
 def _between_protected(run: Run) -> Iterator[Run]:

@@ -9,11 +9,14 @@ from pydantic import ValidationError
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
+from service.text.rules.elements import Elements
 from service.text.rules.names import Names
+from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.rules.scripts import Scripts
+from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
 from service.text.run import Run
@@ -22,12 +25,15 @@ from service.text.tokenizer import Tokenizers
 ORDER: tuple[type[Rule], ...] = (
     Spelling,
     Placeholders,
+    Elements,
     Symbols,
     Scripts,
     Abbreviations,
     Quotes,
+    Slashes,
     Case,
     Names,
+    Numbers,
     Clauses,
 )
 """In which rules prepare a text; they restore its translation in the opposite one."""
@@ -100,6 +106,16 @@ class Pipeline:
         """A sentence as a model is to see it."""
         for rule in self.of_sentences:
             sentence = rule.prepare(sentence)
+        return sentence
+
+    def came_through(self, source: Run, translation: Run) -> bool:
+        """Whether a translation of a sentence holds all that it must."""
+        return all(rule.came_through(source, translation) for rule in self.of_sentences)
+
+    def protect(self, sentence: Run) -> Run:
+        """A sentence with all protected that did not, or might not, come through."""
+        for rule in self.of_sentences:
+            sentence = rule.protect(sentence)
         return sentence
 
     def restore(self, source: Run, translation: Run) -> Run:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -53,16 +53,19 @@ class Run:
 
     def written(self) -> str:
         """The run as its format writes it, with its tags."""
-        places = sorted(
-            [(tag.at, tag.at, tag.raw) for tag in self.tags]
-            + [(one.begin, one.end, self.raw(one)) for one in self.protected],
-            key=lambda place: place[:1],
-        )
-        parts, at = [], 0
+        return self.written_between(0, len(self.text))
+
+    def written_between(self, first: int, last: int) -> str:
+        """A stretch of the run, with the tags in it and at its ends."""
+        places = [(tag.at, tag.at, tag.raw) for tag in self.tags]
+        places += [(one.begin, one.end, self.raw(one)) for one in self.protected]
+        places = [place for place in places if first <= place[0] and place[1] <= last]
+        places.sort(key=lambda place: place[0])
+        parts, at = [], first
         for begin, end, raw in places:
             parts += [self.escaped(self.text[at:begin]), raw]
             at = max(at, end)
-        return "".join([*parts, self.escaped(self.text[at:])])
+        return "".join([*parts, self.escaped(self.text[at:last])])
 
     def raw(self, one: Protected) -> str:
         """What is written for a protected stretch."""
@@ -95,14 +98,22 @@ class Run:
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
     def protecting(self, more: Iterable[Protected]) -> "Run":
-        """The run with these stretches protected, too, unless they touch what is already."""
+        """The run with these stretches protected, too.
+
+        But for those that touch what is already, or that hold a tag whose fellow is elsewhere. The other tags
+        in a stretch become a part of it.
+        """
         begins = [one.begin for one in self.protected]
         ends = [one.end for one in self.protected]
-        free = [one for one in more if bisect_right(ends, one.begin) == _before(begins, one.end)]
-        if not free:
+        free = [
+            one for one in more if bisect_right(ends, one.begin) == bisect_left(begins, one.end)
+        ]
+        tags = list(self.tags)
+        found = [taken for one in free if (taken := _with_tags(self, one, tags)) is not None]
+        if not found:
             return self
-        together = sorted([*self.protected, *free], key=attrgetter("begin"))
-        return replace(self, protected=together)
+        together = sorted([*self.protected, *found], key=attrgetter("begin"))
+        return replace(self, tags=tags, protected=together)
 
     def edited(self, places: Sequence[Place]) -> "Run":
         """The run with each of the places, in order, replaced in its text; what they take in is gone."""
@@ -123,9 +134,36 @@ class Run:
         )
 
 
-def _before(sorted_places: Sequence[int], end: int) -> int:
-    """How many of the places are in front of `end`."""
-    return bisect_right(sorted_places, end - 1)
+def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected | None:
+    """A stretch of a run with the tags in it, which are taken from `tags`; None if they do not nest in it."""
+    at = attrgetter("at")
+    first, last = bisect_left(tags, one.begin, key=at), bisect_right(tags, one.end, key=at)
+    inner = _nested(tags[first:last], one)
+    if inner is None or inner == (0, 0):
+        return one if inner else None
+    taken = tags[first + inner[0] : first + inner[1]]
+    del tags[first + inner[0] : first + inner[1]]
+    raw = replace(run, tags=taken, protected=()).written_between(one.begin, one.end)
+    return replace(one, raw=raw)
+
+
+def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
+    """Which of the tags that touch a stretch are a part of it; None if they do not nest in it."""
+    inside = [place for place, tag in enumerate(tags) if one.begin < tag.at < one.end]
+    if not inside:
+        return 0, 0
+    first, last = inside[0], inside[-1] + 1
+    depth = lowest = 0
+    for tag in tags[first:last]:
+        depth += {"open": 1, "close": -1, "void": 0}[tag.kind]
+        lowest = min(lowest, depth)
+    opened, closed = -lowest, depth - lowest  # by tags at the edges
+    in_front, behind = tags[first - opened : first], tags[last : last + closed]
+    if len(in_front) < opened or len(behind) < closed or first < opened:
+        return None
+    if any(tag.kind != "open" for tag in in_front) or any(tag.kind != "close" for tag in behind):
+        return None
+    return first - opened, last + closed
 
 
 def escape(text: str) -> str:

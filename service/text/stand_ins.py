@@ -3,13 +3,20 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 
 from service.text.run import Protected, Run
 
-NAMES = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
-NUMBERS = ("20", "50", "12", "15", "30")
-_FOR_A_NUMBER = re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]")
+NAMES: tuple[str, ...] = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
+NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
+YEARS: tuple[str, ...] = ("2010", "2012", "1995", "2001")
+TIMES: tuple[str, ...] = ("10:15", "11:20", "10:40")
+_KINDS = (
+    (re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]|\d++(?:[.,]\d++)*"), NUMBERS),
+    (re.compile(r"1\d{3}|20\d\d"), YEARS),
+    (re.compile(r"\d{1,2}:\d\d"), TIMES),
+)
+"""What stands in for a number; the last kind that fits counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +51,38 @@ def stand_ins(run: Run) -> list[StandIn] | None:
     if _any_touches(run):
         return None
     rest = run.unprotected()
-    names = iter([name for name in NAMES if name not in rest])
-    numbers = iter([number for number in NUMBERS if number not in rest])
+    free = {
+        kind: iter([name for name in kind if not _stands_in(name, rest)])
+        for kind in (NAMES, NUMBERS, YEARS, TIMES)
+    }
     found = []
     for one in run.protected:
-        original = run.text[one.begin : one.end]
-        chosen = next(numbers if _FOR_A_NUMBER.fullmatch(original) else names, None)
-        if chosen is None:
+        name = next(free[_kind(run.text[one.begin : one.end])], None)
+        if name is None:
             return None
-        raw = run.raw(one)
-        found.append(StandIn(chosen, raw if one.raw is not None else original, raw))
+        found.append(_stand_in(run, one, name))
     return found
+
+
+def unread(run: Run) -> list[StandIn]:
+    """One for everything that is protected, for a text that no model sees."""
+    names = (name for name in map("X{}X".format, count()) if name not in run.text)
+    return [_stand_in(run, one, name) for one, name in zip(run.protected, names, strict=False)]
+
+
+def _kind(original: str) -> tuple[str, ...]:
+    fitting = [names for pattern, names in _KINDS if pattern.fullmatch(original)]
+    return fitting[-1] if fitting else NAMES
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether a text has a name already; for a number, digits within another are none."""
+    return re.search(rf"\b{name}\b", text) is not None if name[0].isdigit() else name in text
+
+
+def _stand_in(run: Run, one: Protected, name: str) -> StandIn:
+    raw, original = run.raw(one), run.text[one.begin : one.end]
+    return StandIn(name, raw if one.raw is not None else original, raw)
 
 
 def _any_touches(run: Run) -> bool:
@@ -69,14 +97,12 @@ def _any_touches(run: Run) -> bool:
 
 def came_through(translation: str, names: Sequence[str]) -> bool:
     """Whether every stand-in is there exactly once, as a word of its own."""
-    return all(len(re.findall(rf"\b{name}\b", translation)) == 1 for name in names)
+    return all(len(re.findall(_pattern([name]), translation)) == 1 for name in names)
 
 
 def pieces(text: str, names: Sequence[str]) -> list[str]:
     """What is before the first stand-in, it, what is before the next, and so on to the end."""
-    if not names:
-        return [text]
-    return re.split("(" + "|".join(rf"\b{name}\b" for name in names) + ")", text)
+    return re.split(f"({_pattern(names)})", text) if names else [text]
 
 
 def restored(translation: Run, found: Sequence[StandIn]) -> Run:
@@ -84,8 +110,12 @@ def restored(translation: Run, found: Sequence[StandIn]) -> Run:
     if not found:
         return translation
     by_name = {one.name: one for one in found}
-    matches = list(re.finditer("|".join(rf"\b{name}\b" for name in by_name), translation.text))
-    raws = {match.start(): by_name[match[0]].written for match in matches}
-    protected = [Protected(*match.span(), raws[match.start()]) for match in matches]
+    matches = list(re.finditer(_pattern(list(by_name)), translation.text))
+    protected = [Protected(*match.span(), by_name[match[0]].written) for match in matches]
     places = [(*match.span(), by_name[match[0]].original) for match in matches]
     return Run(translation.text, translation.tags, protected, translation.format).edited(places)
+
+
+def _pattern(names: Sequence[str]) -> str:
+    """Any of these; those of `unread` may touch words."""
+    return "|".join(name if name[-1] == "X" else rf"\b{name}\b" for name in names)

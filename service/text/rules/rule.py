@@ -68,6 +68,14 @@ class Rule:
         """What a model is to see in the place of a run, or of a sentence."""
         return run
 
+    def came_through(self, source: Run, translation: Run) -> bool:  # noqa: ARG002 - others do
+        """Whether a translation of a sentence holds all that it must; if not, it is done again."""
+        return True
+
+    def protect(self, run: Run) -> Run:
+        """The sentence, for when it is done again, with all that did not come through protected."""
+        return run
+
     def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
         """The translation of a sentence, with what was prepared undone.
 

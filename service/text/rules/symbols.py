@@ -37,16 +37,19 @@ class Symbols(Rule):
     def prepare(self, run: Run) -> Run:
         """The run without its symbols."""
         matches = run.between_tags(_matches)
-        found = [_taken(match) for match in matches if not _is_protected(match, run)]
+        found = [(match, *_taken(match)) for match in matches if not _is_protected(match, run)]
         if not found:
             return run
-        places = [place for place, _, _ in found]
+        places, untagged = [place for _, place, *_ in found], replace(run, tags=())
         new = run.edited(places)
         behind = shifted([last for _, last, _ in places], places)
         tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
         tags += [
-            (first, Tag(at, run.escaped(raw), "void"))
-            for (_, first, raw), at in zip(found, behind, strict=True)
+            (
+                match.start(),
+                Tag(at, f"{lead}{untagged.written_between(*match.span())}{trail}", "void"),
+            )
+            for (match, _, lead, trail), at in zip(found, behind, strict=True)
         ]
         return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
 
@@ -65,11 +68,11 @@ def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
             yield from _SYMBOLS.finditer(text, *match.span())
 
 
-def _taken(match: re.Match[str]) -> tuple[Place, int, str]:
-    """What to take out and to leave in its place, where the symbols were, and what they are."""
-    text, symbols, (first, last) = match.string, match.group(), match.span()
-    if _DIRECTIONS.fullmatch(symbols):  # they take no room
-        return (first, last, ""), first, symbols
+def _taken(match: re.Match[str]) -> tuple[Place, str, str]:
+    """What to take out and to leave in its place, and the spaces in front of and behind the symbols."""
+    text, (first, last) = match.string, match.span()
+    if _DIRECTIONS.fullmatch(match.group()):  # they take no room
+        return (first, last, ""), "", ""
     begin, end = first, last
     while begin > match.pos and text[begin - 1] in _SPACES:
         begin -= 1
@@ -78,11 +81,11 @@ def _taken(match: re.Match[str]) -> tuple[Place, int, str]:
     lead, trail = text[begin:first], text[last:end]
     before, behind = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
     if (lead and trail) or not before:
-        return (first, end, ""), first, symbols + trail
+        return (first, end, ""), "", trail
     if lead:
         if behind.isalnum():
-            return (first, last, ""), first, symbols
-        return (begin, last, ""), first, lead + symbols
+            return (first, last, ""), "", ""
+        return (begin, last, ""), lead, ""
     if behind.isalnum() and (trail or before.isalnum()):  # it stands right behind a word or mark
-        return (first, end, " "), first, f"{symbols} "
-    return (first, end, ""), first, symbols + trail
+        return (first, end, " "), "", " "
+    return (first, end, ""), "", trail

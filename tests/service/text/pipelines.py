@@ -8,6 +8,7 @@ from service.text.document import Document
 from service.text.pipeline import Pipeline
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.casing import Case
+from service.text.rules.elements import Elements
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
@@ -30,6 +31,7 @@ def every_rule(
         [
             Spelling(),
             Placeholders(),
+            Elements(),
             Symbols(),
             Scripts(spells),
             abbreviations or Abbreviations({}),

@@ -26,7 +26,9 @@ from service.text.rules import casing
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.clauses import Clauses
 from service.text.rules.names import Names
+from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
+from service.text.rules.slashes import Slashes
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
 from service.text.stand_ins import StandIn
@@ -228,6 +230,9 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "usual case": TOKENIZER.usual_case,
     "casing": lambda text: casing.in_usual_case(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
+    "numbers": lambda text: Numbers().protect(Run(text)),
+    "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
+    "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "stand-ins": lambda text: stand_ins.came_through(text, stand_ins.NAMES),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
