@@ -78,12 +78,13 @@ class RequestContext:
 
 
 async def _cut_off(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request whose task was cancelled: only the end of a drain does that."""
+    """Answer a request whose task was cancelled: only a service that stops does that."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
     message = "the service has stopped before this was done"
     response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, "not_ready", path=scope["path"])
+    response.headers["connection"] = "close"
     await response(scope, receive, send)
 
 
