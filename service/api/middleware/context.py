@@ -17,7 +17,8 @@ from service.metrics import Metrics
 logger = logging.getLogger("service.access")
 
 _METHODS = frozenset(HTTPMethod)  # a label of the metrics: clients can make up any number of others
-_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Nothing in it can end a line, a field or a quotation, wherever it is written; "-" stands for none."""
 
 
 class RequestContext:
