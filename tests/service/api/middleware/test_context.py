@@ -29,7 +29,7 @@ class Ids(logging.Handler):
         super().__init__()
         self.seen: list[str] = []
 
-    def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002
+    def emit(self, record: logging.LogRecord) -> None:
         self.seen.append(request_id.get())
 
 
