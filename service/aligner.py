@@ -11,7 +11,7 @@ import numpy as np
 from service.beside import Check, run_in_thread
 from service.bundle import SpecialTokens
 from service.engine.types import Floats
-from service.errors import TextTooLongError
+from service.errors import TextTooLongError, quoted
 from service.text.tokenizer import Tokenizers
 from service.text.words import align_words, word_spans
 from service.translation import TranslatedSentence
@@ -80,9 +80,10 @@ class Aligner:
         """
         words = len(word_spans(one.sentence.text)) * max(map(len, map(word_spans, one.targets)))
         if words > MAX_WORD_PAIRS:
+            written = quoted(one.sentence.restored(one.sentence.text))
             raise TextTooLongError(
                 f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
-                f"{MAX_WORD_PAIRS}: {one.sentence.text[:40]!r}..."
+                f"{MAX_WORD_PAIRS}: {written}"
             )
         source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
         alignments = []

@@ -1,12 +1,13 @@
 """What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
 
+from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from functools import partial
 
 from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
-from service.errors import LimitExceededError, TextTooLongError
+from service.errors import LimitExceededError, TextTooLongError, quoted
 from service.searcher import Work
 from service.text.document import Document, OnCount, Sentence, take_apart
 from service.text.pipeline import Pipeline
@@ -85,16 +86,18 @@ class Preparation:
         most_tokens: int,
         prefix: tuple[int, ...] = (),
         num_hypotheses: int | None = None,
+        restored: Callable[[str], str] = str,
     ) -> Work:
         """What is asked for a sentence, or a piece of one; the translation has at most so many tokens.
 
-        `num_hypotheses` is that of all sentences unless it is given.
+        `num_hypotheses` is that of all sentences unless it is given; `restored` makes of `text` what the
+        client wrote.
 
         Raises:
             TextTooLongError: it has more tokens than the model can take.
         """
         [ids] = self.tokenizers.source.encode([text])
-        self._check_length(text, len(ids))
+        self._check_length(text, len(ids), restored)
         limits, defaults = self.manifest.limits, self.manifest.decoding
         length = max(len(ids), len(prefix)) + defaults.extra_length
         length = min(length, most_tokens)
@@ -116,11 +119,11 @@ class Preparation:
             parts = self.pipeline.clauses.cut(sentence.text)
         most = [longest] * len(parts)
         if len(parts) > 1 and (self.options.align or sentence.tags):
-            most = self._shares(sentence.text, parts)
+            most = self._shares(sentence, parts)
         if len(prefix) >= most[0]:
             parts, most = [sentence.text], [longest]
         work = [
-            self.work(part, tokens, prefix * (at == 0))
+            self.work(part, tokens, prefix * (at == 0), restored=sentence.restored)
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
         if prefix:
@@ -128,7 +131,7 @@ class Preparation:
             sentence = replace(sentence, prefix=text)
         return Task(sentence, parts, work)
 
-    def _shares(self, text: str, parts: list[str]) -> list[int]:
+    def _shares(self, sentence: Sentence, parts: list[str]) -> list[int]:
         """Most tokens of each clause's translation, so that the aligner can read them all as one.
 
         Raises:
@@ -136,18 +139,18 @@ class Preparation:
         """
         lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
         total = sum(lengths)
-        self._check_length(text, total)
+        self._check_length(sentence.text, total, sentence.restored)
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
         return [min(longest, room * length // total) for length in lengths]
 
-    def _check_length(self, text: str, tokens: int) -> None:
+    def _check_length(self, text: str, tokens: int, restored: Callable[[str], str]) -> None:
         most = self.manifest.limits.max_source_length - 2  # a tag and EOS are the others
         if tokens > most:
             raise TextTooLongError(
                 f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
-                f"{text[:40]!r}..."
+                f"{quoted(restored(text))}"
             )
 
 

@@ -17,7 +17,8 @@ from service.metrics import Metrics
 logger = logging.getLogger("service.access")
 
 _METHODS = frozenset(HTTPMethod)  # a label of the metrics: clients can make up any number of others
-_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Nothing in it can end a line, a field or a quotation, wherever it is written; "-" stands for none."""
 
 
 class RequestContext:
@@ -78,12 +79,13 @@ class RequestContext:
 
 
 async def _cut_off(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request whose task was cancelled: only the end of a drain does that."""
+    """Answer a request whose task was cancelled: only a service that stops does that."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
     message = "the service has stopped before this was done"
     response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, "not_ready", path=scope["path"])
+    response.headers["connection"] = "close"
     await response(scope, receive, send)
 
 

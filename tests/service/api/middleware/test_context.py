@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import logging
+import re
+from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.context import request_id
 from service.settings import Settings
 from tests.service.api.asgi import ask
 
@@ -16,8 +20,43 @@ def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) ->
     assert first != second
     answer = client.get("/health", headers={"x-request-id": "job-17.a"})
     assert answer.headers["x-request-id"] == "job-17.a"
-    answer = client.get("/health", headers={"x-request-id": "no spaces, please"})
-    assert answer.headers["x-request-id"] != "no spaces, please"
+
+
+class Ids(logging.Handler):
+    """Keeps the ids of the requests that lines on the log belong to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(request_id.get())
+
+
+@pytest.fixture
+def ids(caplog: pytest.LogCaptureFixture) -> Iterator[Ids]:
+    handler, access = Ids(), logging.getLogger("service.access")
+    caplog.set_level("INFO", "service.access")
+    access.addHandler(handler)
+    yield handler
+    access.removeHandler(handler)
+
+
+UNSAFE = ["a b", "a\tb", 'a"b', "a]b", "a\x1b[2K", "\u00e9", "-", "", "a" * 65, "a\x85b"]
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/v2/nothing"])
+def test_an_id_that_could_forge_a_line_on_the_log_is_replaced_everywhere(
+    settings: Settings, ids: Ids, path: str
+) -> None:
+    client = TestClient(create_app(settings))
+    for given in UNSAFE:
+        answer = client.get(path, headers=[(b"x-request-id", given.encode("latin-1"))])
+        identity = answer.headers["x-request-id"]
+        assert re.fullmatch("[0-9a-f]{32}", identity)
+        assert answer.headers.get("x-trace-id", identity) == identity
+        assert ids.seen[-1] == identity
+    assert len(ids.seen) == len(UNSAFE)
 
 
 def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
