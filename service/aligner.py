@@ -80,7 +80,7 @@ class Aligner:
         """
         words = len(word_spans(one.sentence.text)) * max(map(len, map(word_spans, one.targets)))
         if words > MAX_WORD_PAIRS:
-            written = quoted(one.sentence.restored(one.sentence.text))
+            written = quoted(one.sentence.written_by_client)
             raise TextTooLongError(
                 f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
                 f"{MAX_WORD_PAIRS}: {written}"

@@ -1,6 +1,5 @@
 """What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
 
-from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from functools import partial
@@ -86,18 +85,18 @@ class Preparation:
         most_tokens: int,
         prefix: tuple[int, ...] = (),
         num_hypotheses: int | None = None,
-        restored: Callable[[str], str] = str,
+        written: str | None = None,
     ) -> Work:
         """What is asked for a sentence, or a piece of one; the translation has at most so many tokens.
 
-        `num_hypotheses` is that of all sentences unless it is given; `restored` makes of `text` what the
-        client wrote.
+        `num_hypotheses` is that of all sentences unless it is given; `written` is what the client wrote
+        in the place of `text`.
 
         Raises:
             TextTooLongError: it has more tokens than the model can take.
         """
         [ids] = self.tokenizers.source.encode([text])
-        self._check_length(text, len(ids), restored)
+        self._check_length(written or text, len(ids))
         limits, defaults = self.manifest.limits, self.manifest.decoding
         length = max(len(ids), len(prefix)) + defaults.extra_length
         length = min(length, most_tokens)
@@ -123,7 +122,7 @@ class Preparation:
         if len(prefix) >= most[0]:
             parts, most = [sentence.text], [longest]
         work = [
-            self.work(part, tokens, prefix * (at == 0), restored=sentence.restored)
+            self.work(part, tokens, prefix * (at == 0), written=sentence.written_by_client)
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
         if prefix:
@@ -139,18 +138,18 @@ class Preparation:
         """
         lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
         total = sum(lengths)
-        self._check_length(sentence.text, total, sentence.restored)
+        self._check_length(sentence.written_by_client, total)
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
         return [min(longest, room * length // total) for length in lengths]
 
-    def _check_length(self, text: str, tokens: int, restored: Callable[[str], str]) -> None:
+    def _check_length(self, text: str, tokens: int) -> None:
         most = self.manifest.limits.max_source_length - 2  # a tag and EOS are the others
         if tokens > most:
             raise TextTooLongError(
                 f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
-                f"{quoted(restored(text))}"
+                f"{quoted(text)}"
             )
 
 

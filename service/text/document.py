@@ -76,6 +76,11 @@ class Sentence:
         return self._restored(Run(text, tags, (), self.source.format))
 
     @property
+    def written_by_client(self) -> str:
+        """As it stands in the text, for messages."""
+        return self.source.with_markup().text
+
+    @property
     def original(self) -> str:
         """What was given to the model, without stand-ins."""
         return self._original().text
