@@ -102,15 +102,18 @@ class Translator:
                 if decoded.finish != "copied":  # else it may yet be mended
                     teller.tell(at, decoded)
 
-            found = await self._search(tasks, deadline, on_found if on_sentence else None)
-            translated = await run(partial(self._all_decoded, tasks, found, direction))
-            await self._mend_lost(translated, request, deadline)
-            teller.tell_the_rest(translated)
-            if options.align or any(task.sentence.tags for task in tasks):
-                translated = await self.aligner.align(
-                    translated, direction.tag, options.align, deadline
-                )
             ranks = options.alternatives + 1
+            aligned = [task.sentence.text for task in tasks if options.align or task.sentence.tags]
+            with self.aligner.promised(aligned, ranks) as promise:
+                tell = on_found if on_sentence else None
+                found = await self._search(tasks, deadline, promise.seconds, tell)
+                translated = await run(partial(self._all_decoded, tasks, found, direction))
+                await self._mend_lost(translated, request, deadline)
+                teller.tell_the_rest(translated)
+                if aligned:
+                    translated = await self.aligner.align(
+                        translated, direction.tag, options.align, deadline, promise
+                    )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
@@ -165,9 +168,13 @@ class Translator:
         self,
         tasks: Items[Task],
         deadline: float,
+        seconds_after: float,
         on_found: Callable[[int, list[Found]], None] | None,
     ) -> list[list[Found]]:
-        """What is found for the clauses of each; `on_found` is told of a sentence once it has them all."""
+        """What is found for the clauses of each; `on_found` is told of a sentence once it has them all.
+
+        By the deadline, other work of so many `seconds_after` the search must be done, too.
+        """
         owners = [number for number, task in enumerate(tasks) for _ in task.work]
         so_far: list[dict[int, Found]] = [{} for _ in tasks]
 
@@ -179,7 +186,8 @@ class Translator:
                 on_found(owners[at], [mine[place] for place in sorted(mine)])
 
         work = [one for task in tasks for one in task.work]
-        found = await self.searcher.search(work, deadline, on_clause if on_found else None)
+        tell = on_clause if on_found else None
+        found = await self.searcher.search(work, deadline, tell, seconds_after)
         rest = iter(found)
         return [[next(rest) for _ in task.work] for task in tasks]
 
