@@ -30,7 +30,7 @@ class Backlog:
     @contextmanager
     def promised(self, cost: float) -> Iterator[Promise]:
         """Count so much work until the end of the block, or until it is done."""
-        promise = Promise(cost, self._seconds_for(cost) if self._promises else 0.0)
+        promise = Promise(cost, self._seconds_for(cost))
         self._promises.add(promise)
         try:
             yield promise
@@ -49,11 +49,13 @@ class Backlog:
         return max(sum(costs) / self.threads, max(costs, default=0.0)) * self._seconds_a_unit
 
     def _seconds_for(self, cost: float) -> float:
-        """Seconds until a new request of that cost would be done; 0 while nothing was measured.
+        """Seconds until a new request of that cost would be done; 0 for one that has nobody before it.
 
         By then, each of the others has had as many turns, or all that it needs.
         """
         before = sum(min(promise.left, cost) for promise in self._promises)
+        if not before:
+            return 0.0
         return max(cost, (before + cost) / self.threads) * self._seconds_a_unit
 
     @property

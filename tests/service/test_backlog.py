@@ -40,7 +40,8 @@ def test_what_is_done_or_given_up_is_owed_no_more() -> None:
 
 
 def test_who_is_alone_is_told_of_no_wait_and_neither_is_anybody_before_a_measurement() -> None:
-    with measured(threads=1).promised(10**9) as promise:
+    backlog = measured(threads=1)
+    with backlog.promised(0), backlog.promised(10**9) as promise:  # the first one asks for none
         assert promise.seconds == 0
     backlog = Backlog(threads=1)
     with backlog.promised(10), backlog.promised(10) as promise:
