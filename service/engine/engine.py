@@ -28,6 +28,8 @@ SAFETY = 1.25
 """A request is refused if so many times its expected wait would be too late."""
 CLOSE_SECONDS = 10.0
 """In which the run that is under way when an engine is closed should end."""
+GIVEN_UP_SECONDS = 1.0
+"""The same where the engine has given up: what hangs has had its time."""
 
 
 class Engine:
@@ -223,6 +225,8 @@ class Engine:
             Whether every thread ended within `timeout` seconds. One that did not may never, and keeps the
             interpreter from ending by itself.
         """
+        if self.failure is not None:
+            timeout = min(timeout, GIVEN_UP_SECONDS)
         shared, end = self._shared, time.monotonic() + timeout
         with shared.changed:
             shared.accepting, shared.closing = False, True
