@@ -39,6 +39,7 @@ class SentenceTranslator:
         deadline: float,
         run: Run,
         on_done: OnDone | None = None,
+        seconds_after: float = 0.0,
     ) -> list[TranslatedSentence]:
         """Translate all of them.
 
@@ -50,6 +51,7 @@ class SentenceTranslator:
             deadline: when it is given up.
             run: where texts are made of what is found.
             on_done: told the place of a sentence, and it, as soon as it is done at the first attempt.
+            seconds_after: what other work behind the search should take; who has no time for that is refused.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
@@ -61,7 +63,8 @@ class SentenceTranslator:
             if decoded.finish != "copied":  # else it is done again
                 on_done(at, decoded)
 
-        found = await self._search(tasks, deadline, on_found if on_done else None)
+        tell = on_found if on_done else None
+        found = await self._search(tasks, deadline, seconds_after, tell)
         translated = await run(lambda check: self._all_decoded(tasks, found, check))
         await self._with_protection(translated, request, deadline)
         await self._in_pieces(translated, request, deadline)
@@ -71,7 +74,8 @@ class SentenceTranslator:
         self,
         tasks: Items[Task],
         deadline: float,
-        on_found: Callable[[int, list[Found]], None] | None = None,
+        seconds_after: float,
+        on_found: Callable[[int, list[Found]], None] | None,
     ) -> list[list[Found]]:
         """What is found for the clauses of each; `on_found` is told of a sentence once it has them all."""
         owners = [number for number, task in enumerate(tasks) for _ in task.work]
@@ -85,7 +89,8 @@ class SentenceTranslator:
                 on_found(owners[at], [mine[place] for place in sorted(mine)])
 
         work = [one for task in tasks for one in task.work]
-        found = await self._searcher.search(work, deadline, on_clause if on_found else None)
+        tell = on_clause if on_found else None
+        found = await self._searcher.search(work, deadline, tell, seconds_after)
         rest = iter(found)
         return [[next(rest) for _ in task.work] for task in tasks]
 

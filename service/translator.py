@@ -95,15 +95,18 @@ class Translator:
             count.sentences = len(tasks)
             teller = _Teller(documents, on_sentence)
 
-            translated = await self.sentences.translate(
-                request, tasks, deadline, run, teller.tell if on_sentence else None
-            )
-            teller.tell_the_rest(translated)
-            if options.align or any(task.sentence.tags for task in tasks):
-                translated = await self.aligner.align(
-                    translated, direction.tag, options.align, deadline
-                )
             ranks = options.alternatives + 1
+            aligned = [task.sentence.text for task in tasks if options.align or task.sentence.tags]
+            with self.aligner.promised(aligned, ranks) as promise:
+                tell = teller.tell if on_sentence else None
+                translated = await self.sentences.translate(
+                    request, tasks, deadline, run, tell, promise.seconds
+                )
+                teller.tell_the_rest(translated)
+                if aligned:
+                    translated = await self.aligner.align(
+                        translated, direction.tag, options.align, deadline, promise
+                    )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:

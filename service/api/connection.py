@@ -87,6 +87,8 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take in what has come; watch the clock while a head is incomplete."""
         self.transport.take(len(data))
+        if self._is_reset():  # before it costs anything: its client has gone already
+            self.transport.abort()
         if self.transport.is_closing():
             return
         is_between = self.conn.their_state is h11.IDLE and not self.conn.has_unread
@@ -237,10 +239,14 @@ class Connection(H11Protocol):
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
 
+    def _is_reset(self) -> bool:
+        """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
+        connected: socket.socket = self.transport.get_extra_info("socket")
+        return bool(connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+
     def _probe(self, looks: int) -> None:
         """Look whether a client that has closed its side has answered with a reset by now."""
-        connected: socket.socket = self.transport.get_extra_info("socket")
-        if connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        if self._is_reset():
             self.transport.abort()
             return
         pause = PROBE_SECONDS[min(looks, len(PROBE_SECONDS) - 1)]

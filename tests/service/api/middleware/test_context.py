@@ -5,14 +5,19 @@ import json
 import logging
 import re
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
+from service.api.middleware.context import RequestContext
 from service.app import create_app
 from service.context import request_id
+from service.metrics import Metrics
 from service.settings import Settings
 from tests.service.api.asgi import ask
+from tests.waiting import until
 
 
 def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) -> None:
@@ -71,3 +76,37 @@ def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
     status, body = asyncio.run(run())
     assert (status, json.loads(body)["code"]) == (503, "not_ready")
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [
+        (b"text/event-stream; charset=utf-8", b"event: error\ndata: "),
+        (b"application/json", b""),  # there is no room in it
+    ],
+)
+def test_a_stream_that_is_cut_off_as_the_service_stops_ends_with_an_error(
+    kind: bytes, ending: bytes
+) -> None:
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200}
+        await send({**start, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        await asyncio.Event().wait()
+
+    async def take(message: Message) -> None:
+        sent.append(message)
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "GET", "path": "/translate", "headers": []}
+        task = asyncio.create_task(RequestContext(app, Metrics())(scope, Mock(), take))
+        await until(lambda: len(sent) == 2)
+        task.cancel()
+        await task
+
+    asyncio.run(run())
+    last = sent[2:]
+    assert [message["body"].startswith(ending) for message in last] == [True] * bool(ending)
+    assert not any(message["more_body"] for message in last)
