@@ -56,7 +56,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--like",
         type=Path,
         metavar="BUNDLE",
-        help="a bundle whose decoding defaults and tables to take over; default: the one in the "
+        help="a bundle whose decoding defaults and rules to take over; default: the one in the "
         "place of --out, if there is one",
     )
     parser.add_argument(

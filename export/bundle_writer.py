@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -69,7 +70,7 @@ class ExportOptions:
     aligned_pairs: int = 400
     """Held-out pairs by which the heads that align are chosen."""
     like: Bundle | None = None
-    """A bundle whose decoding defaults and tables are taken over."""
+    """A bundle whose decoding defaults and rules are taken over."""
 
 
 def write_bundle(
@@ -114,7 +115,7 @@ def _write(
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     ranges = calibrate(network, batches)
     vocabularies.save(folder)
-    tables = _copy_tables(options.like, folder) if options.like else {}
+    rules = _copy_tables(options.like, folder) if options.like else {}
 
     every = max(1, len(held_out) // options.golden_sentences)
     pairs = held_out[::every][: options.golden_sentences]
@@ -143,7 +144,8 @@ def _write(
     logger.info(verify_scorer(network, heads, runner, pairs))
 
     decoding = options.like.manifest.decoding if options.like else DecodingDefaults()
-    manifest = _describe(checkpoint, graphs, folder, decoding, options).model_copy(update=tables)
+    described = _describe(checkpoint, graphs, folder, decoding, options)
+    manifest = described.model_copy(update={"rules": rules})
     write_manifest(folder, manifest)
     return manifest
 
@@ -226,14 +228,15 @@ def _write_golden(
             file.write(json.dumps(line) + "\n")
 
 
-def _copy_tables(like: Bundle, folder: Path) -> dict[str, str]:
-    """Another bundle's tables; returns their files' names by what the manifest calls them."""
-    manifest = like.manifest
-    tables = {"names": manifest.names, "abbreviations": manifest.abbreviations}
-    copied = {kind: f"{kind}.tsv" for kind, file in tables.items() if file}
-    for kind, name in copied.items():
-        shutil.copy2(like.folder / str(tables[kind]), folder / name)
-    return copied
+def _copy_tables(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
+    """The tables of another bundle's rules; returns the rules with the new files' names."""
+    rules = {}
+    for name, parameters in like.manifest.rules.items():
+        rules[name] = dict(parameters)
+        if table := parameters.get("table"):
+            rules[name]["table"] = f"{name}.tsv"
+            shutil.copy2(like.folder / table, folder / f"{name}.tsv")
+    return rules
 
 
 def _keep_documents(old: Path, new: Path) -> None:

@@ -1,21 +1,27 @@
 """`python -m service`: settings from environment and options, then serve until SIGTERM or SIGINT."""
 
+import os
 import signal
 import sys
 from contextlib import suppress
+from types import FrameType
 
 
 def main() -> int:
     """Serve; returns the exit status."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
     with suppress(AttributeError):  # Windows has no such signal
         # it asks for a reload; until there is something to reload, its default would end the process
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        from service import process  # takes most of a second
+    from service import process  # takes most of a second
 
-        return process.main(sys.argv[1:])
-    except KeyboardInterrupt:  # before it has handlers of its own
-        return 128 + signal.SIGINT
+    return process.main(sys.argv[1:])
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    """End at once, until the service has handlers of its own: there is nothing to finish yet."""
+    os._exit(0 if number == signal.SIGTERM else 128 + number)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,23 @@
 """Which words of a sentence each word of its translation looked at, by a graph that the bundle has for it."""
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from service.backlog import Backlog, Promise
 from service.beside import Check, run_in_thread
 from service.bundle import SpecialTokens
 from service.engine.types import Floats
-from service.errors import TextTooLongError
+from service.errors import TextTooLongError, quoted
 from service.text.tokenizer import Tokenizers
-from service.text.words import align_words, word_spans
+from service.text.words import Alignment, align_words, word_spans
 from service.translation import TranslatedSentence
 
 logger = logging.getLogger(__name__)
@@ -22,12 +26,16 @@ MAX_WORD_PAIRS = 1_000_000
 """Of a sentence and its translation; 512 tokens and 1,024 are half as many."""
 MAX_WEIGHT = 1.1
 """Of what sums to 1, rounded."""
+TURN_SECONDS = 0.02
+"""After which others have their turn; a few sentences of usual length."""
+CHARACTERS_A_PAIR = 100
+"""A text and its translation take as long as so many characters, even empty ones."""
 Attention = Callable[[Items[int], Items[int]], Floats]
 """Source ids (tag ... EOS) and target ids (BOS ... EOS) to how much each looked at each, [T, S]."""
 
 
 class Aligner:
-    """Aligns with one bundle, each request's sentences one after another on a thread beside the engine's."""
+    """Aligns with one bundle, on threads beside the engine's, where requests take turns."""
 
     def __init__(
         self,
@@ -41,14 +49,24 @@ class Aligner:
         """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds."""
         self.tokenizers, self.special = tokenizers, special
         self.attention, self.clock, self.on_fault = attention, clock, on_fault
+        self.backlog = Backlog(threads)
         self._threads = ThreadPoolExecutor(threads, "aligner")
 
     def close(self) -> None:
         """Take nothing new; threads end once what they have is done."""
         self._threads.shutdown(wait=False)
 
+    def promised(self, sources: Items[str], num_targets: int) -> AbstractContextManager[Promise]:
+        """Count the alignments of these sentences as work to come, each with so many translations."""
+        return self.backlog.promised(num_targets * sum(cost_of(text, text) for text in sources))
+
     async def align(
-        self, translated: Items[TranslatedSentence], tag: int, wanted: bool, deadline: float
+        self,
+        translated: Items[TranslatedSentence],
+        tag: int,
+        wanted: bool,
+        deadline: float,
+        promise: Promise,
     ) -> list[TranslatedSentence]:
         """The same sentences with their alignments: those that have tags, or all.
 
@@ -57,42 +75,68 @@ class Aligner:
             tag: the token in front of their sources.
             wanted: whether to align those without tags, too.
             deadline: when it is given up, as it is when the caller is cancelled.
+            promise: of this work, in the backlog.
 
         Raises:
             DeadlineExceededError: it passed before the last sentence.
         """
+        promise.left = sum(
+            cost_of(one.sentence.text, text)
+            for one in translated
+            if wanted or one.sentence.tags
+            for text in one.targets
+        )
+        aligned: list[TranslatedSentence] = []
+        steps = self._steps(translated, tag, wanted, aligned)
+        while len(aligned) < len(translated):
+            # the threads' line is first come, first served: whoever comes again stands at its end
+            turn = partial(_turn, steps)
+            cost, seconds = await run_in_thread(turn, self.clock, deadline, self._threads)
+            promise.left -= cost
+            self.backlog.measured(cost, seconds)
+        return aligned
 
-        def work(check: Check) -> list[TranslatedSentence]:
-            aligned = []
-            for one in translated:
-                check()
-                aligned.append(self._aligned(one, tag) if wanted or one.sentence.tags else one)
-            return aligned
+    def measure(self, one: TranslatedSentence, tag: int) -> None:
+        """Align a sentence on this thread, for a first measurement of how long that takes."""
+        self.backlog.measured(*_turn(self._steps([one], tag, True, []), lambda: None))
 
-        return await run_in_thread(work, self.clock, deadline, self._threads)
-
-    def _aligned(self, one: TranslatedSentence, tag: int) -> TranslatedSentence:
-        """A sentence with the alignments of its translations.
+    def _steps(
+        self,
+        translated: Items[TranslatedSentence],
+        tag: int,
+        wanted: bool,
+        into: list[TranslatedSentence],
+    ) -> Iterator[int]:
+        """Put the sentences, aligned, `into` a list; a step is one alignment, and gives what it cost.
 
         Raises:
-            TextTooLongError: a table of its words would be too large; tokens do not bound them where a
-                vocabulary takes many unknown characters for one.
+            TextTooLongError: a table of a sentence's words would be too large; tokens do not bound them where
+                a vocabulary takes many unknown characters for one.
         """
-        words = len(word_spans(one.sentence.text)) * max(map(len, map(word_spans, one.targets)))
-        if words > MAX_WORD_PAIRS:
-            raise TextTooLongError(
-                f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
-                f"{MAX_WORD_PAIRS}: {one.sentence.text[:40]!r}..."
-            )
-        source, source_pieces = self.tokenizers.source.encode_with_spans(one.sentence.text)
-        alignments = []
-        for text in one.targets:
-            target, target_pieces = self.tokenizers.target.encode_with_spans(text)
-            bos, eos = self.special.bos, self.special.eos
-            weights = self._weights([tag, *source, eos], [bos, *target, eos])
-            pieces = source_pieces, target_pieces, weights[:, 1:-1]
-            alignments.append(align_words(one.sentence.text, text, *pieces))
-        return replace(one, alignments=tuple(alignments))
+        for one in translated:
+            if not (wanted or one.sentence.tags):
+                into.append(one)
+                continue
+            source = one.sentence.text
+            words = len(word_spans(source)) * max(map(len, map(word_spans, one.targets)))
+            if words > MAX_WORD_PAIRS:
+                raise TextTooLongError(
+                    f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
+                    f"{MAX_WORD_PAIRS}: {quoted(one.sentence.written_by_client)}"
+                )
+            alignments = []
+            for text in one.targets:
+                alignments.append(self._alignment(source, text, tag))
+                yield cost_of(source, text)
+            into.append(replace(one, alignments=tuple(alignments)))
+
+    def _alignment(self, source: str, target: str, tag: int) -> Alignment:
+        """Of a sentence and one of its translations."""
+        bos, eos = self.special.bos, self.special.eos
+        source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
+        target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
+        weights = self._weights([tag, *source_ids, eos], [bos, *target_ids, eos])
+        return align_words(source, target, source_pieces, target_pieces, weights[:, 1:-1])
 
     def _weights(self, source: Items[int], target: Items[int]) -> Floats:
         """How much each target token looked at each source token, [T, S], as `attention` takes them.
@@ -111,3 +155,21 @@ class Aligner:
         inner = shape[1] - 2  # without tag and EOS
         at = 1 + np.arange(shape[0]) * inner // max(1, shape[0])
         return np.eye(shape[1], dtype=np.float32)[at]
+
+
+def cost_of(source: str, target: str) -> int:
+    """Of an alignment, in characters."""
+    return CHARACTERS_A_PAIR + len(source) + len(target)
+
+
+def _turn(steps: Iterator[int], check: Check) -> tuple[int, float]:
+    """Take steps until a turn is over, or they are; what they cost, and how many seconds they took."""
+    started, cost, seconds = time.perf_counter(), 0, 0.0
+    while seconds < TURN_SECONDS:
+        check()
+        step = next(steps, None)
+        if step is None:
+            break
+        cost += step
+        seconds = time.perf_counter() - started
+    return cost, seconds

@@ -23,12 +23,15 @@ from service.bundle_files import printable, read_manifest, read_text, regular_fi
 from service.bundle_files import sha256 as sha256
 from service.engine.types import StopRule
 from service.errors import BundleError
-from service.text.abbreviations import Abbreviations
-from service.text.names import Names
+from service.text import pipeline
+from service.text.pipeline import Pipeline
+from service.text.tokenizer import Tokenizers
 
-FORMAT_VERSION = 7
-MANIFESTS_ALIKE = (4, 5, 6, FORMAT_VERSION)
-"""Formats that differ in their graphs only, so that the rest can be taken over."""
+FORMAT_VERSION = 8
+GRAPHS_ALIKE = (7, FORMAT_VERSION)
+"""Formats whose graphs run."""
+MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
+"""Formats of which everything but the graphs can be taken over."""
 GOLDEN = "golden.jsonl"
 """Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]
@@ -109,9 +112,6 @@ class DecodingDefaults(_Strict):
     extra_length: Annotated[int, Field(strict=True, ge=1, le=MAX_LENGTH)] = 50
     """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
 
-    most_words: Annotated[int, Field(strict=True, ge=0, le=MAX_LENGTH)] = 0
-    """Of a sentence that is translated whole; a longer one is clause by clause; 0 is no limit."""
-
 
 class Graphs(_Strict):
     """The files of one precision."""
@@ -149,10 +149,8 @@ class Manifest(_Strict):
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
     scorer: FileName
     """The graph that reads a translation beside its source; runs on a CPU, beside any precision."""
-    names: FileName | None = None
-    """A table of names that are others in another language; see `service.text.names`."""
-    abbreviations: FileName | None = None
-    """A table of what is written out before it is translated; see `service.text.abbreviations`."""
+    rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
+    """Names and parameters of the rules its text needs beside those for every model; see `service.text`."""
     files: Annotated[
         dict[FileName, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]],
         Field(max_length=MAX_FILES),
@@ -163,7 +161,8 @@ class Manifest(_Strict):
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
         named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.scorer}
-        named |= {table for table in (self.names, self.abbreviations) if table}
+        asked = [pipeline.checked(name, parameters) for name, parameters in self.rules.items()]
+        named |= {parameters.table for parameters in asked if parameters.table is not None}
         for graphs in self.graphs.values():
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):
@@ -231,25 +230,14 @@ class Bundle:
         """
         return read_text(self.folder / name)
 
-    def names(self, direction: Direction) -> Names:
-        """What names are in the target language; none where the bundle has no table.
+    def pipeline(self, direction: Direction, tokenizers: Tokenizers) -> Pipeline:
+        """The rules for its text, of one direction.
 
         Raises:
-            BundleError: the table is no such table.
+            BundleError: a table is not what its rule needs.
         """
-        if self.manifest.names is None:
-            return Names({})
-        return Names.read(self.folder / self.manifest.names, direction.source, direction.target)
-
-    def abbreviations(self, direction: Direction) -> Abbreviations:
-        """What is written out in the source; nothing where the bundle has no table.
-
-        Raises:
-            BundleError: the table is no such table.
-        """
-        if self.manifest.abbreviations is None:
-            return Abbreviations({})
-        return Abbreviations.read(self.folder / self.manifest.abbreviations, direction.source)
+        languages = direction.source, direction.target
+        return Pipeline.make(self.folder, languages, tokenizers, self.manifest.rules)
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Encoder's and decoder's file.
@@ -264,8 +252,8 @@ class Bundle:
         return self.folder / graphs.encoder, self.folder / graphs.decoder
 
 
-def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
-    """Read and verify a bundle of one of these formats; graphs run in the last one only.
+def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
+    """Read and verify a bundle of one of these formats.
 
     Raises:
         BundleError: whatever is wrong with it, by file.
@@ -274,12 +262,12 @@ def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version not in formats:
         raise BundleError(
-            f": format_version is {printable(repr(version))}, this service reads {FORMAT_VERSION}; "
-            "python -m export makes an older bundle anew",
+            f": format_version is {printable(repr(version))}, this service reads "
+            f"{' and '.join(map(str, formats))}; python -m export makes an older bundle anew",
             path,
         )
     try:
-        manifest = Manifest.model_validate(raw)
+        manifest = Manifest.model_validate(raw if version == FORMAT_VERSION else _with_rules(raw))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "manifest"
@@ -292,6 +280,18 @@ def load(folder: Path, formats: tuple[int, ...] = (FORMAT_VERSION,)) -> Bundle:
         if sha256(file) != expected:
             raise BundleError(f" is damaged: its sha256 is not the one in {MANIFEST}", file)
     return Bundle(folder, manifest)
+
+
+def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of an older format, in which all rules were for every model, as one of this format."""
+    new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
+    tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
+    rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
+    if isinstance(raw.get("decoding"), dict):
+        new["decoding"] = dict(raw["decoding"])
+        if max_words := new["decoding"].pop("most_words", 0):
+            rules["clauses"] = {"max_words": max_words}
+    return new | {"rules": rules, "format_version": FORMAT_VERSION}
 
 
 def _first_twice(items: Iterable[Any]) -> Any:

@@ -22,7 +22,24 @@ AttendantError
 └── BundleError                  a model folder that cannot be served
 """
 
+import json
 from pathlib import Path
+
+_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+
+
+def quoted(given: object, most_characters: int = 60) -> str:
+    """What a client gave, as JSON writes it; of what is long the beginning.
+
+    >>> print(quoted(None), quoted(float("nan")), quoted(["ja", True]), quoted("a" * 80, 9))
+    null NaN ["ja", true] "aaaaa...
+    """
+    written = ""
+    for piece in _JSON.iterencode(given):  # piece by piece: it may be large, or deep
+        written += piece.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair
+        if len(written) > most_characters:
+            return f"{written[: most_characters - 3]}..."
+    return written
 
 
 class AttendantError(Exception):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.bundle import Direction
-from service.errors import MissingParameterError, TextTooLongError
+from service.errors import DeadlineExceededError, MissingParameterError, TextTooLongError
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.serving import ServedModel
 from service.text.detector import Detection, Detector
@@ -186,13 +186,16 @@ class ModelSet:
             assert on_sentence is not None
             on_sentence(places[text], *sentence)
 
-        return await model.translator.translate(
-            [texts[at] for at in places],
-            direction,
-            options,
-            deadline,
-            renumbered if on_sentence else None,
-        )
+        try:
+            return await model.translator.translate(
+                [texts[at] for at in places],
+                direction,
+                options,
+                deadline,
+                renumbered if on_sentence else None,
+            )
+        except DeadlineExceededError as error:  # which knows what was left when its part began
+            raise DeadlineExceededError(f"not done within the deadline of {timeout:g} s") from error
 
     async def _routes(
         self, texts: Items[str], source: str | None, target: str | None

@@ -52,9 +52,7 @@ class ModelStore:
     @property
     def expected_wait(self) -> float | None:
         """Seconds that what waits now should take; None while that cannot be told."""
-        waits = (
-            [model.engine.expected_wait for model in self.current.models] if self.current else []
-        )
+        waits = [model.expected_wait for model in self.current.models] if self.current else []
         return max((wait for wait in waits if wait is not None), default=None)
 
     @property

@@ -6,13 +6,10 @@ from functools import partial
 
 from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
-from service.errors import LimitExceededError, TextTooLongError
+from service.errors import LimitExceededError, TextTooLongError, quoted
 from service.searcher import Work
-from service.text.abbreviations import Abbreviations
-from service.text.clauses import clauses
-from service.text.document import NO_ABBREVIATIONS, Document, OnCount, Sentence, take_apart
-from service.text.language_pair import LanguagePair
-from service.text.languages import profile
+from service.text.document import Document, OnCount, Sentence, take_apart
+from service.text.pipeline import Pipeline
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 
@@ -38,7 +35,7 @@ class Preparation:
         direction: Direction,
         options: TranslationOptions,
         decoding: DecodingOptions,
-        abbreviations: Abbreviations = NO_ABBREVIATIONS,
+        pipeline: Pipeline,
     ) -> None:
         """Prepare texts for `direction`; `decoding` are the options of a sentence as long as may be.
 
@@ -47,11 +44,7 @@ class Preparation:
         """
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
-        self.abbreviations = abbreviations
-        source, target = profile(direction.source), profile(direction.target)
-        usual_case = partial(tokenizers.source.usual_case, language=source)
-        self.pair = LanguagePair(tokenizers.source.spells, usual_case, source, target)
-        self.most_words = 0 if options.splitting == "none" else manifest.decoding.most_words
+        self.pipeline = pipeline
         self.prefix: tuple[int, ...] = ()
         if options.target_prefix:
             self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
@@ -74,14 +67,13 @@ class Preparation:
         """
         asked = self.options
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
-        rules = self.abbreviations, self.pair
         documents, tasks, count = [], [], 0
         for text in texts:
             counted = partial(_add_and_tell, on_count, count)
-            document = take_apart(text, form, splitting, ignored, *rules, counted)
+            document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
             documents.append(document)
             for index, sentence in enumerate(document.sentences):
-                task = self._task(sentence, self.prefix if index == 0 else ())
+                task = self.task(sentence, self.prefix if index == 0 else ())
                 tasks.append(task)
                 count += len(task.work)
                 on_count(count)
@@ -93,16 +85,18 @@ class Preparation:
         most_tokens: int,
         prefix: tuple[int, ...] = (),
         num_hypotheses: int | None = None,
+        written: str | None = None,
     ) -> Work:
         """What is asked for a sentence, or a piece of one; the translation has at most so many tokens.
 
-        `num_hypotheses` is that of all sentences unless it is given.
+        `num_hypotheses` is that of all sentences unless it is given; `written` is what the client wrote
+        in the place of `text`.
 
         Raises:
             TextTooLongError: it has more tokens than the model can take.
         """
         [ids] = self.tokenizers.source.encode([text])
-        self._check_length(text, len(ids))
+        self._check_length(written or text, len(ids))
         limits, defaults = self.manifest.limits, self.manifest.decoding
         length = max(len(ids), len(prefix)) + defaults.extra_length
         length = min(length, most_tokens)
@@ -117,22 +111,26 @@ class Preparation:
         )
         return (self.direction.tag, *ids, self.manifest.special_tokens.eos), options
 
-    def _task(self, sentence: Sentence, prefix: tuple[int, ...]) -> Task:
+    def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
-        longest = self.decoding.max_decoding_length
-        parts = clauses(sentence.text, self.most_words, self.pair.source)
+        longest, parts = self.decoding.max_decoding_length, [sentence.text]
+        if self.options.splitting != "none":
+            parts = self.pipeline.clauses.cut(sentence.text)
         most = [longest] * len(parts)
         if len(parts) > 1 and (self.options.align or sentence.tags):
-            most = self._shares(sentence.text, parts)
+            most = self._shares(sentence, parts)
         if len(prefix) >= most[0]:
             parts, most = [sentence.text], [longest]
         work = [
-            self.work(part, tokens, prefix * (at == 0))
+            self.work(part, tokens, prefix * (at == 0), written=sentence.written_by_client)
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
+        if prefix:
+            [text] = self.tokenizers.target.decode([prefix])
+            sentence = replace(sentence, prefix=text)
         return Task(sentence, parts, work)
 
-    def _shares(self, text: str, parts: list[str]) -> list[int]:
+    def _shares(self, sentence: Sentence, parts: list[str]) -> list[int]:
         """Most tokens of each clause's translation, so that the aligner can read them all as one.
 
         Raises:
@@ -140,7 +138,7 @@ class Preparation:
         """
         lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
         total = sum(lengths)
-        self._check_length(text, total)
+        self._check_length(sentence.written_by_client, total)
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
@@ -151,7 +149,7 @@ class Preparation:
         if tokens > most:
             raise TextTooLongError(
                 f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
-                f"{text[:40]!r}..."
+                f"{quoted(text)}"
             )
 
 

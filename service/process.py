@@ -30,11 +30,8 @@ KEEP_ALIVE_SECONDS = 75
 
 Where the server does, a request that is just on its way gets a reset instead of an answer.
 """
-HEADS = 4
-"""Times as much as an address or header fields may have is taken in before a connection is just closed.
-
-Up to there the service itself answers, in the same words whether it came in one piece or in many.
-"""
+FRAMING_BYTES = 4096
+"""Of a head, beside its address and its header fields: method, version, colons, ends of lines."""
 LAST_RESORT_SECONDS = 30.0
 """After the drain, in which the process ends by itself or is ended."""
 NEW_OBJECTS = 10_000
@@ -68,9 +65,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     server = _server(settings, app)
     spare_the_collector()
-    # uvicorn drains on these, then sends itself the same signal again: by then all is done
+    # uvicorn sets the same while it serves; then it sends itself the signal again, and all is done
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, server.handle_exit)
     server.run()
     return 0 if server.started and not failures else 1
 
@@ -94,7 +91,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
         port=settings.port,
         http=partial(Connection, connections=connections),  # type: ignore[arg-type]
         ws="none",
-        h11_max_incomplete_event_size=HEADS * settings.max_header_bytes,
+        h11_max_incomplete_event_size=2 * settings.max_header_bytes + FRAMING_BYTES,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -13,9 +13,10 @@ from service.engine.types import DecodingOptions, FinishReason, Hypothesis
 from service.errors import DeadlineExceededError
 from service.sentence_cache import SentenceCache
 
-Finish = Literal["end", "length", "repetition", "pieces", "copied"]
+Finish = Literal["end", "length", "repetition", "protected", "pieces", "copied"]
 """How a sentence's translation was found: the search ended by itself; at its limit; was done again without
-a loop; in pieces around placeholders that were lost otherwise; not at all, so that the source stands in."""
+a loop; again with its numbers protected, or in pieces around placeholders and numbers, which were lost
+otherwise; not at all, so that the source stands in."""
 
 GRACE_SECONDS = 1.0
 """In which the engine itself says that a deadline has passed."""
@@ -58,11 +59,19 @@ class Searcher:
             self.engine.check_deadline(deadline)
 
     async def search(
-        self, work: Items[Work], deadline: float, on_found: OnFound | None = None
+        self,
+        work: Items[Work],
+        deadline: float,
+        on_found: OnFound | None = None,
+        seconds_after: float = 0.0,
     ) -> list[Found]:
         """Search for every sentence, all in flight together; again, without repetitions, what ran away.
 
-        `on_found` is told the place and the result of each sentence that need not be done again, at once.
+        Args:
+            work: the sentences.
+            deadline: by the engine's clock, in seconds, when it is given up.
+            on_found: told the place and the result of each sentence that need not be done again, at once.
+            seconds_after: what other work behind the search should take; who has no time for that is refused.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
@@ -72,7 +81,8 @@ class Searcher:
             if on_found and not guards.is_suspect(work[at][0], hypotheses[0]):
                 on_found(at, _first(hypotheses))
 
-        firsts = await self._search(work, deadline, on_first if on_found else None)
+        tell = on_first if on_found else None
+        firsts = await self._search(work, deadline, tell, seconds_after)
         found = [_first(hypotheses) for hypotheses in firsts]
         suspect = [
             at
@@ -95,11 +105,12 @@ class Searcher:
         work: Items[Work],
         deadline: float,
         on_found: Callable[[int, list[Hypothesis]], None] | None = None,
+        seconds_after: float = 0.0,
     ) -> list[list[Hypothesis]]:
         """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
         known = [self.cache.get(item) for item in work]
         asked = [item for item, found in zip(work, known, strict=True) if found is None]
-        sequences = self.engine.submit(asked, deadline)
+        sequences = self.engine.submit(asked, deadline, seconds_after)
         futures = [asyncio.wrap_future(sequence.future) for sequence in sequences]
         if on_found is not None:
             places = [at for at, found in enumerate(known) if found is None]

@@ -9,11 +9,17 @@ from service.cores import available_cores
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.lone import runner_for_one
-from service.engine.runner import Device, cuda_is_usable, runners_for
+from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.types import SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
-from service.proof import PROOF_SECONDS, check_graphs, check_translations, run_with_timeout
+from service.proof import (
+    PROOF_SECONDS,
+    check_graphs,
+    check_translations,
+    measure_alignment,
+    run_with_timeout,
+)
 from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
 from service.settings import Settings
@@ -33,6 +39,12 @@ class ServedModel:
     translator: Translator
     precision: Precision
     provider: str
+
+    @property
+    def expected_wait(self) -> float | None:
+        """Seconds that what waits now should take; None while that cannot be told."""
+        searches = self.engine.expected_wait
+        return None if searches is None else searches + self.translator.aligner.backlog.seconds
 
     def close(self) -> bool:
         """Stop what works for it; whether all its threads ended in time."""
@@ -109,14 +121,25 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     model = ServedModel(bundle, engine, translator, precision, runner.provider)
     engine.start()
     try:
-        run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
-        check_translations(bundle, engine, special, tokenizers)
+        _prove(model, runner, special)
     except BaseException as error:
         model.close()
         if isinstance(error, BundleError) or not isinstance(error, Exception):
             raise
         raise BundleError(": a first translation failed", folder, _described(error)) from error
     return model
+
+
+def _prove(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
+    """Have a model whose engine has started show what it can do.
+
+    Raises:
+        Exception: it cannot.
+    """
+    bundle, translator = model.bundle, model.translator
+    run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
+    check_translations(bundle, model.engine, special, translator.tokenizers)
+    run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from service.searcher import Finish
 from service.text.detector import Detection
-from service.text.document import Format, Sentence
+from service.text.document import Sentence
+from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.words import Alignment
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -20,14 +20,11 @@ from service.errors import (
     RefusedError,
 )
 from service.preparation import Preparation, Task, decoding_options
-from service.searcher import Finish, Found, Searcher
-from service.text.casing import begun_alike
-from service.text.clauses import join
+from service.searcher import Searcher
+from service.sentence_translator import SentenceTranslator, ranked
 from service.text.document import Document
-from service.text.languages import profile
-from service.text.segmenter import has_letter
+from service.text.run import Run
 from service.text.tokenizer import Tokenizers
-from service.text.words import words_of
 from service.translation import OnSentence, TranslatedSentence, Translation, TranslationOptions
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
@@ -62,9 +59,9 @@ class Translator:
         """
         self.manifest = bundle.manifest
         directions = self.manifest.directions
-        self.names = {direction: bundle.names(direction) for direction in directions}
-        self.abbreviations = {one: bundle.abbreviations(one) for one in directions}
+        self.pipelines = {one: bundle.pipeline(one, tokenizers) for one in directions}
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
+        self.sentences = SentenceTranslator(searcher, tokenizers.target)
         self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
 
@@ -98,20 +95,18 @@ class Translator:
             count.sentences = len(tasks)
             teller = _Teller(documents, on_sentence)
 
-            def on_found(at: int, found: list[Found]) -> None:
-                decoded = self._decoded(tasks[at], found, direction)
-                if decoded.finish != "copied":  # else it may yet be mended
-                    teller.tell(at, decoded)
-
-            found = await self._search(tasks, deadline, on_found if on_sentence else None)
-            translated = await run(partial(self._all_decoded, tasks, found, direction))
-            await self._mend_lost(translated, request, deadline)
-            teller.tell_the_rest(translated)
-            if options.align or any(task.sentence.tags for task in tasks):
-                translated = await self.aligner.align(
-                    translated, direction.tag, options.align, deadline
-                )
             ranks = options.alternatives + 1
+            aligned = [task.sentence.text for task in tasks if options.align or task.sentence.tags]
+            with self.aligner.promised(aligned, ranks) as promise:
+                tell = teller.tell if on_sentence else None
+                translated = await self.sentences.translate(
+                    request, tasks, deadline, run, tell, promise.seconds
+                )
+                teller.tell_the_rest(translated)
+                if aligned:
+                    translated = await self.aligner.align(
+                        translated, direction.tag, options.align, deadline, promise
+                    )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
@@ -137,9 +132,9 @@ class Translator:
         self.on_outcome(name, "ok", count.sentences)
 
     def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
-        manifest, abbreviations = self.manifest, self.abbreviations[direction]
+        manifest, pipeline = self.manifest, self.pipelines[direction]
         decoding = decoding_options(manifest, direction, options, self.max_beam_size, self.rerank)
-        return Preparation(manifest, self.tokenizers, direction, options, decoding, abbreviations)
+        return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
 
     def _prepare(
         self, request: Preparation, texts: Items[str], check: Check
@@ -161,96 +156,6 @@ class Translator:
         documents, tasks = request.take_apart(texts, counted)
         self.on_prepared(time.perf_counter() - started)
         return documents, tasks
-
-    async def _search(
-        self,
-        tasks: Items[Task],
-        deadline: float,
-        on_found: Callable[[int, list[Found]], None] | None,
-    ) -> list[list[Found]]:
-        """What is found for the clauses of each; `on_found` is told of a sentence once it has them all."""
-        owners = [number for number, task in enumerate(tasks) for _ in task.work]
-        so_far: list[dict[int, Found]] = [{} for _ in tasks]
-
-        def on_clause(at: int, found: Found) -> None:
-            assert on_found is not None
-            mine = so_far[owners[at]]
-            mine[at] = found
-            if len(mine) == len(tasks[owners[at]].work):
-                on_found(owners[at], [mine[place] for place in sorted(mine)])
-
-        work = [one for task in tasks for one in task.work]
-        found = await self.searcher.search(work, deadline, on_clause if on_found else None)
-        rest = iter(found)
-        return [[next(rest) for _ in task.work] for task in tasks]
-
-    def _all_decoded(
-        self, tasks: Items[Task], found: Items[list[Found]], direction: Direction, check: Check
-    ) -> list[TranslatedSentence]:
-        """Those of all sentences."""
-        translated = []
-        for task, clauses in zip(tasks, found, strict=True):
-            check()
-            translated.append(self._decoded(task, clauses, direction))
-        return translated
-
-    def _decoded(self, task: Task, found: list[Found], direction: Direction) -> TranslatedSentence:
-        """The texts of a sentence's hypotheses, those that are empty or lost a placeholder left out.
-
-        The n-th one of a sentence is made of the n-th best of its clauses.
-        """
-        tokenizer, sentence = self.tokenizers.target, task.sentence
-        target = profile(direction.target)
-        within = partial(tokenizer.within, language=target)
-        names, stand_ins = self.names[direction], {one.name for one in sentence.stand_ins}
-        texts = [tokenizer.decode([one.ids for one in clause.hypotheses]) for clause in found]
-        prefixed, kept = any(options.target_prefix for _, options in task.work), []
-        for rank in range(max(map(len, texts))):
-            parts = [_ranked(clause, rank) for clause in texts]
-            text = join(task.clauses, parts, within, target) if all(parts) else ""
-            score = sum(_ranked(clause.hypotheses, rank).score for clause in found)
-            if text and sentence.came_through(text):
-                text = names.mended(sentence.text, text, stand_ins)
-                kept.append((text if prefixed else begun_alike(sentence.text, text, target), score))
-        if not kept:
-            score = sum(clause.hypotheses[0].score for clause in found)
-            return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")
-        targets, scores = zip(*kept, strict=True)
-        finish: Finish = next((clause.finish for clause in found if clause.finish != "end"), "end")
-        return TranslatedSentence(sentence, targets, scores, finish)
-
-    async def _mend_lost(
-        self,
-        translated: list[TranslatedSentence],
-        request: Preparation,
-        deadline: float,
-    ) -> None:
-        """Translate in pieces the sentences whose placeholders were lost; changes `translated`."""
-        lost = {
-            at: one.sentence.pieces
-            for at, one in enumerate(translated)
-            if one.finish == "copied" and one.sentence.stand_ins
-        }
-        places = [
-            (pieces, at)
-            for pieces in lost.values()
-            for at in range(0, len(pieces), 2)  # between are the placeholders
-            if has_letter(pieces[at])
-        ]
-        most_tokens = request.decoding.max_decoding_length
-        work = [
-            request.work(words_of(pieces[at])[1], most_tokens, num_hypotheses=1)
-            for pieces, at in places
-        ]
-        found, at_once = [], self.searcher.most_sentences
-        for start in range(0, len(work), at_once):
-            found += await self.searcher.search(work[start : start + at_once], deadline)
-        for (pieces, at), result in zip(places, found, strict=True):
-            before, core, behind = words_of(pieces[at])
-            [text] = self.tokenizers.target.decode([result.hypotheses[0].ids])
-            pieces[at] = f"{before}{text.rstrip('.') or core}{behind}"
-        for at, pieces in lost.items():
-            translated[at] = replace(translated[at], targets=("".join(pieces),), finish="pieces")
 
 
 @dataclass(slots=True)
@@ -287,8 +192,8 @@ class _Teller:
         if self.on_sentence is None or at in self.told:
             return
         self.told.add(at)
-        restored = one.sentence.restored
-        self.on_sentence(*self.places[at], restored(one.sentence.text), restored(one.targets[0]))
+        sentence = one.sentence
+        self.on_sentence(*self.places[at], sentence.original, sentence.readable(one.targets[0]))
 
     def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
         """Tell those that have not been told."""
@@ -307,16 +212,12 @@ def _assemble(
         ranks = []
         for rank in range(count):
             check()
-            targets = [_ranked(one.targets, rank) for one in sentences]
-            alignments = [
-                _ranked(one.alignments, rank) if one.alignments else None for one in sentences
-            ]
-            ranks.append(document.assemble(targets, alignments))
+            ranks.append(document.assemble([_translated(one, rank) for one in sentences]))
         others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
         translations.append(Translation(ranks[0], others, sentences))
     return translations
 
 
-def _ranked(found: Items[Kind], rank: int) -> Kind:
-    """The one of that rank, or the last."""
-    return found[min(rank, len(found) - 1)]
+def _translated(one: TranslatedSentence, rank: int) -> Run:
+    alignment = ranked(one.alignments, rank) if one.alignments else None
+    return one.sentence.translated(ranked(one.targets, rank), alignment)

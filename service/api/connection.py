@@ -7,23 +7,22 @@ nobody wants, and an answer that its client does not read.
 
 import asyncio
 import socket
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import h11
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.api.connections import Connections
 from service.api.errors import answer
+from service.api.parser import BoundedParser
 from service.api.transport import LingeringTransport
+from service.errors import NotReadyError
 
 HEAD_SECONDS = 30.0
 """In which a request's head must arrive, counted from its first byte."""
-MAX_FIELDS = 256
-"""Header fields of a request: browsers behind several proxies send a quarter as many."""
-MAX_CHUNKS = 4096
-"""Of a chunked body; each costs as much as a kilobyte."""
 WRITE_SECONDS = 30.0
 """For which, in all, an answer may wait for its client to read on."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
@@ -37,10 +36,11 @@ class Connection(H11Protocol):
         """As uvicorn makes it; `connections` are all that are open."""
         super().__init__(*args, **options)
         self.all = Connections() if connections is None else connections
-        self.conn = _BoundedConnection(
-            h11.SERVER, max_incomplete_event_size=self.config.h11_max_incomplete_event_size or 65536
-        )
+        self.conn: BoundedParser = BoundedParser(self.config.h11_max_incomplete_event_size or 65536)
         self.transport: LingeringTransport
+        self._has_client_ended = False
+        """Whether the client has closed its side: what it has sent is answered, no more can come."""
+        self._task: asyncio.Task[Any] | None = None  # that answers the request
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._probe_timer: asyncio.TimerHandle | None = None
@@ -50,7 +50,7 @@ class Connection(H11Protocol):
     @property
     def app(self) -> ASGIApp:
         """What answers the request whose head has just arrived."""
-        return self.all.app_for(self, self._loaded_app)
+        return partial(self._serve, self.all.app_for(self, self._loaded_app))
 
     @app.setter
     def app(self, loaded: ASGIApp) -> None:
@@ -60,6 +60,11 @@ class Connection(H11Protocol):
     def is_idle(self) -> bool:
         """Whether no request of it is being answered."""
         return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def awaits_request(self) -> bool:
+        """Whether a request, or the rest of one, may still come."""
+        return self.is_idle or self._is_receiving()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place; wait for a first byte as long as for the next request."""
@@ -82,24 +87,20 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take in what has come; watch the clock while a head is incomplete."""
         self.transport.take(len(data))
+        if self._is_reset():  # before it costs anything: its client has gone already
+            self.transport.abort()
         if self.transport.is_closing():
             return
-        if self.conn.their_state is h11.IDLE and data[:1] in b"\r\n":
-            if not self.conn.trailing_data[0]:  # empty lines before a request (RFC 9112, 2.2)
-                data = data.lstrip(b"\r\n")
-            if not data:
-                return
+        is_between = self.conn.their_state is h11.IDLE and not self.conn.has_unread
+        if is_between and not data.lstrip(b"\r\n"):  # empty lines start no request, and no clock
+            return
         super().data_received(data)
         if self.transport.is_closing():
             return
         if self.transport.is_lingering and not (self._is_receiving() and self.is_idle):
             self._go_on()
-        if self.conn.their_state is h11.IDLE:
-            if self.conn.trailing_data[0] and self._head_timer is None:
-                self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse_slow)
-            return
-        self._forget_head()
-        if self.conn.their_state is not h11.SEND_BODY:
+        self._watch_head()
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self.all.received(self)
 
     def eof_received(self) -> bool:  # type: ignore[override]
@@ -108,16 +109,13 @@ class Connection(H11Protocol):
         One that has gone altogether answers an interim response with a reset; as HTTP/1.0 has no such thing,
         there its silence is taken for consent.
         """
-        state = self.conn.their_state
-        if state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0]):
-            message = "Invalid request: the connection was closed before it was complete"
-            self._refuse(HTTPStatus.BAD_REQUEST, message, "request_incomplete")
+        self._has_client_ended = True
+        self._end_if_all_is_answered()
         if self.is_idle or self.transport.is_closing():
             return False
         if not self.cycle.response_started and self.scope["http_version"] == "1.1":
             probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
             self.transport.write(self.conn.send(probe) or b"")
-        self.cycle.keep_alive = False
         self._probe(0)
         return True
 
@@ -144,6 +142,31 @@ class Connection(H11Protocol):
         super().on_response_complete()
         if self.is_idle or self._is_receiving():  # else the next request was there already
             self.all.answered(self)
+        self._watch_head()
+        if self._has_client_ended:
+            self._end_if_all_is_answered()
+
+    def shutdown(self) -> None:
+        """Let the request that is being answered be the last; one that is not complete by now is refused."""
+        if self.transport.is_closing():
+            return
+        if self.conn.is_in_head:
+            message = "the service is stopping, and the request was not complete"
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, message, NotReadyError.code)
+            return
+        super().shutdown()
+        is_incomplete = self._is_receiving() and not self.is_idle
+        if is_incomplete and not self.cycle.response_started and self._task is not None:
+            self._task.cancel()  # which is answered
+
+    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered, in a task that `shutdown` can cut off."""
+        self._task = task = asyncio.current_task()
+        try:
+            await app(scope, receive, send)
+        finally:
+            if self._task is task:  # else the next request was there already
+                self._task = None
 
     def _should_upgrade(self) -> bool:
         """Never: who offers it (Java's HttpClient, in every request) is answered as if nothing had been said.
@@ -154,12 +177,8 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says more
         """What uvicorn calls for a request that is none, in the shape of all other errors."""
-        if isinstance(self.conn, _BoundedConnection) and self.conn.refusal is not None:
-            self._refuse(*self.conn.refusal)
-            return
-        limit = self.config.h11_max_incomplete_event_size
-        message = f"Invalid request: it is not HTTP/1.1, or its head has more than {limit} bytes"
-        self._refuse(HTTPStatus.BAD_REQUEST, message, "invalid_http")
+        no_http = HTTPStatus.BAD_REQUEST, "Invalid request: it is not HTTP/1.1", "invalid_http"
+        self._refuse(*self.conn.refusal or no_http)
 
     def _refuse_slow(self) -> None:
         message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
@@ -185,6 +204,22 @@ class Connection(H11Protocol):
         self.transport.hang_up()
         self._forget_head()
 
+    def _end_if_all_is_answered(self) -> None:
+        """Close a connection of which nothing more can come; a request that has only begun is told so."""
+        if self._is_receiving() or self.conn.is_in_head:
+            message = "Invalid request: the connection was closed before it was complete"
+            self._refuse(HTTPStatus.BAD_REQUEST, message, "request_incomplete")
+        elif self.is_idle:
+            self.transport.close()
+
+    def _watch_head(self) -> None:
+        """Have the clock run exactly while a head is incomplete, also one that came behind a request."""
+        if self.transport.is_closing() or not self.conn.is_in_head:
+            self._forget_head()
+        elif self._head_timer is None:
+            self._unset_keepalive_if_required()
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse_slow)
+
     def _forget_head(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -204,56 +239,15 @@ class Connection(H11Protocol):
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
 
+    def _is_reset(self) -> bool:
+        """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
+        connected: socket.socket = self.transport.get_extra_info("socket")
+        return bool(connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+
     def _probe(self, looks: int) -> None:
         """Look whether a client that has closed its side has answered with a reset by now."""
-        connected: socket.socket = self.transport.get_extra_info("socket")
-        if connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        if self._is_reset():
             self.transport.abort()
             return
         pause = PROBE_SECONDS[min(looks, len(PROBE_SECONDS) - 1)]
         self._probe_timer = self.loop.call_later(pause, self._probe, looks + 1)
-
-
-class _BoundedConnection(h11.Connection):
-    """h11's state of one connection, which also counts fields and chunks."""
-
-    refusal: tuple[HTTPStatus, str, str] | None = None
-    """What to say of the request that was refused here."""
-    _chunks = 0
-
-    def next_event(self) -> Any:
-        """The next event.
-
-        Raises:
-            h11.RemoteProtocolError: what comes is no HTTP, or more than may come.
-        """
-        if self.their_state is h11.IDLE:
-            self._count_fields()
-        event = super().next_event()
-        if isinstance(event, h11.Request):
-            self._chunks = 0
-        elif isinstance(event, h11.Data) and event.chunk_start:
-            self._chunks += 1
-            if self._chunks > MAX_CHUNKS:
-                self._refuse(
-                    HTTPStatus.BAD_REQUEST,
-                    f"Invalid request: the body comes in more than {MAX_CHUNKS} chunks",
-                    "too_many_chunks",
-                )
-        return event
-
-    def _count_fields(self) -> None:
-        """Refuse a head of too many fields before each of them is looked at."""
-        waiting, _ = self.trailing_data
-        ends = [end for end in (waiting.find(b"\n\r\n"), waiting.find(b"\n\n")) if end >= 0]
-        fields = waiting.count(b"\n", 0, min(ends, default=len(waiting)))
-        if fields > MAX_FIELDS:
-            self._refuse(
-                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                f"Invalid request: the head has more than {MAX_FIELDS} fields",
-                "headers_too_large",
-            )
-
-    def _refuse(self, *refusal: Any) -> None:
-        self.refusal = refusal
-        raise h11.RemoteProtocolError(refusal[1])

@@ -5,7 +5,7 @@ What is accepted and changes nothing: `context`, `model_type` (there is one mode
 `more` and `less`. What would change a translation and is not supported is refused.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, BeforeValidator, Field
@@ -135,8 +135,19 @@ class DeepLError(BaseModel):
 ERRORS = documented(DeepLError, 400, 403, 408, 413, 429, 500, 503, 504)
 
 
-async def _translate_request(request: Request) -> TranslateRequest:
-    fields = await fields_of(request)
+async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
+    """The fields of a request, once its caller is let in; these clients know 403 only."""
+
+    def enter(request: Request, key: object) -> None:
+        try:
+            gate.enter(request, key)
+        except MissingKeyError as error:
+            raise InvalidKeyError(str(error)) from None
+
+    return await fields_of(request, enter, "auth_key")
+
+
+def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
     for name in ("text", "target_lang"):
         if not fields.get(name):
             raise InvalidRequestError(f"Bad request. Reason: Value for '{name}' missing.")
@@ -160,8 +171,8 @@ async def _translate_request(request: Request) -> TranslateRequest:
 )
 async def translate(request: Request) -> TranslateResponse:
     """Translate texts."""
-    body, service = await _translate_request(request), services(request)
-    _enter(service.gate, request, body.auth_key)
+    service = services(request)
+    body = _translate_request(await _fields_of(request, service.gate))
     models, timeout = service.models, service.settings.request_timeout_seconds
     source = _code(body.source_lang, "source_lang", models.sources) if body.source_lang else AUTO
     target = _code(body.target_lang, "target_lang", models.targets)
@@ -193,8 +204,7 @@ async def list_languages(
     request: Request, gate: GateDependency, models: ModelsDependency
 ) -> list[Language]:
     """Languages of the side `type`: source, the default, or target."""
-    asked = parse(LanguagesRequest, await fields_of(request))
-    _enter(gate, request, asked.auth_key)
+    asked = parse(LanguagesRequest, await _fields_of(request, gate))
     if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
     if asked.type == "source":
@@ -210,24 +220,15 @@ async def list_languages(
 @router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
 async def usage(request: Request, gate: GateDependency, metrics: MetricsDependency) -> Usage:
     """Characters translated under this dialect since the start; there is no limit."""
-    asked = parse(UsageRequest, await fields_of(request))
-    _enter(gate, request, asked.auth_key)
+    parse(UsageRequest, await _fields_of(request, gate))
     return Usage(character_count=metrics.characters_so_far, character_limit=NO_LIMIT)
 
 
 @router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 async def glossary_language_pairs(request: Request, gate: GateDependency) -> GlossaryPairs:
     """None: there are no glossaries."""
-    _enter(gate, request, parse(UsageRequest, await fields_of(request)).auth_key)
+    parse(UsageRequest, await _fields_of(request, gate))
     return GlossaryPairs(supported_languages=[])
-
-
-def _enter(gate: Gate, request: Request, key: str | None) -> None:
-    """Let a request in; these clients know 403 only."""
-    try:
-        gate.enter(request, key)
-    except MissingKeyError as error:
-        raise InvalidKeyError(str(error)) from None
 
 
 def _code(given: str, name: str, known: list[str]) -> str:

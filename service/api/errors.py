@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from service import errors
 from service.api.paths import is_deepl
+from service.api.validation import describe
 
 logger = logging.getLogger(__name__)
 
@@ -108,21 +109,6 @@ def install(app: FastAPI) -> None:
             "internal_error",
             path=request.scope["path"],
         )
-
-
-# branches of a union, which no client has heard of
-_NOT_PLACES = ("str", "list[str]", "function-after[_whole_characters(), str]")
-
-
-def describe(error: RequestValidationError) -> str:
-    """One line for the first thing that is wrong: where, what is expected, what was given."""
-    first = error.errors()[0]
-    place = ".".join(str(p) for p in first["loc"] if p not in _NOT_PLACES)
-    if place == "alternatives" and first["type"] in ("int_parsing", "int_type"):
-        return "Invalid request: alternatives parameter is not a number"  # LibreTranslate's words
-    message = first["msg"].removeprefix("Value error, ")
-    given = shortened(repr(first.get("input")))
-    return f"Invalid request: {place} parameter: {message}, and is {given}"
 
 
 def shortened(given: str) -> str:

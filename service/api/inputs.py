@@ -5,6 +5,7 @@ Fields of the body go over those of the query. Form and query repeat a text to g
 
 import asyncio
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -16,7 +17,6 @@ from python_multipart.exceptions import FormParserError
 from starlette.exceptions import HTTPException
 
 from service.api.errors import shortened
-from service.api.schemas import DetectRequest, TranslateRequest
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -29,23 +29,28 @@ MAX_FIELDS = 4096
 """Of a form or a query; each text of a list is one."""
 
 Model = TypeVar("Model", bound=BaseModel)
+Enter = Callable[[Request, object], None]
+"""Lets a request in, or raises; is given the key among its fields, whatever stands there."""
 
 
-async def fields_of(request: Request) -> dict[str, Any]:
-    """The fields of query and body together.
+async def fields_of(request: Request, enter: Enter, key: str = "api_key") -> dict[str, Any]:
+    """The fields of query and body together, once the caller may `enter`; the `key` is one of them.
+
+    Who may not, or too often, learns that before anything of what is wrong with the fields.
 
     Raises:
-        InvalidRequestError: the body cannot be read.
+        AccessError, RateLimitError: the caller may not go on.
+        InvalidRequestError: query or body cannot be read.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    query = _pairs(request.scope["query_string"].decode("latin-1"), "query")
-    body = await request.body()
-    if kind == MULTIPART:
-        return query | await _parts(request, body)
-    if len(body) <= PARSED_ON_LOOP_BYTES:
-        return query | _fields(kind, body)
-    loop = asyncio.get_running_loop()
-    return query | await loop.run_in_executor(_PARSER, _fields, kind, body)
+    fields: dict[str, Any] = {}
+    try:
+        fields |= _pairs(request.scope["query_string"].decode("latin-1"), "query")
+        fields |= await _body_fields(request)
+    except InvalidRequestError:
+        enter(request, fields.get(key))
+        raise
+    enter(request, fields.get(key))
+    return fields
 
 
 def parse(model: type[Model], fields: dict[str, Any]) -> Model:
@@ -60,14 +65,15 @@ def parse(model: type[Model], fields: dict[str, Any]) -> Model:
         raise RequestValidationError(error.errors()) from None
 
 
-async def translate_request(request: Request) -> TranslateRequest:
-    """The fields of `POST /translate`, whichever way they came."""
-    return parse(TranslateRequest, await fields_of(request))
-
-
-async def detect_request(request: Request) -> DetectRequest:
-    """The fields of `POST /detect`, whichever way they came."""
-    return parse(DetectRequest, await fields_of(request))
+async def _body_fields(request: Request) -> dict[str, Any]:
+    """The fields of the body; those of a large one are parsed beside the event loop."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if kind == MULTIPART:
+        return await _parts(request, body)
+    if len(body) <= PARSED_ON_LOOP_BYTES:
+        return _fields(kind, body)
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, _fields, kind, body)
 
 
 def _fields(kind: str, body: bytes) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """The native interface: LibreTranslate's, extended."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from service.api.dependencies import (
@@ -13,7 +11,7 @@ from service.api.dependencies import (
     unless_client_leaves,
 )
 from service.api.errors import documented
-from service.api.inputs import JSON, PLAIN, detect_request, openapi_body, translate_request
+from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
 from service.api.schemas import (
     DetectedLanguage,
     DetectRequest,
@@ -44,8 +42,8 @@ UNREADY = documented(ErrorResponse, 503)
 )
 async def translate(request: Request) -> Response:
     """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""
-    body, service = await translate_request(request), services(request)
-    service.gate.enter(request, body.api_key)
+    service = services(request)
+    body = parse(TranslateRequest, await fields_of(request, service.gate.enter))
     models = service.models
     timeout = _timeout(body.timeout_seconds, service.settings.request_timeout_seconds)
     asked = (body.texts, body.source, body.target, _options(body), timeout)
@@ -65,13 +63,10 @@ async def translate(request: Request) -> Response:
 
 @router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
 async def detect(
-    body: Annotated[DetectRequest, Depends(detect_request)],
-    request: Request,
-    gate: GateDependency,
-    models: ModelsDependency,
+    request: Request, gate: GateDependency, models: ModelsDependency
 ) -> list[DetectedLanguage]:
     """Which of the loaded languages a text is in, best guess first."""
-    gate.enter(request, body.api_key)
+    body = parse(DetectRequest, await fields_of(request, gate.enter))
     guesses = models.detector.detect(body.text)
     return [DetectedLanguage(confidence=one.confidence, language=one.language) for one in guesses]
 
@@ -154,15 +149,15 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
     details = []
     for one in translation.sentences:
         found = one.alignments[0] if with_alignment and one.alignments else None
-        restored = one.sentence.restored
+        sentence, target = one.sentence, one.targets[0]
         details.append(
             SentenceDetails(
-                source=restored(one.sentence.text),
-                target=restored(one.targets[0]),
+                source=sentence.original,
+                target=sentence.readable(target),
                 score=one.scores[0],
                 finish=one.finish,
-                sourceTokens=[restored(word) for word in found.source_words] if found else None,
-                targetTokens=[restored(word) for word in found.target_words] if found else None,
+                sourceTokens=sentence.words(found.source_spans) if found else None,
+                targetTokens=sentence.readable_words(target, found.target_spans) if found else None,
                 alignment=found.weights.astype(float).round(3).tolist() if found else None,
             )
         )

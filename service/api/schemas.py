@@ -24,7 +24,7 @@ def _whole_characters(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"half a surrogate pair at character {error.start}") from None
+        raise ValueError(f"has half a surrogate pair at character {error.start}") from None
     return text
 
 
@@ -40,7 +40,7 @@ def _few_texts(given: object) -> object:
         ValueError: there are more than `MAX_TEXTS`.
     """
     if isinstance(given, list) and len(given) > MAX_TEXTS:
-        raise ValueError(f"List should have at most {MAX_TEXTS} items, not {len(given)}")
+        raise ValueError(f"must have at most {MAX_TEXTS} items, not {len(given)}")
     return given
 
 

@@ -3,7 +3,7 @@
 1. Readiness turns, so that proxies send no more. For `delay_seconds` all that comes is still served, each
    answer being the last of its connection.
 2. The service stops listening. Connections that the kernel has accepted by then are taken in; new
-   requests get 503.
+   requests get 503, and so do those that are not complete after `ARRIVAL_SECONDS`.
 3. What was admitted has `drain_seconds` to finish. Then it is cut off, and told so.
 """
 
@@ -26,8 +26,8 @@ BACKLOG = 2048
 """Connections that the kernel holds until they are taken in."""
 ACCEPTS_A_TURN = 16
 """Connections taken in before the event loop does anything else: so many may be over the limit."""
-FIRST_BYTE_SECONDS = 0.5
-"""For which a connection that is idle when the service stops may still send a request, and be told."""
+ARRIVAL_SECONDS = 0.5
+"""For which a request may still come, or the rest of one, when the service stops: each is told so."""
 CUT_OFF_SECONDS = 2.0
 """In which what is cut off is told so."""
 
@@ -80,7 +80,7 @@ class Server(uvicorn.Server):
             await self._until(lambda: False, self.stop.delay_seconds)
         await self._stop_listening()
         self.stop.refuse()
-        await self._until(self._all_are_busy, FIRST_BYTE_SECONDS)
+        await self._until(self._all_have_come, ARRIVAL_SECONDS)
         for connection in list(self.server_state.connections):
             connection.shutdown()
         drain = self.stop.drain_seconds if self.stop.can_finish() else CUT_OFF_SECONDS
@@ -142,9 +142,9 @@ class Server(uvicorn.Server):
             one.transport.is_closing() for one in connections
         )
 
-    def _all_are_busy(self) -> bool:
+    def _all_have_come(self) -> bool:
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
-        return not any(connection.is_idle for connection in connections)
+        return not any(connection.awaits_request for connection in connections)
 
 
 def _accepted(listener: socket.socket) -> socket.socket | None:

@@ -70,10 +70,15 @@ async def _events(
         try:
             yield _event("done", finished(task.result()))
         except AttendantError as error:
-            yield _event("error", {"error": error.client_message, "code": error.code})
+            yield error_event(error.client_message, error.code)
     finally:
         task.cancel()
         waiting.cancel()
+
+
+def error_event(message: str, code: str) -> str:
+    """What ends a stream of which no more will come."""
+    return _event("error", {"error": message, "code": code})
 
 
 def _event(name: str, data: dict[str, Any]) -> str:

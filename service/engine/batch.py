@@ -45,6 +45,8 @@ class _Row:
     """Its row in the pool of sources."""
     failed: bool = False
     """Whether the graph gave invalid values for it."""
+    unjudged: bool = False
+    """Whether the scorer failed with its hypotheses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Decoded:
     """Sentences that have left the batch with their hypotheses, best first."""
     failed: list[Sequence]
     """Sentences that have left it because the graph gave invalid values for them."""
+    unjudged: list[Sequence]
+    """Sentences that have left it because the scorer failed with their hypotheses."""
     steps: int
     run_seconds: float
     """In the decoder."""
@@ -156,7 +160,8 @@ class Batch:
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)
         finished = [one for one in finished if one[1]]
-        return Decoded(finished, failed, taken, seconds, rerank_seconds)
+        unjudged = [row.sequence for row in done if row.unjudged]
+        return Decoded(finished, failed, unjudged, taken, seconds, rerank_seconds)
 
     def retire(self, leaves: Callable[[Sequence], bool]) -> list[Sequence]:
         """Drop the sentences that `leaves` names, and return them."""
@@ -166,12 +171,17 @@ class Batch:
         return gone
 
     def _found(self, row: _Row, is_alone: bool) -> list[Hypothesis]:
-        """As many hypotheses as were asked for, best first; a row that has none has failed."""
+        """As many hypotheses as were asked for, best first; none of a row that fails by itself."""
         candidates = row.search.candidates()
         if not candidates:
             row.failed = True
             return []
-        ranked = self.reranker.rank(self.runner, candidates, row.sequence, is_alone)
+        try:
+            ranked = self.reranker.rank(self.runner, candidates, row.sequence, is_alone)
+        except Exception:
+            logger.exception("the scorer failed with a sentence")
+            row.unjudged = True
+            return []
         return ranked[: row.sequence.options.num_hypotheses]
 
     def _banned(self) -> Ints:

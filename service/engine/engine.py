@@ -28,6 +28,8 @@ SAFETY = 1.25
 """A request is refused if so many times its expected wait would be too late."""
 CLOSE_SECONDS = 10.0
 """In which the run that is under way when an engine is closed should end."""
+GIVEN_UP_SECONDS = 1.0
+"""The same where the engine has given up: what hangs has had its time."""
 
 
 class Engine:
@@ -122,13 +124,17 @@ class Engine:
             return shared.throughput.seconds_for(shared.scheduler.tokens_before(0), self.clock())
 
     def submit(
-        self, items: Items[tuple[Items[int], DecodingOptions]], deadline: float | None = None
+        self,
+        items: Items[tuple[Items[int], DecodingOptions]],
+        deadline: float | None = None,
+        seconds_after: float = 0.0,
     ) -> list[Sequence]:
         """Admit all sentences or none; each one's `future` gives its hypotheses, best first.
 
         Args:
             items: source ids (tag ... EOS) and options of each sentence.
             deadline: by `clock`, in seconds; what is not done then fails with DeadlineExceededError.
+            seconds_after: what work behind the search should take, which must be done by then, too.
 
         Raises:
             EngineDeadError, NotReadyError, QueueFullError: nothing was admitted.
@@ -140,7 +146,7 @@ class Engine:
                 raise EngineDeadError
             if not self._shared.accepting:
                 raise NotReadyError("the service is not accepting work")
-            self._check_room(sequences, now, deadline)
+            self._check_room(sequences, now, deadline, seconds_after)
             self._shared.scheduler.add(sequences)
             self._shared.arrived.notify(len(sequences))
         return sequences
@@ -154,7 +160,13 @@ class Engine:
         with self._shared.changed:
             self._check_room([], self.clock(), deadline)
 
-    def _check_room(self, sequences: list[Sequence], now: float, deadline: float | None) -> None:
+    def _check_room(
+        self,
+        sequences: list[Sequence],
+        now: float,
+        deadline: float | None,
+        seconds_after: float = 0.0,
+    ) -> None:
         """Refuse what would wait for too long before it costs anything.
 
         Raises:
@@ -172,10 +184,13 @@ class Engine:
                     f"{waiting} {name} wait and {more} more would exceed the limit of {limit}",
                     self._shared.throughput.seconds_for(scheduler.waiting_tokens, now),
                 )
-        if deadline is None or not scheduler.num_waiting:
+        if deadline is None:
             return
-        wait = self._shared.throughput.seconds_for(scheduler.tokens_before(tokens) + tokens, now)
-        if wait is not None and now + SAFETY * wait > deadline:
+        wait = seconds_after
+        if scheduler.num_waiting:
+            before = scheduler.tokens_before(tokens)
+            wait += self._shared.throughput.seconds_for(before + tokens, now) or 0.0
+        if wait and now + SAFETY * wait > deadline:
             raise QueueFullError(
                 f"it would take about {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
                 wait,
@@ -210,6 +225,8 @@ class Engine:
             Whether every thread ended within `timeout` seconds. One that did not may never, and keeps the
             interpreter from ending by itself.
         """
+        if self.failure is not None:
+            timeout = min(timeout, GIVEN_UP_SECONDS)
         shared, end = self._shared, time.monotonic() + timeout
         with shared.changed:
             shared.accepting, shared.closing = False, True

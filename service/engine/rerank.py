@@ -39,6 +39,8 @@ class Reranker:
     ) -> None:
         """`threads` are for a sentence that is alone: as many as the engine has loops."""
         self.special, self.threads, self.on_fault = special, threads, on_fault
+        self.failures = 0
+        """Judgements since the last one that came about, on whichever thread."""
         self._pool = ThreadPoolExecutor(threads, "reranker")
 
     def close(self) -> None:
@@ -56,6 +58,9 @@ class Reranker:
 
         They stay as they are, too, where what they are judged by is invalid. One that `is_alone` in the
         engine has several judged at the same time.
+
+        Raises:
+            Exception: what the scorer raised.
         """
         options, special = sequence.options, self.special
         if options.reverse_tag is None:
@@ -66,7 +71,13 @@ class Reranker:
             return found
         reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
         target = (special.bos, *sequence.source_ids[1:])  # without its tag
-        backward = self._log_probs(runner, reverse_sources, target, self.threads if is_alone else 1)
+        threads = self.threads if is_alone else 1
+        try:
+            backward = self._log_probs(runner, reverse_sources, target, threads)
+        except Exception:
+            self.failures += 1
+            raise
+        self.failures = 0
         if len(backward) != len(near) or not all(map(math.isfinite, backward)):
             logger.error("a sentence keeps its order: it was judged by %s", backward)
             self.on_fault("rerank", 1)
@@ -79,6 +90,16 @@ class Reranker:
 
         order = sorted(range(len(near)), key=by_both, reverse=True)
         return [near[place] for place in order] + found[len(near) :]
+
+    def check(self, runner: ModelRunner, sequence: Sequence) -> None:
+        """Have a sentence judged as its own translation, whatever comes of it.
+
+        Raises:
+            Exception: what the scorer raised.
+        """
+        source_ids = sequence.source_ids
+        self._log_probs(runner, [source_ids], (self.special.bos, *source_ids[1:]), threads=1)
+        self.failures = 0
 
     def _log_probs(
         self, runner: ModelRunner, sources: Items[Items[int]], target: Items[int], threads: int

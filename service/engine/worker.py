@@ -58,7 +58,7 @@ class Worker:
                 shared.arrived.wait()
 
     def _step_or_fail(self, schedule: Schedule) -> None:
-        """A failed step fails its batch; after several in a row, the engine has to prove that it works."""
+        """A failed step fails its batch."""
         try:
             self.step(schedule)
         except Exception:
@@ -67,35 +67,42 @@ class Worker:
             logger.exception("a step failed with %d sentences", len(self.batch))
             self._fail_batch(schedule)
             self.shared.on_fault("step", 1)
-            if self.failures >= self.shared.config.max_consecutive_failures:
-                self._prove_itself()
+            self._look_at_failures(self.failures, "steps")
         except BaseException:
             self._fail_batch(schedule)
             raise
 
-    def _prove_itself(self) -> None:
-        """Give the engine up, unless what it could translate before it still can: no input may end it."""
+    def _look_at_failures(self, count: int, what: str) -> None:
+        """After several in a row, the engine has to prove that it works, or is given up.
+
+        It works if what it could translate before it still can: no input may end it.
+        """
+        if count < self.shared.config.max_consecutive_failures:
+            return
         if self._still_works():
             logger.warning(
-                "%d steps failed in a row, but the engine works: their sentences were at fault",
-                self.failures,
+                "%d %s failed in a row, but the engine works: their sentences were at fault",
+                count,
+                what,
             )
             self.failures = 0
         else:
-            self.shared.give_up(f"{self.failures} steps in a row failed")
+            self.shared.give_up(f"{count} {what} in a row failed")
 
     def _still_works(self) -> bool:
-        """Whether the canary can still be translated, in a batch of its own."""
+        """Whether the canary can still be translated, in a batch of its own, and judged."""
         canary = self.shared.canary
         if canary is None:
             return False
         try:
             for is_alone in (False, True):
-                batch = self.new_batch()
-                if batch.admit([Sequence(*canary, arrived=0.0)]):
+                batch, sequence = self.new_batch(), Sequence(*canary, arrived=0.0)
+                if batch.admit([sequence]):
                     return False
                 while batch:
                     batch.decode(self.shared.config.steps_per_run, 1, is_alone)
+            if batch.reranker.failures:  # else there may be no scorer
+                batch.reranker.check(batch.runner, sequence)
         except Exception:
             logger.exception("the canary, a sentence that was translated before, fails")
             return False
@@ -164,6 +171,10 @@ class Worker:
         if decoded.finished and self.shared.canary is None:
             sequence, _ = decoded.finished[0]
             self.shared.canary = sequence.source_ids, sequence.options
+        if decoded.unjudged:
+            self.shared.on_fault("sentence", len(decoded.unjudged))
+            self._fail(decoded.unjudged)
+            self._look_at_failures(self.batch.reranker.failures, "judgements")
         if decoded.failed:
             self._fail_rows(decoded.failed)
 

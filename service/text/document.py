@@ -1,55 +1,24 @@
 """A text taken apart into sentences to translate and what lies between them, and put together again."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
-from operator import attrgetter, itemgetter
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from service.text import markup, placeholders
-from service.text.abbreviations import Abbreviations
-from service.text.casing import in_usual_case, is_in_capitals, says_nothing
-from service.text.edits import replaced, shifted
-from service.text.emphasis import emphasized
-from service.text.language_pair import LanguagePair
-from service.text.languages import NEUTRAL, Language
-from service.text.markup import Run, Tag
-from service.text.nesting import belongs, check_nesting, outermost, without_empty_elements
-from service.text.projection import project, tree
-from service.text.quotes import unquoted
-from service.text.scripts import shielded
+from service.text import stand_ins
+from service.text.languages import Language
+from service.text.markup import elements
+from service.text.markup.nesting import belongs, check_nesting, outermost, without_empty_elements
+from service.text.markup.projection import project, tree
+from service.text.pipeline import Pipeline
+from service.text.rules.emphasis import emphasized
+from service.text.run import Format, Protected, Run, Tag, replaced
 from service.text.segmenter import Splitting, has_letter, split
-from service.text.spelling import tidied
-from service.text.symbols import lifted
-from service.text.words import Alignment
+from service.text.stand_ins import StandIn
+from service.text.words import Alignment, Span
 
-Format = Literal["text", "html", "xml"]
+_MARK = re.compile(r"[^\w\ufffc]")
 OnCount = Callable[[int], None]
 """Is told, again and again, how many sentences there are so far; what it raises ends the work."""
-NO_ABBREVIATIONS, ANY_PAIR = Abbreviations({}), LanguagePair()
-
-
-@dataclass(frozen=True, slots=True)
-class StandIn:
-    """A name, or a number for a number, in a sentence, and what it stands for."""
-
-    name: str
-    original: str
-    written: str
-    """The original as the text's format writes it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Protected:
-    """A stretch of a text that comes through untouched."""
-
-    first: int
-    last: int
-    original: str
-    written: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +26,97 @@ class Sentence:
     """What is given to the model at once."""
 
     text: str
-    """Plain, with names in the places of its placeholders."""
+    """Plain, with stand-ins for what is protected."""
     tags: tuple[Tag, ...] = ()
     stand_ins: tuple[StandIn, ...] = ()
-    in_capitals: bool = False
-    """Whether all of it was, and so all of its translation is to be."""
-    target: Language = NEUTRAL
-    """What it is translated into."""
+    source: Run = field(default=Run())
+    """What was cut out of the text, before rules for sentences prepared it."""
+    pipeline: Pipeline = field(default=Pipeline())
+    """The rules that its translation is restored by."""
+    prefix: str = ""
+    """With which its translation begins, exactly."""
 
-    def came_through(self, translation: str) -> bool:
-        """Whether all its placeholders can be put into a translation."""
-        return placeholders.came_through(translation, [one.name for one in self.stand_ins])
-
-    def restored(self, text: str) -> str:
-        """A text of this sentence with its placeholders again."""
-        originals = {one.name: one.original for one in self.stand_ins}
-        return placeholders.restore(self.cased(text), originals)
-
-    def cased(self, text: str) -> str:
-        """A text of this sentence in capitals, if it was; not so its stand-ins."""
-        if not self.in_capitals:
-            return text
-        pieces = placeholders.pieces(text, [one.name for one in self.stand_ins])
-        pieces[::2] = map(self.target.upper, pieces[::2])
-        return "".join(pieces)
+    @property
+    def names(self) -> list[str]:
+        """Those of its stand-ins."""
+        return [one.name for one in self.stand_ins]
 
     @property
     def pieces(self) -> list[str]:
         """Its text cut at its stand-ins, which are every second piece: what to translate apart from them."""
-        return placeholders.pieces(self.text, [one.name for one in self.stand_ins])
+        return stand_ins.pieces(self.text, self.names)
+
+    def came_through(self, translation: str) -> bool:
+        """Whether all its stand-ins are in a translation, each once, and all that its rules demand."""
+        if not stand_ins.came_through(translation, self.names):
+            return False
+        return self.pipeline.came_through(
+            self.source, stand_ins.restored(Run(translation), self.stand_ins)
+        )
+
+    def protected(self) -> "Sentence | None":
+        """The same with all protected that its rules can; None if that is no more, or too much."""
+        source = self.pipeline.protect(self.source)
+        prepared = stand_ins.joined(self.pipeline.prepare_sentence(source))
+        found = stand_ins.stand_ins(prepared)
+        if source is self.source or found is None:
+            return None
+        return replace(_named(source, prepared, found, self.pipeline)[1], prefix=self.prefix)
+
+    def in_pieces(self) -> "Sentence":
+        """The same with all protected that its rules can, to be translated in its `pieces` only."""
+        source = self.pipeline.protect(self.source)
+        prepared = stand_ins.joined(self.pipeline.prepare_sentence(source))
+        return _named(source, prepared, stand_ins.unread(prepared), self.pipeline)[1]
+
+    def translated(self, text: str, alignment: Alignment | None) -> Run:
+        """What a model made of it, as it is to be read; with tags only where there is an alignment."""
+        tags: Sequence[Tag] = ()
+        if self.tags and alignment is not None:
+            tags = project(tree(self.tags, len(self.text)), alignment)
+        return self._restored(Run(text, tags, (), self.source.format))
+
+    @property
+    def written_by_client(self) -> str:
+        """As it stands in the text, for messages."""
+        return self.source.with_markup().text
+
+    @property
+    def original(self) -> str:
+        """What was given to the model, without stand-ins."""
+        return self._original().text
+
+    def words(self, spans: Sequence[Span]) -> list[str]:
+        """Its words, as they are in `original`."""
+        return _stretches(self._original(spans))
+
+    def readable(self, text: str) -> str:
+        """A translation without tags."""
+        return self.translated(text, None).with_markup().text
+
+    def readable_words(self, text: str, spans: Sequence[Span]) -> list[str]:
+        """The words of a translation, as they are in `readable`."""
+        return _stretches(self._restored(Run(text, _edges(spans))).with_markup())
+
+    def _original(self, spans: Sequence[Span] = ()) -> Run:
+        return stand_ins.restored(Run(self.text, _edges(spans)), self.stand_ins).with_markup()
+
+    def _restored(self, translation: Run) -> Run:
+        restored = stand_ins.restored(translation, self.stand_ins)
+        if self.prefix and restored.text.startswith(self.prefix):
+            restored = restored.protecting([Protected(0, len(self.prefix))])
+        return self.pipeline.restore(self.source, restored)
+
+
+def _edges(spans: Sequence[Span]) -> list[Tag]:
+    """Tags of nothing where stretches begin and end, so that they move with what is changed."""
+    return [Tag(at, "", "void") for span in spans for at in span]
+
+
+def _stretches(run: Run) -> list[str]:
+    """What is between each two of its tags."""
+    ends = [tag.at for tag in run.tags]
+    return [run.text[begin:end] for begin, end in zip(ends[::2], ends[1::2], strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +125,18 @@ class Document:
 
     parts: tuple[str | Sentence, ...]
     """What comes out as it is, and the sentences."""
-    format: Format
 
     @property
     def sentences(self) -> list[Sentence]:
         """The sentences, in order."""
         return [part for part in self.parts if isinstance(part, Sentence)]
 
-    def assemble(self, translations: Sequence[str], alignments: Sequence[Alignment | None]) -> str:
-        """The text again, with a translation for every sentence; one with tags needs its alignment too."""
-        found = zip(translations, alignments, strict=True)
+    def assemble(self, translations: Sequence[Run]) -> str:
+        """The text again, with a translation for every sentence."""
+        found = iter(translations)
         return "".join(
-            part if isinstance(part, str) else self._rendered(part, *next(found))
-            for part in self.parts
+            part if isinstance(part, str) else next(found).written() for part in self.parts
         )
-
-    def _rendered(self, sentence: Sentence, translation: str, alignment: Alignment | None) -> str:
-        written = _writer(self.format, sentence)
-        if not sentence.tags or alignment is None:
-            return written(translation)
-        return project(tree(sentence.tags, len(sentence.text)), alignment, written)
 
 
 def take_apart(
@@ -121,8 +144,7 @@ def take_apart(
     form: Format,
     splitting: Splitting = "all",
     ignored: Sequence[str] = (),
-    abbreviations: Abbreviations = NO_ABBREVIATIONS,
-    pair: LanguagePair = ANY_PAIR,
+    pipeline: Pipeline | None = None,
     on_count: OnCount = lambda _: None,
 ) -> Document:
     """Take a text apart.
@@ -132,15 +154,14 @@ def take_apart(
         form: what it is written in.
         splitting: where to cut it.
         ignored: names of elements whose text comes through untouched.
-        abbreviations: what is written out before.
-        pair: what is to be known of the languages.
+        pipeline: the rules; none, if it is missing.
         on_count: called for every run and every sentence.
 
     Raises:
         LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    runs = [emphasized(text)] if form == "text" else markup.parse(text, form, ignored)
-    written = partial(_written, form=form)
+    pipeline = pipeline or Pipeline()
+    runs = [emphasized(text)] if form == "text" else elements.parse(text, form, ignored)
     parts: list[str | Sentence] = []
     sentences = 0
     for run in runs:
@@ -148,156 +169,103 @@ def take_apart(
         if isinstance(run, str):
             parts.append(run)
             continue
-        run = lifted(unquoted(tidied(run), pair.quotes), written)
-        run = shielded(run, pair.spells)
-        for part in _run(abbreviations.spelled_out(run), form, splitting, pair):
+        for part in _parts(pipeline.prepare_run(run), splitting, pipeline):
             parts.append(part)
             if not isinstance(part, str):
                 sentences += 1
                 on_count(sentences)
-    return Document(tuple(part for part in parts if part != ""), form)
+    return Document(tuple(part for part in parts if part != ""))
 
 
-def _run(
-    run: Run, form: Format, splitting: Splitting, pair: LanguagePair
-) -> Iterator[str | Sentence]:
+def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
-    tags = without_empty_elements(run.tags)
-    check_nesting(tags)
-    edges = {tag.at for tag in tags}
-    at = taken = 0
-    for segment in split(run.text, splitting, pair.source):
+    check_nesting(run.tags)
+    if run.tags:
+        run = replace(run, tags=without_empty_elements(run.tags))
+    for segment, is_sentence in _segments(run, splitting, pipeline.language):
+        if is_sentence:
+            yield from _sentence(segment, pipeline)
+        else:
+            yield segment.written()
+
+
+def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tuple[Run, bool]]:
+    """The run cut into sentences and what is between, each with its own tags."""
+    tags, protected = run.tags, run.protected
+    at = tag = shield = 0
+    for segment in split(_masked(run), splitting, language):
         begin, at = at, at + len(segment.text)
-        protected = _protected(run, begin, at, edges, form)
-        inner: list[Tag] = []
-        outer: list[Tag] = []
-        while taken < len(tags) and belongs(tags[taken], begin, at, at == len(run.text)):
-            (inner if segment.is_sentence else outer).append(tags[taken])
-            taken += 1
-        if segment.is_sentence:
-            before, inner, behind = outermost(inner, begin, at)
-            yield from before
-            yield from _sentence(segment.text, begin, inner, protected, form, pair)
-            yield from behind
-        else:
-            yield _literal(pair.written(segment), begin, outer, protected, form)
-    yield "".join(tag.raw for tag in tags[taken:])  # of a run without any text
+        first_tag, first_shield = tag, shield
+        while tag < len(tags) and belongs(tags[tag], begin, at, at == len(run.text)):
+            tag += 1
+        while shield < len(protected) and protected[shield].begin < at:
+            shield += 1
+        mine = [replace(one, at=one.at - begin) for one in tags[first_tag:tag]]
+        shields = [
+            replace(one, begin=one.begin - begin, end=one.end - begin)
+            for one in protected[first_shield:shield]
+        ]
+        yield Run(run.text[begin:at], mine, shields, run.format), segment.is_sentence
+    if tag < len(tags):
+        yield Run("", [replace(one, at=0) for one in tags[tag:]], (), run.format), False
 
 
-def _sentence(
-    text: str,
-    begin: int,
-    tags: list[Tag],
-    protected: list[_Protected],
-    form: Format,
-    pair: LanguagePair,
-) -> Iterator[str | Sentence]:
-    """A sentence with names for its placeholders; where there are not enough, cut up at them."""
-    without = [(one.first, one.last, "") for one in protected]
-    rest = replaced(text, without)
-    if not has_letter(rest):
-        yield _literal(text, begin, tags, protected, form)
+def _masked(run: Run) -> str:
+    """The text of a run without marks in what is protected, where none ends a sentence; as long as it was."""
+    return replaced(
+        run.text,
+        [
+            (one.begin, one.end, _MARK.sub("_", run.text[one.begin : one.end]))
+            for one in run.protected
+        ],
+    )
+
+
+def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
+    """A sentence with stand-ins for what is protected; where there are not enough, cut up at it."""
+    if not has_letter(source.unprotected()):
+        yield source.written()
         return
-    in_capitals = is_in_capitals(rest)
-    if says_nothing(rest, pair.capitalizes_nouns):
-        text = in_usual_case(text, pair.usual_case, keeps_acronyms=not in_capitals)
-        rest = replaced(text, without)
-    names = None
-    if not _any_touches(text, protected):
-        names = placeholders.stand_ins(rest, [one.original for one in protected])
-    if names is not None:
-        named = list(zip(protected, names, strict=True))
-        places = [(one.first, one.last, name) for one, name in named]
-        stand_ins = tuple(StandIn(name, one.original, one.written) for one, name in named)
-        moved = shifted([tag.at - begin for tag in tags], places)
-        placed = tuple(replace(tag, at=at) for tag, at in zip(tags, moved, strict=True))
-        yield Sentence(replaced(text, places), placed, stand_ins, in_capitals, pair.target)
+    prepared = stand_ins.joined(pipeline.prepare_sentence(source))
+    found = stand_ins.stand_ins(prepared)
+    if found is None:
+        for stretch in _between_protected(stand_ins.joined(source)):
+            text = stretch.text
+            lead, end = len(text) - len(text.lstrip()), len(text.rstrip())
+            core = stretch.edited([(0, lead, ""), (max(lead, end), len(text), "")])
+            yield stretch.escaped(text[:lead])
+            yield from [core.written()] if core.protected else _sentence(core, pipeline)
+            yield stretch.escaped(text[max(lead, end) :])
         return
-    at, taken = 0, 0
-    for one in [*protected, _Protected(len(text), len(text), "", "")]:
-        for stretch, end in ((text[at : one.first], one.first), (None, one.last)):
-            inner = []
-            while taken < len(tags) and tags[taken].at - begin <= end:
-                inner.append(Tag(tags[taken].at - begin - at, tags[taken].raw, tags[taken].kind))
+    before, sentence, behind = _named(source, prepared, found, pipeline)
+    yield from before
+    yield sentence
+    yield from behind
+
+
+def _named(
+    source: Run, prepared: Run, found: Sequence[StandIn], pipeline: Pipeline
+) -> tuple[list[str], Sentence, list[str]]:
+    """A sentence with these stand-ins, and the tags in front of and behind all of it."""
+    places = [
+        (one.begin, one.end, stand_in.name)
+        for one, stand_in in zip(prepared.protected, found, strict=True)
+    ]
+    named = replace(prepared, protected=()).edited(places)
+    before, inner, behind = outermost(list(named.tags), 0, len(named.text))
+    return before, Sentence(named.text, tuple(inner), tuple(found), source, pipeline), behind
+
+
+def _between_protected(run: Run) -> Iterator[Run]:
+    """A run cut up at what is protected: what is before the first, it, what is before the next..."""
+    tags, at, taken = run.tags, 0, 0
+    for one in [*run.protected, Protected(len(run.text), len(run.text))]:
+        for begin, end, protected in ((at, one.begin, False), (one.begin, one.end, True)):
+            first = taken
+            while taken < len(tags) and tags[taken].at <= end:
                 taken += 1
-            if stretch is None:
-                yield "".join([one.written, *(tag.raw for tag in inner)])
-            elif has_letter(stretch):
-                core = stretch.strip()
-                lead = len(stretch) - len(stretch.lstrip())
-                placed = tuple(
-                    Tag(min(max(tag.at - lead, 0), len(core)), tag.raw, tag.kind) for tag in inner
-                )
-                yield _written(stretch[:lead], form)
-                yield Sentence(core, placed, (), in_capitals, pair.target)
-                yield _written(stretch[lead + len(core) :], form)
-            else:
-                yield _literal(stretch, 0, inner, [], form)
-        at = one.last
-
-
-def _any_touches(text: str, protected: Sequence[_Protected]) -> bool:
-    """Whether names in these places would run into a word, or into one another."""
-    beside = {text[max(0, one.first - 1) : one.first] for one in protected}
-    beside |= {text[one.last : one.last + 1] for one in protected}
-    return any(re.match(r"\w", one) for one in beside) or any(
-        one.last == following.first for one, following in pairwise(protected)
-    )
-
-
-def _literal(
-    text: str, begin: int, tags: Sequence[Tag], protected: Sequence[_Protected], form: Format
-) -> str:
-    """A stretch that is not translated, with its tags in their places."""
-    places = sorted(
-        [(tag.at - begin, tag.at - begin, tag.raw) for tag in tags]
-        + [(one.first, one.last, one.written) for one in protected],
-        key=lambda place: place[0],
-    )
-    parts, at = [], 0
-    for first, last, raw in places:
-        parts += [_written(text[at:first], form), raw]
-        at = max(at, last)
-    return "".join([*parts, _written(text[at:], form)])
-
-
-def _protected(run: Run, begin: int, end: int, edges: Set[int], form: Format) -> list[_Protected]:
-    """What comes through untouched between `begin` and `end`, counted from `begin`.
-
-    What stands side by side, with no tag between (`edges` are their places), is one.
-    """
-    text = run.text[begin:end]
-    inside = slice(*(bisect_left(run.protected, at, key=itemgetter(0)) for at in (begin, end)))
-    marked = [
-        _Protected(first - begin, last - begin, raw, raw)
-        for first, last, raw in run.protected[inside]
-    ]
-    starts = [one.first for one in marked]  # of one character each
-    found = [
-        _Protected(first, last, text[first:last], _written(text[first:last], form))
-        for first, last in placeholders.spans(text)
-        if bisect_left(starts, first) == bisect_left(starts, last)
-    ]
-    touching: list[list[_Protected]] = []
-    for one in sorted(marked + found, key=attrgetter("first")):
-        if touching and touching[-1][-1].last == one.first and one.first + begin not in edges:
-            touching[-1].append(one)
-        else:
-            touching.append([one])
-    return [_joined(ones) if len(ones) > 1 else ones[0] for ones in touching]
-
-
-def _joined(ones: Sequence[_Protected]) -> _Protected:
-    """Stretches that touch, as one."""
-    original = "".join(one.original for one in ones)
-    return _Protected(ones[0].first, ones[-1].last, original, "".join(one.written for one in ones))
-
-
-def _written(text: str, form: Format) -> str:
-    """Plain text as the format writes it."""
-    return text if form == "text" else markup.escape(text)
-
-
-def _writer(form: Format, sentence: Sentence) -> Callable[[str], str]:
-    originals = {one.name: one.written for one in sentence.stand_ins}
-    return lambda text: placeholders.restore(_written(sentence.cased(text), form), originals)
+            mine = [replace(tag, at=min(tag.at, end) - begin) for tag in tags[first:taken]]
+            mine = [replace(tag, at=max(tag.at, 0)) for tag in mine]
+            shields = [Protected(0, end - begin, one.raw)] if protected and end > begin else []
+            yield Run(run.text[begin:end], mine, shields, run.format)
+        at = one.end

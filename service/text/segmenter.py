@@ -15,9 +15,6 @@ import regex
 from service.text.inner_dots import LOOKED_AT, is_inner
 from service.text.languages import NEUTRAL, Language
 
-QUOTES = frozenset('„“”"«»「」')
-MAX_MARKS = 8
-"""Around a sentence that are looked at: each look is at all of it."""
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
 _BLANK = r"[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
 _LINE_BREAKS = re.compile(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)")
@@ -28,8 +25,6 @@ _MARKER = regex.compile(
     r"|\(?(?:\d{1,3}|[^\W\d_\p{Lu}])\)[ \t]++)*+"
 )
 _WORD = re.compile(r"\w*")
-_BRACKETS = {"(": ")", "[": "]"}
-_OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
 
 
 @lru_cache(maxsize=256)
@@ -64,8 +59,6 @@ class Segment:
     text: str
     is_sentence: bool
     """Whether it is to be translated; what is not comes back as it is."""
-    opens: bool = False
-    """Whether it is a quote in front of a sentence."""
 
 
 Splitting = Literal["all", "sentences", "none"]
@@ -105,52 +98,17 @@ def _split_line(line: str, language: Language) -> list[Segment]:
 
 
 def _trimmed(sentence: str) -> list[Segment]:
-    """A sentence without the spaces, quotes and brackets around it, which become segments of their own."""
+    """A sentence without the spaces around it, which become segments of their own."""
     core = sentence.strip()
     if not has_letter(core):
         return [Segment(sentence, False)] if sentence else []
     begin = len(sentence) - len(sentence.lstrip())
-    first, last = _unwrapped(core)
     parts = [
         Segment(sentence[:begin], False),
-        *(Segment(mark, False, opens=True) for mark in core[:first]),
-        Segment(core[first:last], True),
-        *(Segment(mark, False) for mark in core[last:]),
+        Segment(core, True),
         Segment(sentence[begin + len(core) :], False),
     ]
     return [part for part in parts if part.text]
-
-
-def _unwrapped(core: str) -> tuple[int, int]:
-    """Where a sentence begins and ends within the quotes and brackets that are around all of it.
-
-    A vocabulary has words as they stand behind a space: those behind a quote are others to a model. A mark
-    whose fellow is in another sentence is outside, too.
-    """
-    first, last = 0, len(core)
-    for _ in range(MAX_MARKS):
-        inner = core[first:last]
-        if len(inner) < 3:
-            break
-        in_front, behind = inner[0], inner[-1]
-        quotes = sum(map(inner.count, QUOTES))
-        opens = quotes == 1 if in_front in QUOTES else _BRACKETS.get(in_front, inner) not in inner
-        is_inch = inner[-2].isdigit()
-        closes = (
-            quotes == 1 and not is_inch
-            if behind in QUOTES
-            else _OPENING.get(behind, inner) not in inner
-        )
-        if _BRACKETS.get(in_front) == behind:
-            opens = closes = inner.count(in_front) == inner.count(behind) == 1
-        elif in_front in QUOTES and behind in QUOTES:
-            opens = closes = quotes == 2
-        if not (opens or closes) or not has_letter(inner[opens : len(inner) - closes]):
-            break
-        first, last = first + opens, last - closes
-        first += len(core[first:last]) - len(core[first:last].lstrip())
-        last = first + len(core[first:last].rstrip())
-    return first, last
 
 
 def has_letter(text: str) -> bool:

@@ -3,8 +3,12 @@
 import asyncio
 import json
 import random
+import signal
+import socket
+import struct
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from tests import toy
@@ -81,3 +85,21 @@ def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Se
     asyncio.run(run())
     assert server.metric(done) == before
     assert server.metric(done.replace("ok", "cancelled")) >= 60 * 20
+
+
+def test_requests_whose_clients_have_reset_before_they_are_read_cost_nothing(
+    server: Server,
+) -> None:
+    counted = "attendant_tokenize_duration_seconds_count"
+    body = json.dumps({"q": SHORT, "source": "de", "target": "en"}).encode()
+    before = server.metric(counted)
+    server.process.send_signal(signal.SIGSTOP)  # the kernel alone has them
+    for _ in range(100):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            connection.sendall(request("/translate", body))
+            # closing is a reset
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    server.process.send_signal(signal.SIGCONT)
+    assert httpx.get(f"{server.url}/health/ready").status_code == 200
+    wait_until(lambda: server.metric("attendant_connections") <= 1)
+    assert server.metric(counted) == before

@@ -51,7 +51,10 @@ class Server:
 
 
 @contextmanager
-def serving(bundle: Path, log: Path | None = None, **settings: str) -> Iterator[Server]:
+def serving(
+    bundle: Path, log: Path | None = None, script: str = "", **settings: str
+) -> Iterator[Server]:
+    """A server that is ready; a `script` that serves may stand in for `python -m service`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -64,7 +67,10 @@ def serving(bundle: Path, log: Path | None = None, **settings: str) -> Iterator[
     }
     with (log or Path(os.devnull)).open("w") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "service"], env=environment, stderr=errors, text=True
+            [sys.executable, *(["-c", script] if script else ["-m", "service"])],
+            env=environment,
+            stderr=errors,
+            text=True,
         )
     server = Server(process, f"http://127.0.0.1:{port}")
     try:

@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -85,6 +87,54 @@ def test_after_sigterm_all_that_comes_is_served_for_a_while_and_is_not_ready() -
         assert server.process.wait(30) == 0
 
 
+HANGING = """
+import sys, threading
+from service import process
+from service.engine.runner import OnnxModelRunner
+
+KIND, THREAD = {kind!r}, {thread!r}
+run = getattr(OnnxModelRunner, KIND)
+
+def hanging(runner, *arrays):
+    if threading.current_thread().name.startswith(THREAD):
+        threading.Event().wait()
+    return run(runner, *arrays)
+
+setattr(OnnxModelRunner, KIND, hanging)
+sys.exit(process.main([]))
+"""
+
+
+@pytest.mark.slow
+def test_a_hanging_aligner_ends_the_process_and_all_it_keeps_waiting_are_told(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log"
+    script = HANGING.format(kind="align", thread="aligner")  # not at the start, on another thread
+
+    async def post(url: str) -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=60) as client:
+            body = {"q": "Der alte Hund schläft.", "source": "de", "target": "en"}
+            assert (await client.post(f"{url}/translate", json=body)).status_code == 200
+            # more than there are threads
+            bodies: list[dict[str, Any]] = [body | {"return_alignment": True}] * 4
+            bodies += [body | {"q": "Der <b>alte</b> Hund schläft.", "format": "html"}]
+            asked = [client.post(f"{url}/translate", json=one) for one in bodies]
+            streams = {"accept": "text/event-stream"}
+            asked.append(client.post(f"{url}/translate", json=bodies[0], headers=streams))
+            return await asyncio.gather(*asked)
+
+    with serving(TINY_BUNDLE, log, script, num_loops="2", stall_seconds="0.5") as server:
+        started = time.monotonic()
+        *plain, stream = asyncio.run(post(server.url))
+        assert time.monotonic() - started < 10
+        assert server.process.wait(10) == 1
+    assert {one.status_code for one in plain} == {503}
+    assert stream.text.count("event: error\n") == 1
+    assert "an alignment has not ended for" in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
 def connected(server: Server) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=10)
 
@@ -108,6 +158,29 @@ def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
         assert server.process.wait(30) == 0
 
 
+def test_a_request_that_is_not_complete_does_not_delay_the_end() -> None:
+    with serving(TINY_BUNDLE) as server, ExitStack() as opened:
+        half = [opened.enter_context(connected(server)) for _ in range(3)]
+        for connection, size in zip(half, (-5, -5, len(REQUEST) // 8), strict=True):
+            connection.sendall(REQUEST[:size])
+        wait_until(lambda: server.metric("attendant_requests_in_flight") == 3)  # its own is one
+        server.process.send_signal(signal.SIGTERM)
+        half[1].sendall(REQUEST[-5:])  # this one is complete just in time
+        started = time.monotonic()
+        answers = [http_answer(connection) for connection in half]
+        assert server.process.wait(30) == 0
+        assert time.monotonic() - started < 10
+    assert [status for status, _ in answers] in ([503, 200, 503], [503, 503, 503])
+    for _, head in answers:
+        assert b"connection: close" in head.lower()
+
+
+def http_answer(connection: socket.socket) -> tuple[int, bytes]:
+    """Status and head of what comes until the connection ends."""
+    received = b"".join(iter(lambda: connection.recv(65536), b""))
+    return status_and_body(received)[0], received.partition(b"\r\n\r\n")[0]
+
+
 def heeds(pid: int, number: int) -> bool:
     """Whether a process ignores or catches a signal, which by default would end it."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -116,24 +189,26 @@ def heeds(pid: int, number: int) -> bool:
     return bool(mask >> (number - 1) & 1)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_hangup_in_the_first_second_does_no_harm() -> None:
-    with serving(TINY_BUNDLE) as waited_for:
+@contextmanager
+def starting() -> Iterator[subprocess.Popen[str]]:
+    """A service that has just begun to start: the interpreter is up, the service is not yet."""
+    with serving(TINY_BUNDLE) as waited_for:  # so that its files are in memory
         assert httpx.get(f"{waited_for.url}/health").status_code == 200
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        **os.environ,
-        "ATTENDANT_BUNDLE": str(TINY_BUNDLE),
-        "ATTENDANT_PORT": str(port),
-    }
+    environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE), "ATTENDANT_PORT": "0"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "service"], env=environment, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "service"], env=environment, stderr=subprocess.PIPE, text=True
     )
     try:
-        # the interpreter is up, the service is not yet
         wait_until(lambda: heeds(process.pid, signal.SIGHUP))
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_hangup_in_the_first_second_does_no_harm() -> None:
+    with starting() as process:
         for _ in range(20):
             process.send_signal(signal.SIGHUP)
             with suppress(subprocess.TimeoutExpired):
@@ -141,8 +216,20 @@ def test_a_hangup_in_the_first_second_does_no_harm() -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         process.wait(30)
-    finally:
-        process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 0.9])
+def test_a_signal_to_stop_is_heeded_however_early(number: int, seconds: float) -> None:
+    with starting() as process:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
+        # one that serves already ends as it always does
+        assert process.returncode in ((0,) if number == signal.SIGTERM else (0, 130))
+        assert "Traceback" not in said
 
 
 def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_path: Path) -> None:

@@ -98,13 +98,12 @@ def test_the_command_line_goes_from_run_to_bundle(
     assert "out: out, step 900" in capsys.readouterr().out
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["provenance"]["licences"] == ["CC0"]
-    _add_by_hand(tmp_path / "out", "de\ten\n", most_words=7)
+    _add_by_hand(tmp_path / "out", "de\ten\n", max_words=7)
     for like in ([], ["--like", str(tmp_path / "out")]):
         out = tmp_path / ("again" if like else "out")
         assert main([*arguments[:-1], str(out), "--precisions", "int8", *like]) == 0
         written = bundle.load(out).manifest
-        assert written.decoding.most_words == 7
-        assert (written.names, written.abbreviations) == ("names.tsv", None)
+        assert written.rules == {"names": {"table": "names.tsv"}, "clauses": {"max_words": 7}}
         assert (out / "names.tsv").read_text() == "de\ten\n"
     assert main([*arguments, "--like", str(tmp_path / "none")]) == 1
     assert "is not a bundle" in capsys.readouterr().err
@@ -112,12 +111,11 @@ def test_the_command_line_goes_from_run_to_bundle(
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
 
 
-def _add_by_hand(folder: Path, names: str, most_words: int) -> None:
+def _add_by_hand(folder: Path, names: str, max_words: int) -> None:
     (folder / "places.tsv").write_text(names)
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["decoding"]["most_words"] = most_words
     manifest["files"]["places.tsv"] = sha256(folder / "places.tsv")
-    manifest["names"] = "places.tsv"
+    manifest["rules"] = {"names": {"table": "places.tsv"}, "clauses": {"max_words": max_words}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

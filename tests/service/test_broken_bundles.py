@@ -78,15 +78,15 @@ def in_place_of(name: str, make: Callable[[Path], object]) -> Break:
     return change
 
 
-def file(name: str, content: bytes, key: str | None = None) -> Break:
-    """Write a file, with its digest; as the table that the manifest calls `key`."""
+def file(name: str, content: bytes, rule: str | None = None) -> Break:
+    """Write a file, with its digest; as the table of the rule `rule`."""
 
     def change(folder: Path) -> None:
         (folder / name).write_bytes(content)
         manifest = _manifest(folder)
         manifest["files"][name] = sha256(folder / name)
-        if key:
-            manifest[key] = name
+        if rule:
+            manifest["rules"][rule] = {"table": name}
         _write(folder, manifest)
 
     return change
@@ -147,7 +147,11 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("decoding.beam_size", True), "decoding.beam_size"),
     (setting("decoding.reverse_weight", 1e9), "decoding.reverse_weight"),
     (setting("decoding.extra_length", 10**9), "decoding.extra_length"),
-    (setting("decoding.most_words", -1), "decoding.most_words"),
+    (setting("rules.clauses", {"max_words": -1}), "clauses.max_words"),
+    (setting("rules.clauses", {}), "clauses.max_words: Field required"),
+    (setting("rules.quotes", {"max_words": 9}), "quotes.max_words: Extra inputs"),
+    (setting("rules.magic", {}), "'magic' is no rule; there are abbreviations, case, "),
+    (setting("rules.names", {"table": "../names.tsv"}), "no sha256 for ../names.tsv"),
     (setting("decoding.stop_rule", "never"), "decoding.stop_rule"),
     (setting("vocab_size", 0), "vocab_size"),
     (setting("vocab_size", 10**12), "vocab_size"),

@@ -32,7 +32,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelSet]:
     bundle = tmp_path_factory.mktemp("bundles") / "clauses"
     shutil.copytree(TINY_BUNDLE, bundle)
     manifest = json.loads((bundle / "manifest.json").read_text())
-    manifest["decoding"]["most_words"] = 12
+    manifest["rules"]["clauses"] = {"max_words": 12}
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     started = start(bundle)
     yield started
@@ -90,7 +90,9 @@ def test_to_be_aligned_its_clauses_share_the_room_by_length(models: ModelSet) ->
     manifest, tokenizers = translator.manifest, translator.tokenizers
     options = TranslationOptions(align=True)
     decoding = decoding_options(manifest, manifest.directions[0], options, 4, False)
-    request = Preparation(manifest, tokenizers, manifest.directions[0], options, decoding)
+    direction = manifest.directions[0]
+    pipeline = translator.pipelines[direction]
+    request = Preparation(manifest, tokenizers, direction, options, decoding, pipeline)
     text = f"{LONG[:-1]} und die Katze."
     [task] = request.take_apart([text])[1]
     clauses = tokenizers.source.encode(task.clauses)

@@ -56,7 +56,7 @@ def test_preparation_ends_at_the_deadline(
     passed = [0.0]
     monkeypatch.setattr(models.models[0].engine, "clock", lambda: sum(passed))
     encoded = spied(models, monkeypatch, lambda: passed.append(61))
-    with pytest.raises(DeadlineExceededError, match=r"which was 60\.000 s away"):
+    with pytest.raises(DeadlineExceededError, match="not done within the deadline of 60 s"):
         translate(models, PAGE)
     assert len(encoded) == 1
     assert outcomes(metrics) == {"expired": 1}

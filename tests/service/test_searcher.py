@@ -30,7 +30,10 @@ class ScriptedEngine:
         return time.monotonic()
 
     def submit(
-        self, items: Items[tuple[Items[int], DecodingOptions]], deadline: float
+        self,
+        items: Items[tuple[Items[int], DecodingOptions]],
+        deadline: float,
+        seconds_after: float,
     ) -> list[Sequence]:
         sequences = []
         for ids, options in items:

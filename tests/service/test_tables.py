@@ -1,13 +1,14 @@
 """The bundled tables on the way from text to text; the search here copies everything."""
 
 import asyncio
+import time
 from collections.abc import Sequence as Items
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from service.aligner import Aligner
+from service.aligner import Aligner, Attention
 from service.bundle import load
 from service.engine.types import FinishReason, Hypothesis
 from service.searcher import Found, OnFound, Searcher, Work
@@ -24,7 +25,11 @@ class Copying:
         pass
 
     async def search(
-        self, work: Items[Work], deadline: float, on_found: OnFound | None = None
+        self,
+        work: Items[Work],
+        deadline: float,
+        on_found: OnFound | None = None,
+        seconds_after: float = 0.0,
     ) -> list[Found]:
         found = [
             Found([Hypothesis(ids[1:-1], -1.0, FinishReason.END)], "end")  # no tag, no EOS
@@ -49,7 +54,8 @@ class Copying:
 def test_names_and_abbreviations_are_looked_up(source: str, text: str, expected: str) -> None:
     bundle = load(DEFAULT_BUNDLE)
     tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
-    searcher, aligner = cast(Searcher, Copying()), cast(Aligner, None)
+    searcher, attention = cast(Searcher, Copying()), cast(Attention, None)
+    aligner = Aligner(tokenizers, bundle.manifest.special_tokens, attention, 1, time.monotonic)
     translator = Translator(bundle, tokenizers, searcher, aligner, max_beam_size=4)
     direction = next(one for one in bundle.manifest.directions if one.source == source)
     told: list[str] = []

@@ -25,6 +25,7 @@ from service.translator import CHARACTERS_ON_LOOP
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
+from tests.waiting import until
 
 
 def test_a_page_is_its_sentences(models: ModelSet) -> None:
@@ -133,9 +134,11 @@ def reverse_tags(models: ModelSet, options: TranslationOptions) -> set[int | Non
     model = models.models[0]
     submit, seen = model.engine.submit, set[int | None]()
 
-    def spy(items: Items[Work], deadline: float | None = None) -> list[Sequence]:
+    def spy(
+        items: Items[Work], deadline: float | None = None, seconds_after: float = 0.0
+    ) -> list[Sequence]:
         seen.update(decoding.reverse_tag for _, decoding in items)
-        return submit(items, deadline)
+        return submit(items, deadline, seconds_after)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model.engine, "submit", spy)
@@ -200,7 +203,7 @@ def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics)
     attention = HeldAttention(models.models[0].translator.aligner)
 
     async def wait_too_long() -> None:
-        with pytest.raises(DeadlineExceededError, match="the deadline passed"):
+        with pytest.raises(DeadlineExceededError, match="not done within the deadline of 1 s"):
             await models.translate(TEXTS, "de", "en", ALIGNED, timeout=1)
         attention.goes_on.set()
 
@@ -258,3 +261,40 @@ def test_what_was_translated_before_is_given_again_only_if_asked_for_in_the_same
 def test_nothing_is_kept_unless_asked_for(models: ModelSet, metrics: Metrics) -> None:
     assert translate(models, TEXTS) == translate(models, TEXTS)
     assert total(metrics.cached_sentences) == 0
+
+
+def test_alignments_to_come_count_for_those_who_ask_for_some(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [model], end = models.models, threading.Event()
+    aligner, aligning = model.translator.aligner, replace(OPTIONS, align=True)
+    attention = aligner.attention
+
+    def held(source: Items[int], target: Items[int]) -> Floats:
+        assert end.wait(10)
+        return attention(source, target)
+
+    monkeypatch.setattr(aligner, "attention", held)
+    with aligner.promised(TEXTS, 1):
+        assert model.expected_wait, "the start has shown how long an alignment takes"
+    aligner.backlog.measured(1e6, 1e6)  # as if a character took about a second
+
+    async def run() -> None:
+        first = asyncio.create_task(models.translate(TEXTS, "de", "en", aligning, 60))
+        await until(lambda: aligner.backlog.seconds > 60)
+        for texts, options in (
+            (TEXTS, aligning),
+            (["Der <b>alte</b> Hund schläft."], replace(OPTIONS, format="html")),
+        ):
+            with pytest.raises(QueueFullError, match=r"it would take about \d{3}\.\d s") as refused:
+                await models.translate(texts, "de", "en", options, 60)
+            assert refused.value.retry_after
+        assert await models.translate(TEXTS, "de", "en", OPTIONS, 60)
+        assert model.expected_wait
+        assert model.expected_wait > 60
+        end.set()
+        assert await first
+
+    asyncio.run(run())
+    assert aligner.backlog.seconds == 0
+    assert outcomes(metrics) == {"ok": 4, "rejected": 3}

@@ -11,13 +11,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.errors import answer
 from service.api.paths import is_deepl
+from service.api.stream import EVENT_STREAM, error_event
 from service.context import request_id
+from service.errors import NotReadyError
 from service.metrics import Metrics
 
 logger = logging.getLogger("service.access")
 
 _METHODS = frozenset(HTTPMethod)  # a label of the metrics: clients can make up any number of others
-_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Nothing in it can end a line, a field or a quotation, wherever it is written; "-" stands for none."""
 
 
 class RequestContext:
@@ -41,21 +44,23 @@ class RequestContext:
         own = [(b"x-request-id", identity)]
         if is_deepl(scope["path"]):
             own.append((b"x-trace-id", identity))
-        started, status = time.perf_counter(), 0
+        started, status, streams = time.perf_counter(), 0, False
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, streams
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, streams = message["status"], _streams(message)
                 message["headers"] = [*message.get("headers", ()), *own]
+            elif not message.get("more_body", False):
+                streams = False
             await send(message)
 
         self.metrics.in_flight.inc()
         try:
             await self.app(scope, receive, send_with_id)
         except asyncio.CancelledError:
-            if not status:
-                await _cut_off(scope, receive, send_with_id)
+            if not status or streams:
+                await _cut_off(scope, receive, send_with_id, streams)
         finally:
             seconds = time.perf_counter() - started
             self.metrics.in_flight.dec()
@@ -77,13 +82,24 @@ class RequestContext:
             logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
 
 
-async def _cut_off(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request whose task was cancelled: only the end of a drain does that."""
+def _streams(start: Message) -> bool:
+    """Whether an answer is a stream of events, in which there is room for an error."""
+    fields = dict(start.get("headers", ()))
+    return bool(fields.get(b"content-type", b"").startswith(EVENT_STREAM.encode()))
+
+
+async def _cut_off(scope: Scope, receive: Receive, send: Send, streams: bool) -> None:
+    """Answer a request whose task was cancelled, or end its stream: only the end of a drain does that."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
-    message = "the service has stopped before this was done"
-    response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, "not_ready", path=scope["path"])
+    message, code = "the service has stopped before this was done", NotReadyError.code
+    if streams:
+        last = error_event(message, code).encode()
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+        return
+    response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, code, path=scope["path"])
+    response.headers["connection"] = "close"
     await response(scope, receive, send)
 
 

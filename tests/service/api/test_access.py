@@ -55,6 +55,37 @@ def test_a_wrong_key_is_refused_though_none_is_needed(settings: Settings, tmp_pa
         assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
 
 
+WRONG = [
+    ("/translate", b'{"q": 5, "api_key": "KEY"}'),
+    ("/translate", b'{"api_key": "KEY"}'),
+    ("/translate?api_key=KEY", b'{"q": "no end'),
+    ("/detect", b'{"q": 5, "api_key": "KEY"}'),
+    ("/v2/translate", b'{"auth_key": "KEY"}'),
+    ("/v2/translate?auth_key=KEY", b"[1]"),
+    ("/v2/languages", b'{"type": 5, "auth_key": "KEY"}'),
+    ("/v2/usage?auth_key=KEY", b"{"),
+]
+
+
+def test_who_may_not_enter_learns_that_before_what_is_wrong_with_the_request(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with started(with_keys(settings, tmp_path, key_required=True)) as client:
+        for path, content in WRONG:
+            found: list[int] = []
+            for key in ("", "guess", "root"):
+                body = content.replace(b"KEY", key.encode())
+                found.append(client.post(path.replace("KEY", key), content=body).status_code)
+            assert found == [403 if path.startswith("/v2") else 401, 403, 400], path
+
+
+def test_requests_that_are_wrong_count_for_the_rate_of_their_address(settings: Settings) -> None:
+    with started(settings.model_copy(update={"requests_per_minute": 2})) as client:
+        answers = [client.post("/translate", content=content) for content in (b"{", b"{}", b"{")]
+    assert [answer.status_code for answer in answers] == [400, 400, 429]
+    assert answers[-1].json()["code"] == "rate_limit"
+
+
 def test_without_a_file_any_key_is_as_good_as_none(client: TestClient) -> None:
     for key in ("anything", None, ""):
         assert client.post("/translate", json={**BODY, "api_key": key}).status_code == 200

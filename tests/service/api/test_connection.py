@@ -38,6 +38,21 @@ def test_a_head_that_does_not_come_is_not_waited_for(
     talk(conversation)
 
 
+def test_a_head_that_begins_behind_a_request_has_no_more_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.2)
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD + b"\r\n" + HEAD)
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        status, error = await asyncio.wait_for(refusal(reader), 2)
+        assert (status, error["code"]) == (b"408", "head_too_slow")
+
+    talk(conversation, keep_alive_seconds=60)
+
+
 def test_the_clock_of_a_head_does_not_run_for_answers_and_between_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -64,16 +79,34 @@ def test_a_connection_on_which_nothing_is_sent_is_closed() -> None:
     talk(conversation)
 
 
-@pytest.mark.parametrize(
-    "sent", [b"\x16\x03\x01\x02\x00\x01\xfc\r\n\r\n", b"GET /\r\n\r\n", HEAD + b"a: " + b"b" * 6000]
-)
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x02\x00\x01\xfc\r\n\r\n", b"GET /\r\n\r\n"])
 def test_what_is_no_request_is_told_in_the_shape_of_all_errors(sent: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(sent)
         status, error = await refusal(reader)
         assert (status, error["code"]) == (b"400", "invalid_http")
-        assert "more than 5000 bytes" in error["error"]
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (HEAD + b"a: " + b"b" * 6000, b"431", "headers_too_large"),
+        (b"GET /" + b"a" * 6000, b"414", "address_too_long"),
+    ],
+)
+def test_a_head_that_is_too_large_is_told_what_of_it_is(
+    sent: bytes, end: bytes, status: bytes, code: str
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent + end)
+        found, error = await refusal(reader)
+        assert (found, error["code"]) == (status, code)
+        assert "address and header fields have more than 5000 bytes" in error["error"]
 
     talk(conversation)
 
@@ -174,6 +207,29 @@ def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
             assert answer.endswith(b"ok")
             assert answer.count(b"100 Continue") == (version == b"1.1")
         assert not left
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_all_that_was_sent_before_a_client_closed_its_own_side_is_answered(pieces: int) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        post = POST + b"content-length: 2\r\n\r\nhi"
+        sent = HEAD.replace(b" / ", b" /slow ") + b"\r\n" + post + b"\r\n" + HEAD + b"\r\n"
+        for at in range(pieces):
+            writer.write(sent[at * len(sent) // pieces : (at + 1) * len(sent) // pieces])
+            await asyncio.sleep(0.02)
+        writer.write_eof()
+        answer = await reader.read()
+        assert answer.count(b"HTTP/1.1 200") == 3
+        assert answer.count(b"hiok") == 1
+
+        reader, writer = await connect()  # what has only begun is told so, in its turn
+        writer.write(HEAD + b"\r\n" + POST + b"content-length: 5\r\n\r\nhi")
+        writer.write_eof()
+        status, error = (await reader.readuntil(b"ok"))[9:12], await refusal(reader)
+        assert (status, error[0], error[1]["code"]) == (b"200", b"400", "request_incomplete")
 
     talk(conversation)
 

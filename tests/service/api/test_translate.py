@@ -84,15 +84,31 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({"q": "a", "text": "b"}, "invalid_request", "two names for one parameter"),
     ({"q": "a", "source": "zz", "target": "en"}, "unsupported_language", "zz is not supported"),
     ({"q": "a", "source": "de", "target": "xx"}, "unsupported_language", "xx is not supported"),
-    ({"q": 5, **SUPPORTED}, "invalid_request", "q parameter: .* valid string, and is 5"),
-    ({"q": [5], **SUPPORTED}, "invalid_request", "valid string"),
+    (
+        {"q": 5, **SUPPORTED},
+        "invalid_request",
+        "q parameter must be a string or a list of strings, and is 5",
+    ),
+    ({"q": ["a", 5], **SUPPORTED}, "invalid_request", "q.1 parameter must be a string, and is 5"),
     ({"q": "a", "format": "pdf", **SUPPORTED}, "invalid_request", "pdf format is not supported"),
     (
         {"q": "a", **SUPPORTED, "alternatives": -1},
         "invalid_request",
-        "alternatives parameter: .* is -1",
+        "alternatives parameter must be >= 0, and is -1",
     ),
-    ({"q": "a", **SUPPORTED, "rerank": "perhaps"}, "invalid_request", "rerank .* and is 'perhaps'"),
+    (
+        {"q": "a", **SUPPORTED, "rerank": "perhaps"},
+        "invalid_request",
+        'rerank .* true or false, and is "perhaps"',
+    ),
+    ({"q": "a", **SUPPORTED, "rerank": {}}, "invalid_request", "true or false, and is {}"),
+    ({"q": {"a": [None, True]}}, "invalid_request", r'and is {"a": \[null, true\]}'),
+    (
+        {"q": "a", **SUPPORTED, "beam_size": 2.5},
+        "invalid_request",
+        "must be an integer, and is 2.5",
+    ),
+    ({"q": "a", **SUPPORTED, "beam_size": "x"}, "invalid_request", 'an integer, and is "x"$'),
     ({"q": "a", **SUPPORTED, "alternatives": 8}, "limit_exceeded", r"must be <= 7 .*, and is 8"),
     ({"q": "a", **SUPPORTED, "beam_size": 9}, "limit_exceeded", "beam_size .* <= 8, and is 9"),
     ({"q": "a", **SUPPORTED, "beam_size": 2, "alternatives": 2}, "limit_exceeded", "must be <= 1"),
@@ -122,22 +138,22 @@ def test_every_mistake_has_its_answer(
 @pytest.mark.parametrize(
     ("field", "value", "limit"),
     [
-        ("q", ["a"] * 2001, "2000 items, not 2001, and is ['a', 'a', "),
-        ("text", ["a"] * 2001, "2000 items, not 2001, and is ['a', 'a', "),
-        ("source", "-" * 4_000, "64 characters, and is '----"),
-        ("target", "-" * 65, "64 characters, and is '----"),
-        ("format", "h" * 17, "16 characters, and is 'hhhh"),
-        ("api_key", "k" * 257, "256 characters, and is 'kkkk"),
-        ("target_prefix", "T" * 1001, "1000 characters, and is 'TTTT"),
-        ("alternatives", 1001, "less than or equal to 1000, and is 1001"),
-        ("beam_size", 10**400, "less than or equal to 1000, and is 1000000"),
-        ("beam_size", "9" * 5000, "exceeded maximum size, and is '9999"),
-        ("max_decoding_length", 10**18, "less than or equal to 1000000, and is 1000000"),
-        ("no_repeat_ngram_size", 1001, "less than or equal to 1000, and is 1001"),
-        ("length_penalty", "nan", "finite number, and is 'nan'"),
-        ("timeout_seconds", "inf", "finite number, and is 'inf'"),
-        ("timeout_seconds", 1e9, "less than or equal to 86400, and is 1000000000.0"),
-        ("timeout_seconds", 10**400, "valid number, and is 1000000"),
+        ("q", ["a"] * 2001, '2000 items, not 2001, and is ["a", "a", '),
+        ("text", ["a"] * 2001, '2000 items, not 2001, and is ["a", "a", '),
+        ("source", "-" * 4_000, '64 characters, and is "----'),
+        ("target", "-" * 65, '64 characters, and is "----'),
+        ("format", "h" * 17, '16 characters, and is "hhhh'),
+        ("api_key", "k" * 257, '256 characters, and is "kkkk'),
+        ("target_prefix", "T" * 1001, '1000 characters, and is "TTTT'),
+        ("alternatives", 1001, "must be <= 1000, and is 1001"),
+        ("beam_size", 10**400, "must be <= 1000, and is 1000000"),
+        ("beam_size", "9" * 5000, 'fewer digits, and is "9999'),
+        ("max_decoding_length", 10**18, "must be <= 1000000, and is 1000000"),
+        ("no_repeat_ngram_size", 1001, "must be <= 1000, and is 1001"),
+        ("length_penalty", "nan", 'finite number, and is "nan"'),
+        ("timeout_seconds", "inf", 'finite number, and is "inf"'),
+        ("timeout_seconds", 1e9, "must be <= 86400, and is 1000000000.0"),
+        ("timeout_seconds", 10**400, "must be a number, and is 1000000"),
     ],
 )
 def test_every_field_has_a_limit(client: TestClient, field: str, value: object, limit: str) -> None:
@@ -145,7 +161,7 @@ def test_every_field_has_a_limit(client: TestClient, field: str, value: object, 
     answer = client.post("/translate", json={**text, **SUPPORTED, field: value})
     assert answer.status_code == 400
     said = answer.json()["error"]
-    assert said.startswith(f"Invalid request: {field} parameter: ")
+    assert said.startswith(f"Invalid request: {field} parameter ")
     assert limit in said
     assert len(said) < 250
 
@@ -163,15 +179,20 @@ def test_as_many_texts_as_may_be_are_translated(client: TestClient) -> None:
         (b"[" * 9000, "the JSON body is nested too deeply"),
         (
             b'{"q": "ab\\ud800", "source": "de"}',
-            "q parameter: half a surrogate pair at character 2",
+            "q parameter has half a surrogate pair at character 2",
         ),
-        (b'{"q": "ab", "source": "\\ud800"}', "source parameter: half a surrogate pair"),
+        (
+            b'{"q": "ab", "source": "\\ud800"}',
+            r'source parameter has half a surrogate pair.* "\\ud800"',
+        ),
         (b'{"q": "\xff"}', "not valid UTF-8: invalid start byte at byte 7"),
         (
             gzip.compress(b'{"q": "Hallo"}'),
             "the body is compressed by gzip, which is not supported",
         ),
         (b'{"q": "a", "alternatives": "x"}', "alternatives parameter is not a number"),
+        (b'{"q": "a", "length_penalty": NaN}', "must be a finite number, and is NaN"),
+        (b'{"q": ' + b"[" * 900 + b"]" * 900 + b"}", r"string, and is \[{57}\.\.\."),
         (b"", "missing q parameter"),
     ],
 )
@@ -180,6 +201,18 @@ def test_a_broken_body_is_told_where(client: TestClient, content: bytes, message
     answer = client.post("/translate", content=content, headers=headers)
     assert answer.status_code == 400
     assert re.search(message, answer.json()["error"])
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [("%1$s " + "Hund " * 60, '"%1$s Hund Hund '), ("HUND " * 60, '"HUND HUND ')],
+)
+def test_a_sentence_that_is_too_long_is_quoted_as_the_client_wrote_it(
+    client: TestClient, text: str, quote: str
+) -> None:
+    answer = client.post("/translate", json={"q": text, **SUPPORTED})
+    assert answer.json()["code"] == "text_too_long"
+    assert f"limit of 62: {quote}" in answer.json()["error"]
 
 
 HUND, DOG = "Der alte Hund schläft.", "The old dog sleeps."

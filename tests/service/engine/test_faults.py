@@ -208,6 +208,61 @@ def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> N
     assert faults.counts == {"rerank": 1}
 
 
+JUDGED = DecodingOptions(max_decoding_length=5, beam_size=2, reverse_tag=1)
+
+
+class FailingJudge(FaultyRunner):
+    """Fails to judge poison, or everything."""
+
+    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
+        if self.harms_all or POISON in target_ids:
+            raise RuntimeError("no scores today")
+        return super().score(source_ids, source_bias, target_ids)
+
+
+def test_a_scorer_that_fails_with_a_sentence_fails_no_other_and_never_ends_the_engine() -> None:
+    runner, faults = FailingJudge(), Faults()
+    runner.hold.clear()
+    with running(
+        runner, EngineConfig(max_num_seqs=4, max_consecutive_failures=3), faults=faults
+    ) as engine:
+        poisoned, others = [1, POISON, *echo_source(9)[1:]], [echo_source(9), echo_source(30)]
+        sequences = engine.submit([(others[0], JUDGED), (poisoned, JUDGED), (others[1], GREEDY)])
+        runner.hold.set()
+        assert [outcome(sequence) for sequence in sequences] == [
+            echo_of(others[0])[:5],
+            errors.StepFailedError,
+            echo_of(others[1]),
+        ]
+        assert faults.counts == {"sentence": 1}
+        attack = engine.submit([(poisoned, JUDGED)] * 10)
+        assert {outcome(sequence) for sequence in attack} == {errors.StepFailedError}
+        [good] = engine.submit([(others[0], JUDGED)])
+        assert outcome(good) == echo_of(others[0])[:5]
+        assert engine.check()
+
+
+@pytest.mark.parametrize("canary", [GREEDY, JUDGED], ids=["not judged", "judged"])
+def test_a_scorer_that_fails_with_everything_ends_the_engine_although_the_decoder_works(
+    canary: DecodingOptions,
+) -> None:
+    runner, faults = FailingJudge(), Faults()
+    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    with running(runner, config, faults=faults) as engine:
+        [good] = engine.submit([(echo_source(5), canary)])
+        assert outcome(good) == echo_of(echo_source(5))
+        runner.harms_all = True
+        for _ in range(2):
+            one, another = engine.submit([(echo_source(9), JUDGED), (echo_source(8), GREEDY)])
+            assert outcome(one) is errors.StepFailedError
+            assert outcome(another) == echo_of(echo_source(8)), "it asks for no judgement"
+        found = [outcome(one) for one in engine.submit([(echo_source(9), JUDGED)] * 4)]
+        assert found == [errors.StepFailedError] + [errors.EngineDeadError] * 3
+        assert not engine.check()
+        assert engine.failure == "3 judgements in a row failed"
+        assert faults.counts == {"sentence": 3}
+
+
 class BlindRunner(FaultyRunner):
     """Encodes poison, or everything, as NaN."""
 

@@ -1,13 +1,14 @@
 """Runs that hang: the engine gives up in time, and nobody is left waiting."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from service import errors
 from service.engine.config import EngineConfig
-from service.engine.engine import Engine
+from service.engine.engine import CLOSE_SECONDS, Engine
 from service.engine.types import DecodingOptions
 from tests.fakes import EchoRunner, Faults, echo_of, echo_source
 from tests.service.engine.test_faults import GREEDY, IDS, outcome, running
@@ -105,6 +106,24 @@ def test_closing_a_hanging_engine_leaves_nobody_waiting() -> None:
         assert not engine.drain(0.01)
         assert not engine.close(timeout=0.01)
         assert {outcome(sequence) for sequence in sequences} == {errors.CancelledError}
+    finally:
+        runner.end.set()
+    assert engine.close()
+
+
+def test_a_run_for_which_the_engine_has_given_up_is_not_waited_for_once_more() -> None:
+    now, runner = 0.0, HangingRunner("decode")
+    runner.hangs = True
+    engine = Engine([runner], IDS, EngineConfig(), clock=lambda: now)
+    engine.start()
+    try:
+        engine.submit([(echo_source(3), GREEDY)])
+        wait_until(lambda: runner.num_hanging == 1)
+        while engine.check():
+            now += 1.0
+        started = time.monotonic()
+        assert not engine.close()
+        assert time.monotonic() - started < CLOSE_SECONDS / 2
     finally:
         runner.end.set()
     assert engine.close()

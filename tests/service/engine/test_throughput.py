@@ -73,6 +73,20 @@ def test_what_would_be_too_late_if_it_were_nothing_is_refused_before_it_is_known
     engine.check_deadline(now[0] + 1.1)
 
 
+def test_work_behind_the_search_counts_whether_or_not_anybody_waits_for_the_engine() -> None:
+    now = [100.0]
+    engine = engine_with_a_line(now)  # 0.9 s with one more sentence
+    item = [(echo_source(2), OPTIONS)]
+    with pytest.raises(QueueFullError, match=r"about 1\.9 s, and the deadline is 2\.0 s"):
+        engine.submit(item, now[0] + 2.0, seconds_after=1.0)
+    engine.submit(item, now[0] + 2.5, seconds_after=1.0)
+    idle = Engine([EchoRunner()], SPECIAL, EngineConfig(), clock=lambda: now[0])
+    idle._shared.accepting = True
+    with pytest.raises(QueueFullError, match=r"about 7\.0 s, and the deadline is 5\.0 s"):
+        idle.submit(item, now[0] + 5.0, seconds_after=7.0)
+    idle.submit(item, now[0] + 9.0, seconds_after=7.0)
+
+
 def test_a_full_line_tells_when_it_will_be_done() -> None:
     now = [100.0]
     engine = engine_with_a_line(now)

@@ -17,18 +17,26 @@ from service.bundle import load
 from service.engine.types import DecodingOptions
 from service.errors import LimitExceededError
 from service.preparation import Preparation
-from service.text import casing, lexer, markup, placeholders, words
-from service.text.abbreviations import Abbreviations
-from service.text.clauses import clauses, join
+from service.text import stand_ins, words
 from service.text.detector import Detector
-from service.text.document import Document, Format, take_apart
-from service.text.language_pair import LanguagePair
+from service.text.document import Document, take_apart
 from service.text.languages import lookup, profile
-from service.text.names import Names
+from service.text.markup import elements, lexer
+from service.text.rules import casing
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.clauses import Clauses
+from service.text.rules.names import Names
+from service.text.rules.numbers import Numbers
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.slashes import Slashes
+from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
+from service.text.stand_ins import StandIn
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 from tests.conftest import TINY_BUNDLE
+from tests.service.text.pipelines import every_rule
+from tests.service.text.test_document import assembled
 
 CHARACTERS = 1_500
 """Of the shortest text; the others are twice and four times as long."""
@@ -160,10 +168,16 @@ BUNDLE = load(TINY_BUNDLE)
 TOKENIZERS = Tokenizers.load(BUNDLE.vocabulary, BUNDLE.target_vocabulary)
 TOKENIZER = TOKENIZERS.source
 ABBREVIATIONS = Abbreviations({"z. B.": "zum Beispiel", "Nr.": "Nummer", "etc.": "et cetera."})
-PAIR = LanguagePair(TOKENIZER.spells, TOKENIZER.usual_case, profile("de"), profile("en"))
+PIPELINE = every_rule(
+    TOKENIZER.spells,
+    TOKENIZER.usual_case,
+    source=profile("de"),
+    target=profile("en"),
+    abbreviations=ABBREVIATIONS,
+)
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR = Detector(["de", "en"])
-RESTORED = dict.fromkeys(placeholders.NAMES, "x")
+RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
     update={
         "limits": BUNDLE.manifest.limits.model_copy(update={"max_source_length": 10**6}),
@@ -173,16 +187,14 @@ MANIFEST = BUNDLE.manifest.model_copy(
 
 
 def _apart(form: Format, splitting: Splitting) -> Callable[[str], Document]:
-    return lambda text: take_apart(text, form, splitting, ("x",), ABBREVIATIONS, PAIR)
+    return lambda text: take_apart(text, form, splitting, ("x",), PIPELINE)
 
 
 def _prepared(text: str) -> None:
     options = TranslationOptions(format="html", splitting="sentences", align=True)
     decoding = DecodingOptions(max_decoding_length=100)
     direction = MANIFEST.directions[0]
-    Preparation(MANIFEST, TOKENIZERS, direction, options, decoding, ABBREVIATIONS).take_apart(
-        [text]
-    )
+    Preparation(MANIFEST, TOKENIZERS, direction, options, decoding, PIPELINE).take_apart([text])
 
 
 class _Mirrored(words.Alignment):
@@ -199,13 +211,14 @@ def _mirrored(text: str) -> _Mirrored:
 
 def _assembled(document: Document) -> None:
     texts = [sentence.text for sentence in document.sentences]
-    document.assemble(texts, [_mirrored(text) for text in texts])
+    assembled(document, texts, [_mirrored(text) for text in texts])
 
 
 def _cut_and_joined(text: str) -> None:
     for language in map(profile, ("de", "ja")):
-        parts = clauses(text, 1, language)
-        join(parts, parts, TOKENIZER.within, language)
+        clauses = Clauses(1, TOKENIZER.within, language, language)
+        parts = clauses.cut(text)
+        clauses.join(parts, parts)
 
 
 ON_TEXT: dict[str, Callable[[str], object]] = {
@@ -221,11 +234,14 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "within": TOKENIZER.within,
     "usual case": TOKENIZER.usual_case,
     "casing": lambda text: casing.in_usual_case(text, str.lower, keeps_acronyms=True),
-    "placeholders": placeholders.spans,
-    "stand-ins": lambda text: placeholders.came_through(text, placeholders.NAMES),
-    "restored": lambda text: placeholders.restore(text, RESTORED),
+    "placeholders": lambda text: Placeholders().prepare(Run(text)),
+    "numbers": lambda text: Numbers().protect(Run(text)),
+    "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
+    "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
+    "stand-ins": lambda text: stand_ins.came_through(text, stand_ins.NAMES),
+    "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
-    "names": lambda text: NAMES.mended(text, text),
+    "names": lambda text: NAMES.restore(Run(text), Run(text)),
 }
 STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
     **{name: (str, step) for name, step in ON_TEXT.items()},
@@ -305,7 +321,7 @@ def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
 @given(st.text("0123456789xa;&# ", max_size=30))
 @settings(derandomize=True, deadline=None, database=None)
 def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
-    assert markup.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
+    assert elements.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
 
 
 @pytest.mark.parametrize(
@@ -324,4 +340,4 @@ def test_references_are_read_as_the_standard_library_reads_them(text: str) -> No
     ids=lambda given: given[:9],
 )
 def test_references_of_any_number_are_read(text: str, read: str) -> None:
-    assert markup.unescaped(text) == read
+    assert elements.unescaped(text) == read

@@ -2,13 +2,22 @@
 
 import asyncio
 import json
+import logging
+import re
+from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
+from service.api.middleware.context import RequestContext
 from service.app import create_app
+from service.context import request_id
+from service.metrics import Metrics
 from service.settings import Settings
 from tests.service.api.asgi import ask
+from tests.waiting import until
 
 
 def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) -> None:
@@ -16,8 +25,43 @@ def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) ->
     assert first != second
     answer = client.get("/health", headers={"x-request-id": "job-17.a"})
     assert answer.headers["x-request-id"] == "job-17.a"
-    answer = client.get("/health", headers={"x-request-id": "no spaces, please"})
-    assert answer.headers["x-request-id"] != "no spaces, please"
+
+
+class Ids(logging.Handler):
+    """Keeps the ids of the requests that lines on the log belong to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(request_id.get())
+
+
+@pytest.fixture
+def ids(caplog: pytest.LogCaptureFixture) -> Iterator[Ids]:
+    handler, access = Ids(), logging.getLogger("service.access")
+    caplog.set_level("INFO", "service.access")
+    access.addHandler(handler)
+    yield handler
+    access.removeHandler(handler)
+
+
+UNSAFE = ["a b", "a\tb", 'a"b', "a]b", "a\x1b[2K", "\u00e9", "-", "", "a" * 65, "a\x85b"]
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/v2/nothing"])
+def test_an_id_that_could_forge_a_line_on_the_log_is_replaced_everywhere(
+    settings: Settings, ids: Ids, path: str
+) -> None:
+    client = TestClient(create_app(settings))
+    for given in UNSAFE:
+        answer = client.get(path, headers=[(b"x-request-id", given.encode("latin-1"))])
+        identity = answer.headers["x-request-id"]
+        assert re.fullmatch("[0-9a-f]{32}", identity)
+        assert answer.headers.get("x-trace-id", identity) == identity
+        assert ids.seen[-1] == identity
+    assert len(ids.seen) == len(UNSAFE)
 
 
 def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
@@ -32,3 +76,37 @@ def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
     status, body = asyncio.run(run())
     assert (status, json.loads(body)["code"]) == (503, "not_ready")
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [
+        (b"text/event-stream; charset=utf-8", b"event: error\ndata: "),
+        (b"application/json", b""),  # there is no room in it
+    ],
+)
+def test_a_stream_that_is_cut_off_as_the_service_stops_ends_with_an_error(
+    kind: bytes, ending: bytes
+) -> None:
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200}
+        await send({**start, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        await asyncio.Event().wait()
+
+    async def take(message: Message) -> None:
+        sent.append(message)
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "GET", "path": "/translate", "headers": []}
+        task = asyncio.create_task(RequestContext(app, Metrics())(scope, Mock(), take))
+        await until(lambda: len(sent) == 2)
+        task.cancel()
+        await task
+
+    asyncio.run(run())
+    last = sent[2:]
+    assert [message["body"].startswith(ending) for message in last] == [True] * bool(ending)
+    assert not any(message["more_body"] for message in last)

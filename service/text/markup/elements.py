@@ -1,0 +1,142 @@
+"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, with its tags apart.
+
+Nothing is repaired or lost: where a document is broken, its translation is as well.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+
+from service.text.markup.lexer import Kind, Token, tokens
+from service.text.run import PROTECTED, Protected, Run, Tag
+
+_LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
+INLINE = frozenset(
+    """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
+    span strike strong sub sup time tt u var wbr
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
+RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
+"""Elements that are kept as they are, with all that is in them."""
+UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
+"""Inline elements whose text comes through untouched."""
+_SAYS_NO = re.compile(
+    r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
+)
+
+
+def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]:
+    """What stays as it is, as strings, and the runs to translate, in order.
+
+    Args:
+        text: HTML or XML, whole or a part, well-formed or not.
+        kind: which of them.
+        ignored: names of elements whose text comes through untouched, beside those that say so themselves.
+    """
+    stream = list(tokens(text, kind))
+    parser = _Parser(kind, frozenset(ignored), stream)
+    at = 0
+    while at < len(stream):
+        at = parser.take(at)
+    return parser.finish()
+
+
+def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
+    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere."""
+    if kind == "html":
+        return INLINE
+    found: set[str] = set()
+    for before, token, after in zip([None, *stream], stream, [*stream[1:], None], strict=False):
+        outside = after if token.kind == "close" else before
+        is_tag = token.kind in ("open", "close", "void")
+        if is_tag and outside is not None and outside.kind == "text" and outside.raw.strip():
+            found.add(token.name)
+    return frozenset(found)
+
+
+class _Parser:
+    """Gathers runs."""
+
+    def __init__(self, kind: Kind, ignored: frozenset[str], stream: list[Token]) -> None:
+        self.stream, self.kind = stream, kind
+        self.inline = _inline_names(stream, kind)
+        self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
+        self.ends = _ends_of_elements(stream)
+        self.pieces: list[str | Run] = []
+        self._begin_run()
+
+    def take(self, at: int) -> int:
+        """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
+        token = self.stream[at]
+        if token.kind == "text":
+            self._add(unescaped(token.raw))
+        elif token.kind == "open" and self._is_kept(token):
+            end = self.ends.get(at, at + 1)
+            raw = "".join(one.raw for one in self.stream[at:end])
+            if token.name in self.inline:
+                self._protect(raw)
+            else:
+                self._block(raw)
+            return end
+        elif token.kind == "verbatim" or token.name in self.inline:
+            kind = "void" if token.kind == "verbatim" else token.kind
+            self.tags.append(Tag(self.length, token.raw, kind))
+        else:
+            self._block(token.raw)
+        return at + 1
+
+    def finish(self) -> list[str | Run]:
+        """All pieces."""
+        self._block("")
+        return [piece for piece in self.pieces if piece != ""]
+
+    def _is_kept(self, token: Token) -> bool:
+        return token.name in self.kept or bool(_SAYS_NO.search(token.attributes))
+
+    def _add(self, text: str) -> None:
+        self.texts.append(text)
+        self.length += len(text)
+
+    def _protect(self, raw: str) -> None:
+        begin = self.length
+        self._add(PROTECTED)
+        self.protected.append(Protected(begin, self.length, raw))
+
+    def _begin_run(self) -> None:
+        self.texts: list[str] = []
+        self.length = 0
+        self.tags: list[Tag] = []
+        self.protected: list[Protected] = []
+
+    def _block(self, raw: str) -> None:
+        """End the run at a block's tag."""
+        run = Run("".join(self.texts), self.tags, self.protected, self.kind)
+        self._begin_run()
+        self.pieces += [run if run.text.strip() else run.written(), raw]
+
+
+def unescaped(text: str) -> str:
+    """Text as it is read between tags.
+
+    `html.unescape` makes an int of each number, and Python refuses those of more than 4,300 digits. One of
+    eight digits is beyond Unicode already, unless the first of them are zeros.
+
+    >>> unescaped("&lt;&#065;&#99999999;") == "<A\ufffd"
+    True
+    """
+    if "&#" in text:
+        text = _LONG_NUMBER.sub(lambda number: number[0].lstrip("0")[:8] or "0", text)
+    return html.unescape(text)
+
+
+def _ends_of_elements(stream: list[Token]) -> dict[int, int]:
+    """For each open tag that has a close tag, the place behind that."""
+    ends: dict[int, int] = {}
+    opened: dict[str, list[int]] = {}
+    for at, token in enumerate(stream):
+        if token.kind == "open":
+            opened.setdefault(token.name, []).append(at)
+        elif token.kind == "close" and opened.get(token.name):
+            ends[opened[token.name].pop()] = at + 1
+    return ends

@@ -1,0 +1,84 @@
+"""How the inline tags of a run nest: which go with a sentence, and which of these are around all of it."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from service.errors import LimitExceededError
+from service.text.run import Tag
+
+MAX_NESTING = 100
+"""Inline elements within one another."""
+
+
+def without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:
+    """Elements around nothing, as single tags: they cannot be around anything in the translation either."""
+    kept: list[Tag] = []
+    for tag in tags:
+        before = kept[-1] if kept else None
+        if (
+            tag.kind == "close"
+            and before is not None
+            and before.kind == "open"
+            and before.at == tag.at
+        ):
+            kept[-1] = Tag(tag.at, before.raw + tag.raw, "void")
+        else:
+            kept.append(tag)
+    return kept
+
+
+def check_nesting(tags: Sequence[Tag]) -> None:
+    """Refuse what would take more than `MAX_NESTING` calls within one another to write again.
+
+    Raises:
+        LimitExceededError: elements are nested deeper.
+    """
+    depths = [0, *_depths(tags)]
+    deepest = max(depths) - min(depths)
+    if deepest > MAX_NESTING:
+        raise LimitExceededError(
+            f"Invalid request: inline elements are nested {deepest} deep, the limit is {MAX_NESTING}"
+        )
+
+
+def _depths(tags: Sequence[Tag]) -> list[int]:
+    """In how many elements one is behind each tag; below 0 where tags close that never opened."""
+    return list(accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags))
+
+
+def belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
+    """Whether a tag goes with the stretch from `begin` to `end`: one that closes, with what is before it."""
+    return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, begin + 1)
+
+
+def outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[Tag], list[str]]:
+    """A sentence's tags: those before and behind all of it, and between them those to be aligned."""
+    first, last = 0, len(tags)
+    closing: dict[int, int] | None = None
+    while first < last:
+        in_front, behind = tags[first], tags[last - 1]
+        if in_front.kind == "void" and in_front.at == begin:
+            first += 1
+        elif behind.kind == "void" and behind.at == end:
+            last -= 1
+        elif in_front.at == begin and behind.at == end:
+            closing = _closing(tags) if closing is None else closing
+            if closing.get(first) != last - 1:
+                break
+            first, last = first + 1, last - 1
+        else:
+            break
+    raws = [tag.raw for tag in tags]
+    return raws[:first], tags[first:last], raws[last:]
+
+
+def _closing(tags: Sequence[Tag]) -> dict[int, int]:
+    """For the place of each tag that opens an element, that of the one that closes it."""
+    opened: list[int] = []
+    found: dict[int, int] = {}
+    for at, tag in enumerate(tags):
+        if tag.kind == "open":
+            opened.append(at)
+        elif tag.kind == "close" and opened:
+            found[opened.pop()] = at
+    return found

@@ -1,0 +1,167 @@
+"""Puts a sentence's inline tags into its translation, around the words that translate what they were around.
+
+Whatever the alignment says, tags come out in an order that nests as it did: an element lies within the one
+that held it, and beside its siblings.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
+
+from service.text.run import Tag
+from service.text.words import Alignment, Span
+
+
+@dataclass(slots=True)
+class Element:
+    """Tags that belong together, and the stretch of the sentence they are around.
+
+    An element that began in an earlier sentence has no `open` here and begins with the sentence; likewise one
+    that ends later.
+    """
+
+    begin: int
+    end: int
+    open: str = ""
+    close: str = ""
+    children: list["Element"] = field(default_factory=list)
+
+
+def tree(tags: Sequence[Tag], length: int) -> list[Element]:
+    """The elements of a sentence of so many characters, nested.
+
+    A close tag without its open one takes in all that came before it on its level.
+    """
+    stack = [Element(0, length)]
+    for tag in tags:
+        if tag.kind == "void":
+            stack[-1].children.append(Element(tag.at, tag.at, tag.raw))
+        elif tag.kind == "open":
+            stack.append(Element(tag.at, length, tag.raw))
+        elif len(stack) > 1:
+            element = stack.pop()
+            element.end, element.close = tag.at, tag.raw
+            stack[-1].children.append(element)
+        else:
+            root = stack[0]
+            root.children = [Element(0, tag.at, "", tag.raw, root.children)]
+    while len(stack) > 1:  # they end in a later sentence
+        element = stack.pop()
+        stack[-1].children.append(element)
+    return stack[0].children
+
+
+def project(elements: Sequence[Element], alignment: Alignment) -> list[Tag]:
+    """The tags of these elements, in their places in the translation."""
+    links = alignment.links()
+    placer = _Placer(alignment, links)
+    placer.place_all(elements, (0, len(links)), (0, len(alignment.target)))
+    return placer.tags
+
+
+class _Placer:
+    """Finds the places of elements in stretches of target words, in order.
+
+    A sentence may have as many elements as words: none looks at all the words to find its own.
+    """
+
+    def __init__(self, alignment: Alignment, links: list[int]) -> None:
+        self.alignment, self.links = alignment, links
+        self.tags: list[Tag] = []
+        self.begins = [begin for begin, _ in alignment.source_spans]
+        self.ends = [end for _, end in alignment.source_spans]
+        self.linked: list[list[int]] = [[] for _ in alignment.source_spans]
+        """The target words that translate each source word, in order."""
+        for at, source in enumerate(links if self.linked else []):
+            self.linked[source].append(at)
+        self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
+
+    def place_all(self, elements: Sequence[Element], words: Span, characters: Span) -> None:
+        """Place these elements in a stretch of the translation; `words` are those that lie in it."""
+        first, last = words
+        at, end = characters
+        placed = sorted(
+            ((*self._place(one, first, last), index) for index, one in enumerate(elements)),
+            key=lambda place: (place[0], place[1], place[2]),
+        )
+        free = first
+        for start, stop, index in placed:
+            start, stop = max(start, free), max(stop, start, free)
+            element = elements[index]
+            low, high = self._characters(start, stop)
+            low = min(max(low, at), end)
+            high = min(max(high, low), end)
+            if not element.open:  # it began before this sentence
+                low = at
+            if not element.close and element.begin < element.end:
+                high = end
+            self._add(low, element.open, "open" if element.close else "void")
+            self.place_all(element.children, (start, stop), (low, high))
+            self._add(high, element.close, "close")
+            at, free = high, stop
+
+    def _add(self, at: int, raw: str, kind: Literal["open", "close", "void"]) -> None:
+        if raw:
+            self.tags.append(Tag(at, raw, kind))
+
+    def _characters(self, first: int, last: int) -> Span:
+        """From the beginning of word `first` to the end of the word before `last`."""
+        spans, length = self.alignment.target_spans, len(self.alignment.target)
+        begin = spans[first][0] if first < len(spans) else length
+        return begin, max(begin, spans[last - 1][1]) if last > first else begin
+
+    def _place(self, element: Element, first: int, last: int) -> tuple[int, int]:
+        """The target words, among `first` to before `last`, that belong to an element."""
+        count = len(self.begins)
+        inside = range(
+            bisect_right(self.ends, element.begin), bisect_left(self.begins, element.end)
+        )
+        if not inside:
+            following = bisect_left(self.begins, element.begin)
+            if following == count:
+                return last, last
+            if following == 0:
+                return first, first
+            near = bisect_left(self.linked[following], first)
+            found = self.linked[following][near : near + 1]
+            is_near = found and found[0] < last
+            start = found[0] if is_near else self._in_proportion(following, first, last)
+            return start, start
+        if len(inside) == count:
+            return first, last
+        start, stop = self._densest(inside, first, last)
+        if start == stop:  # no word of its own: where it would be by its place in the sentence
+            start = self._in_proportion(inside[0], first, last)
+            stop = min(last, start + 1)
+        if not element.open:
+            start = first
+        if not element.close:
+            stop = last
+        return start, stop
+
+    def _densest(self, inside: range, first: int, last: int) -> tuple[int, int]:
+        """The stretch with the most words of the element and the fewest others (Kadane's algorithm).
+
+        Many elements may share the same word: it is looked for once.
+        """
+        asked = (inside, first, last)
+        if asked in self.densest:
+            return self.densest[asked]
+        best, best_place, current, start, behind = 0, (first, first), 0, first, first
+        for at in sorted(chain.from_iterable(self.linked[source] for source in inside)):
+            if not first <= at < last:
+                continue
+            current -= at - behind  # words of others, between
+            if current <= 0:
+                current, start = 0, at
+            current, behind = current + 1, at + 1
+            if current > best:
+                best, best_place = current, (start, at + 1)
+        self.densest[asked] = best_place
+        return best_place
+
+    def _in_proportion(self, source: int, first: int, last: int) -> int:
+        share = source / max(1, len(self.alignment.source_spans))
+        return min(max(first, round(share * len(self.links))), last)

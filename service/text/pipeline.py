@@ -1,0 +1,128 @@
+"""The rules, in their order: the one place that knows them all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from service.text.languages import NEUTRAL, Language, profile
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.casing import Case
+from service.text.rules.clauses import Clauses
+from service.text.rules.elements import Elements
+from service.text.rules.names import Names
+from service.text.rules.numbers import Numbers
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.quotes import Quotes
+from service.text.rules.rule import Parameters, Rule, Setting
+from service.text.rules.scripts import Scripts
+from service.text.rules.slashes import Slashes
+from service.text.rules.spelling import Spelling
+from service.text.rules.symbols import Symbols
+from service.text.run import Run
+from service.text.tokenizer import Tokenizers
+
+ORDER: tuple[type[Rule], ...] = (
+    Spelling,
+    Placeholders,
+    Elements,
+    Symbols,
+    Scripts,
+    Abbreviations,
+    Quotes,
+    Slashes,
+    Case,
+    Names,
+    Numbers,
+    Clauses,
+)
+"""In which rules prepare a text; they restore its translation in the opposite one."""
+RULES = {rule.name: rule for rule in ORDER}
+
+
+def checked(name: str, parameters: dict[str, Any]) -> Parameters:
+    """The parameters of the rule that has this name.
+
+    Raises:
+        ValueError: there is no such rule, or it takes no such parameters.
+    """
+    if name not in RULES:
+        raise ValueError(f"{name!r} is no rule; there are {', '.join(sorted(RULES))}")
+    try:
+        return RULES[name].parameters.model_validate(parameters)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join([name, *map(str, first["loc"])])
+        raise ValueError(f"{where}: {first['msg']}") from None
+
+
+class Pipeline:
+    """The rules of one direction of one model."""
+
+    def __init__(self, rules: Sequence[Rule] = (), language: Language = NEUTRAL) -> None:
+        """Take them in, in their order, and the language of the source."""
+        self.language = language
+        self.of_runs = [rule for rule in rules if rule.scope == "run"]
+        self.of_sentences = [rule for rule in rules if rule.scope == "sentence"]
+        self.last_first = list(reversed(rules))
+        self.clauses = next((one for one in rules if isinstance(one, Clauses)), Clauses(0))
+
+    @classmethod
+    def make(
+        cls,
+        folder: Path,
+        languages: tuple[str, str],
+        tokenizers: Tokenizers,
+        asked: dict[str, dict[str, Any]],
+    ) -> Self:
+        """The rules that are safe for every model, and those that a bundle asks for.
+
+        Args:
+            folder: the bundle's.
+            languages: source and target.
+            tokenizers: the bundle's.
+            asked: parameters of rules, by name.
+
+        Raises:
+            ValueError: one is unknown or takes no such parameters.
+            BundleError: a table of the bundle is not what a rule needs.
+        """
+        wanted = {rule.name: checked(rule.name, {}) for rule in ORDER if rule.is_default}
+        wanted |= {name: checked(name, parameters) for name, parameters in asked.items()}
+        return cls(
+            [
+                rule.make(Setting(folder, *languages, tokenizers, wanted[rule.name]))
+                for rule in ORDER
+                if rule.name in wanted
+            ],
+            profile(languages[0]),
+        )
+
+    def prepare_run(self, run: Run) -> Run:
+        """A run before it is cut into sentences."""
+        for rule in self.of_runs:
+            run = rule.prepare(run)
+        return run
+
+    def prepare_sentence(self, sentence: Run) -> Run:
+        """A sentence as a model is to see it."""
+        for rule in self.of_sentences:
+            sentence = rule.prepare(sentence)
+        return sentence
+
+    def came_through(self, source: Run, translation: Run) -> bool:
+        """Whether a translation of a sentence holds all that it must."""
+        return all(rule.came_through(source, translation) for rule in self.of_sentences)
+
+    def protect(self, sentence: Run) -> Run:
+        """A sentence with all protected that did not, or might not, come through."""
+        for rule in self.of_sentences:
+            sentence = rule.protect(sentence)
+        return sentence
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation of a sentence as it is to be read."""
+        for rule in self.last_first:
+            translation = rule.restore(source, translation)
+        return translation

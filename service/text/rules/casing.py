@@ -1,0 +1,135 @@
+"""Sentences whose case says nothing: IN CAPITALS, in small letters, With A Capital In Front Of All Words.
+
+Models have hardly seen such ones. They are translated as they would stand in a book.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Literal, Self
+
+import regex
+
+from service.text.languages import NEUTRAL, Language
+from service.text.rules.rule import Rule, Setting
+from service.text.run import Run
+
+FEWEST_LETTERS, FEWEST_SMALL_WORDS, FEWEST_CAPITAL_WORDS = 5, 3, 2
+"""Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
+_ENDS = (".", "!", "?", "…", ":")
+_LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
+_CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
+
+
+def is_in_capitals(text: str) -> bool:
+    """Whether all of a text's letters are capitals; not so of acronyms alone, nor beside caseless letters.
+
+    >>> is_in_capitals("ACHTUNG!"), is_in_capitals("NATO"), is_in_capitals("これはNATOです。")
+    (True, False, False)
+    """
+    if not text.isupper() or _CASELESS.search(text):
+        return False
+    return len(_LETTER.findall(text)) >= FEWEST_LETTERS
+
+
+def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
+    """Whether the case of a text's letters tells no names and nouns from other words.
+
+    >>> [says_nothing(text, False) for text in ("Save As", "Call Tom now", "how are you?", "OK")]
+    [True, False, True, False]
+    """
+    words = _WORD.findall(text)
+    if _CASELESS.search(text):
+        return False
+    if text.islower():
+        if text == text.title():  # Georgian: small letters that no capitals go with
+            return False
+        return len(words) >= FEWEST_SMALL_WORDS
+    if text.isupper() or capitalizes_nouns or len(words) < FEWEST_CAPITAL_WORDS:
+        return is_in_capitals(text)
+    return all(word[0].isupper() for word in words)
+
+
+def in_usual_case(
+    text: str, usual_case: Callable[[str], str], keeps_acronyms: bool, is_first: bool = True
+) -> str:
+    """A text with each word in the case that it has mostly, as long as it was.
+
+    A capital in front stays if it `is_first` of its sentence; if `keeps_acronyms`, so do words in capitals.
+    """
+    found = _LETTER.search(text) if is_first else None
+    first = found.end() if found and found.group().isupper() else 0
+
+    def recase(match: re.Match[str]) -> str:
+        word = match.group()
+        return word if keeps_acronyms and len(word) > 1 and word.isupper() else usual_case(word)
+
+    recased = _WORD.sub(recase, text)
+    return text[:first] + recased[first:] if len(recased) == len(text) else text
+
+
+class Case(Rule):
+    """Gives words the case they mostly have where a sentence's says nothing, and the translation its own.
+
+    A translation is in capitals where its source is, and begins with one where a sentence does.
+    """
+
+    name: ClassVar[str] = "case"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+
+    def __init__(
+        self,
+        usual_case: Callable[[str], str],
+        source: Language = NEUTRAL,
+        target: Language = NEUTRAL,
+    ) -> None:
+        """`usual_case` gives a word of the source the case that it mostly has."""
+        self._usual_case, self._source, self._target = usual_case, source, target
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """For both languages, and the vocabulary of the source."""
+        source, target = setting.languages
+        usual_case = partial(setting.tokenizers.source.usual_case, language=source)
+        return cls(usual_case, source, target)
+
+    def prepare(self, run: Run) -> Run:
+        """The sentence with its words in their usual case."""
+        rest = run.unprotected()
+        if not says_nothing(rest, self._source.capitalizes_nouns):
+            return run
+        keeps_acronyms = not is_in_capitals(rest)
+        pieces, at = [], 0
+        for one in run.protected:
+            pieces += [run.text[at : one.begin], run.text[one.begin : one.end]]
+            at = one.end
+        pieces.append(run.text[at:])
+        is_first = True
+        for place in range(0, len(pieces), 2):
+            piece = pieces[place]
+            pieces[place] = in_usual_case(piece, self._usual_case, keeps_acronyms, is_first)
+            is_first = is_first and _LETTER.search(piece) is None
+        return replace(run, text="".join(pieces))
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation in capitals, or with one in front."""
+        if is_in_capitals(source.unprotected()):
+            return translation.edited(
+                [
+                    (at, at + 1, capital)
+                    for at, one in enumerate(translation.text)
+                    if one != (capital := self._target.upper(one))
+                    and not translation.is_protected(at)
+                ]
+            )
+        text = translation.text
+        word = _WORD.match(text)
+        if (
+            word is None
+            or translation.is_protected(0)
+            or not (word[0].islower() and source.text[:1].isupper())
+            or not source.text.endswith(_ENDS)
+        ):
+            return translation
+        return translation.edited([(0, 1, self._target.capitalized(text[0]))])

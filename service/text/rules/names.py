@@ -1,0 +1,85 @@
+"""Names that a model copied, though they are others in the language it translates into.
+
+A model that has learnt to copy names it does not know copies "Norwegen" too. What it copied is looked up in a
+table behind the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do with all unknown words.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, Literal, Self, cast
+
+from service.bundle_files import printable
+from service.errors import BundleError
+from service.text.rules.rule import Parameters, Rule, Setting, TableName
+from service.text.run import Run
+from service.text.tables import read_table
+
+_WORD = re.compile(r"\w+")
+
+
+class Table(Parameters):
+    """What a bundle says of it."""
+
+    table: TableName
+    """Its names, a column a language."""
+
+
+class Names(Rule):
+    """Translates those of one direction that are in a sentence and, as they were, in its translation."""
+
+    name: ClassVar[str] = "names"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    parameters = Table
+
+    def __init__(self, translations: Mapping[str, str]) -> None:
+        """Take in what each name is in the target language; one that is the same shields those within it."""
+        self._translations = translations
+        self._longer = [name for name in translations if not _WORD.fullmatch(name)]
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """With those of the bundle's table."""
+        path = setting.folder / cast(Table, setting.parameters).table
+        return cls.read(path, setting.source, setting.target)
+
+    @classmethod
+    def read(cls, path: Path, source: str, target: str) -> Self:
+        """Those of a table: a line of codes of languages, then the names, a column each, parted by tabs.
+
+        Where a name is there twice, its first line counts.
+
+        Raises:
+            BundleError: it cannot be read, or a line has not as many names as there are languages.
+        """
+        [codes, *rows] = read_table(path) or [[]]
+        if len(set(codes)) < len(codes):
+            raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
+        for number, row in enumerate(rows, start=2):
+            if len(row) != len(codes) or not all(map(str.strip, row)):
+                raise BundleError(
+                    f": line {number} must have {len(codes)} names, and is {printable(repr(row))}",
+                    path,
+                )
+        if source not in codes or target not in codes:
+            return cls({})
+        places = codes.index(source), codes.index(target)
+        return cls({row[places[0]]: row[places[1]] for row in reversed(rows)})
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation with its copied names translated."""
+        text = translation.text
+        copied = set(_WORD.findall(source.text)) & set(_WORD.findall(text))
+        found = self._translations.keys() & copied
+        found |= {name for name in self._longer if name in source.text and name in text}
+        if not found:
+            return translation
+        longest_first = sorted(found, key=len, reverse=True)
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+        return translation.edited(
+            [
+                (*match.span(), self._translations[match[0]])
+                for match in pattern.finditer(text)
+                if not translation.is_protected(match.start())
+            ]
+        )

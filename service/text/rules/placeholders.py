@@ -1,0 +1,57 @@
+"""What must come through a translation untouched: variables, addresses, code, and whatever is marked as such.
+
+A model that has never seen `%1$s` loses it. So a name stands in for it, which models do copy; where the name
+does not come out exactly once, the sentence is translated piece by piece around it.
+"""
+
+import re
+from typing import ClassVar
+
+from service.text.rules.rule import Rule
+from service.text.run import Protected, Run
+
+HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
+# possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
+KINDS = {
+    "URL": r"""https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]""",  # without the mark behind it
+    "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
+    "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
+    "hashtag": HASHTAG,
+    "domain or file": r"(?<![\w.@/\\-])\w[\w-]++(?:\.[\w-]{2,64}+)*?\.[a-z]{2,24}+(?![\w-]|\.\w)"
+    r"""(?:/(?:[^\s<>"']*[^\s<>"'.,;:!?)\]}])?)?""",
+    "path": r"(?<![\w/.<-])(?:~|\.{1,2})?(?:/[\w.@+-]*[\w@+-]){2,}+/?(?!\w)",
+    "Windows path": r"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\s:*?\"<>|,;]*[^\s:*?\"<>|,;.!]",
+    "template": r"<%[^%<>]{1,200}%>",
+    # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
+    "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
+    "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
+    "printf": r"%(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?"
+    r"(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)",
+    "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])",
+    "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
+    "dollar": r"(?<![\w$])\$[A-Za-z_]\w*+",
+    "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
+    "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
+    "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])",
+    "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
+    "gap to fill in": r"(?<!\S)(?:[._…]{4,}+|_{3,}+)(?!\S)",
+}
+"""What is protected, and how it looks; where two begin at one place, the first of this order counts."""
+_MAY_HOLD_ONE = re.compile(r"[@#%{\[<\\$_`&:/~…]|\w\.\w|\.{4}")
+"""A quick look: most texts have nothing of all this."""
+PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
+
+
+class Placeholders(Rule):
+    """Protects format specifiers, addresses, code, and whatever is marked as such."""
+
+    name: ClassVar[str] = "placeholders"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The run with its placeholders protected."""
+        if _MAY_HOLD_ONE.search(run.text) is None:
+            return run
+        return run.protecting(
+            [Protected(*match.span()) for match in PLACEHOLDER.finditer(run.text)]
+        )

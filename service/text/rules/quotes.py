@@ -1,0 +1,109 @@
+"""Quotes: those around words go around the words that translate them, as tags do.
+
+A vocabulary has words as they stand behind a space, and a model takes one behind a quote for a name.
+"""
+
+import re
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
+
+from service.text.rules.pairs import Pair, as_tags
+from service.text.rules.rule import Rule, Setting
+from service.text.run import Run, Tag
+from service.text.segmenter import has_letter
+
+_QUOTED = re.compile(
+    r"""(?<![^\s(\[/–—-])(?:  # not in a="b"
+        [„“"«»](?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
+      | [‚‘‹›](?=\w)[^‚‘’‹›\n]*\w[‘’‹›]
+      | '(?=\w)[^'\n]{2,40}(?<=\w)'  # longer, it is more likely two apostrophes
+    )(?!\w)""",
+    re.VERBOSE,
+)
+_QUOTES = frozenset('„“”"«»「」')
+_BRACKETS = {"(": ")", "[": "]"}
+_OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
+MAX_MARKS = 8
+"""Around a sentence that are looked at: each look is at all of it."""
+
+
+class Quotes(Rule):
+    """Takes quotes out of a sentence, and brackets from around it, as tags.
+
+    In the translation stand the quotes of its own language.
+    """
+
+    name: ClassVar[str] = "quotes"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+
+    def __init__(self, quotes: str = "") -> None:
+        """`quotes` are the target language's, opening and closing, double and single; empty: as they are."""
+        self._quotes = quotes
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """As the target language writes them."""
+        return cls(setting.languages[1].quotes)
+
+    def prepare(self, run: Run) -> Run:
+        """The sentence with quotes as tags."""
+        return self._unquoted(self._unwrapped(run))
+
+    def _unwrapped(self, run: Run) -> Run:
+        """Without the quotes and brackets around all of it.
+
+        A mark whose fellow is in another sentence is outside, too.
+        """
+        text = run.text
+        first, last = _inner(text)
+        if (first, last) == (0, len(text)):
+            return run
+        front = [Tag(at, self._as_the_target_writes(text[at], 0), "void") for at in range(first)]
+        behind = [
+            Tag(at + 1, self._as_the_target_writes(text[at], 1), "void")
+            for at in range(last, len(text))
+        ]
+        together = sorted([*run.tags, *front], key=lambda tag: tag.at)
+        together = sorted([*behind, *together], key=lambda tag: tag.at)
+        return replace(run, tags=together).edited([(0, first, ""), (last, len(text), "")])
+
+    def _as_the_target_writes(self, mark: str, place: int) -> str:
+        return self._quotes[place] if self._quotes and mark in _QUOTES else mark
+
+    def _unquoted(self, run: Run) -> Run:
+        """With those around words as tags."""
+        pairs: list[Pair] = []
+        for match in run.between_tags(_QUOTED.finditer):
+            first, last = match.start(), match.end() - 1
+            own = self._quotes[:2] if match["double"] else self._quotes[2:]
+            opening, closing = own[:1] or run.text[first], own[1:] or run.text[last]
+            pairs.append(((first, first + 1, opening), (last, last + 1, closing)))
+        return as_tags(run, pairs)
+
+
+def _inner(text: str) -> tuple[int, int]:
+    """Where a sentence begins and ends within the quotes and brackets that are around all of it."""
+    first, last = 0, len(text)
+    for _ in range(MAX_MARKS):
+        inner = text[first:last]
+        if len(inner) < 3:
+            break
+        in_front, behind = inner[0], inner[-1]
+        quotes = sum(map(inner.count, _QUOTES))
+        opens = quotes == 1 if in_front in _QUOTES else _BRACKETS.get(in_front, inner) not in inner
+        is_inch = inner[-2].isdigit()
+        closes = (
+            quotes == 1 and not is_inch
+            if behind in _QUOTES
+            else _OPENING.get(behind, inner) not in inner
+        )
+        if _BRACKETS.get(in_front) == behind:
+            opens = closes = inner.count(in_front) == inner.count(behind) == 1
+        elif in_front in _QUOTES and behind in _QUOTES:
+            opens = closes = quotes == 2
+        if not (opens or closes) or not has_letter(inner[opens : len(inner) - closes]):
+            break
+        first, last = first + opens, last - closes
+        first += len(text[first:last]) - len(text[first:last].lstrip())
+        last = first + len(text[first:last].rstrip())
+    return first, last

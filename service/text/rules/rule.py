@@ -1,0 +1,93 @@
+"""What a rule is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from service.text.languages import Language, profile
+from service.text.run import Run
+from service.text.tokenizer import Tokenizers
+
+TableName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+"""A table among the bundle's files."""
+
+
+class Parameters(BaseModel):
+    """What a bundle may say of a rule; none, unless a rule has its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: TableName | None = None
+
+
+class NoParameters(Parameters):
+    """Of a rule that has nothing to set."""
+
+    table: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a rule is made for: one direction of one model."""
+
+    folder: Path
+    """The bundle's."""
+    source: str
+    target: str
+    """Codes of the languages."""
+    tokenizers: Tokenizers
+    parameters: Parameters
+
+    @property
+    def languages(self) -> tuple[Language, Language]:
+        """What is known of source and target."""
+        return profile(self.source), profile(self.target)
+
+
+class Rule:
+    """One thing that is done to a text before a model sees it, and to the model's translation.
+
+    `prepare` and `restore` stand side by side: what one takes out or changes, the other puts back. A rule
+    keeps nothing of a text: `restore` is given what `prepare` was given. Neither touches what is protected.
+    """
+
+    name: ClassVar[str]
+    """By which a bundle asks for it."""
+    scope: ClassVar[Literal["run", "sentence"]] = "run"
+    """Whether `prepare` takes runs, before they are cut, or their sentences."""
+    is_default: ClassVar[bool] = False
+    """Whether it is safe for every model, so that no bundle needs to ask for it."""
+    parameters: ClassVar[type[Parameters]] = NoParameters
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:  # noqa: ARG003 - most rules need nothing
+        """The rule as a bundle wants it.
+
+        Raises:
+            BundleError: a table of the bundle is not what the rule needs.
+        """
+        return cls()
+
+    def prepare(self, run: Run) -> Run:
+        """What a model is to see in the place of a run, or of a sentence."""
+        return run
+
+    def came_through(self, source: Run, translation: Run) -> bool:  # noqa: ARG002 - others do
+        """Whether a translation of a sentence holds all that it must; if not, it is done again."""
+        return True
+
+    def protect(self, run: Run) -> Run:
+        """The sentence, for when it is done again, with all that did not come through protected."""
+        return run
+
+    def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
+        """The translation of a sentence, with what was prepared undone.
+
+        Args:
+            source: the sentence as it was cut out of its run, which is what `prepare` of a rule for
+                sentences is given.
+            translation: what the model made of it, tags and protected stretches in their places.
+        """
+        return translation

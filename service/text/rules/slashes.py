@@ -1,0 +1,35 @@
+"""Words with a slash between them, which are one word to a vocabulary: Montag/Dienstag."""
+
+import re
+from typing import ClassVar, Literal
+
+from service.text.rules.rule import Rule
+from service.text.run import Run
+
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_]{3})/(?=[^\W\d_]{3})")
+_SPACED = re.compile(r" / ")
+
+
+class Slashes(Rule):
+    """Puts spaces around slashes, and takes them away again."""
+
+    name: ClassVar[str] = "slashes"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+
+    def prepare(self, run: Run) -> Run:
+        """The sentence with spaces around its slashes."""
+        if "/" not in run.text:
+            return run
+        return run.edited([(*span, " / ") for span in _spans(_BETWEEN_WORDS, run)])
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation without spaces that its source does not have."""
+        text = source.text
+        if "/" not in text or " / " in text or not _BETWEEN_WORDS.search(text):
+            return translation
+        return translation.edited([(*span, "/") for span in _spans(_SPACED, translation)])
+
+
+def _spans(pattern: re.Pattern[str], run: Run) -> list[tuple[int, int]]:
+    found = [match.span() for match in pattern.finditer(run.text)]
+    return [span for span in found if not run.is_protected(span[0])]

@@ -1,0 +1,30 @@
+"""What people type, and a vocabulary has otherwise."""
+
+import re
+from typing import ClassVar
+
+from service.text.rules.rule import Rule
+from service.text.run import Run
+
+_UNTIDY = re.compile(
+    r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´]))(?=\w)"  # soft hyphens; don`t
+)
+
+
+class Spelling(Rule):
+    """Takes out what is invisible within words, and writes apostrophes where accents stand for them.
+
+    So does it with NUL, which is a word to a vocabulary; all other control characters are nothing to it.
+    """
+
+    name: ClassVar[str] = "spelling"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The run without them."""
+        return run.edited(
+            [
+                (*match.span(), "'" if match["accent"] else "")
+                for match in _UNTIDY.finditer(run.text)
+            ]
+        )

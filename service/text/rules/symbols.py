@@ -1,0 +1,91 @@
+"""Emoji, smileys, arrows, hashtags behind a text, single marks of direction: models lose or change them.
+
+They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+from service.text.rules.placeholders import HASHTAG
+from service.text.rules.rule import Rule
+from service.text.run import Place, Run, Tag, shifted
+
+_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_PICTURE = (  # those in private use are an icon font's
+    f"[•{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
+    "\U0001f000-\U0001faff\U000f0000-\U0010ffff]"
+)
+_DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
+_KEYCAP = "[0-9#*]\ufe0f?\u20e3"
+_SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
+_JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
+_SYMBOL = f"(?:{_PICTURE}|{_KEYCAP}|{_SMILEY}){_JOINED}*"
+_SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
+_WITH_HASHTAGS = re.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
+_ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
+_SPACES = " \t\u00a0"
+
+
+class Symbols(Rule):
+    """Lifts symbols out of a run as tags, with such spaces that the text has one where it needs one."""
+
+    name: ClassVar[str] = "symbols"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The run without its symbols."""
+        matches = run.between_tags(_matches)
+        found = [(match, *_taken(match)) for match in matches if not _is_protected(match, run)]
+        if not found:
+            return run
+        places, untagged = [place for _, place, *_ in found], replace(run, tags=())
+        new = run.edited(places)
+        behind = shifted([last for _, last, _ in places], places)
+        tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
+        tags += [
+            (
+                match.start(),
+                Tag(at, f"{lead}{untagged.written_between(*match.span())}{trail}", "void"),
+            )
+            for (match, _, lead, trail), at in zip(found, behind, strict=True)
+        ]
+        return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+
+
+def _is_protected(match: re.Match[str], run: Run) -> bool:
+    """Whether symbols are; hashtags are by themselves, but not among symbols at the end of a line."""
+    return run.is_protected(match.start()) and not match.group().startswith("#")
+
+
+def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
+    """Symbols, and at the end of a line hashtags; others are words of their sentence."""
+    for match in _WITH_HASHTAGS.finditer(text, first, last):
+        if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
+            yield match
+        else:
+            yield from _SYMBOLS.finditer(text, *match.span())
+
+
+def _taken(match: re.Match[str]) -> tuple[Place, str, str]:
+    """What to take out and to leave in its place, and the spaces in front of and behind the symbols."""
+    text, (first, last) = match.string, match.span()
+    if _DIRECTIONS.fullmatch(match.group()):  # they take no room
+        return (first, last, ""), "", ""
+    begin, end = first, last
+    while begin > match.pos and text[begin - 1] in _SPACES:
+        begin -= 1
+    while end < match.endpos and text[end] in _SPACES:
+        end += 1
+    lead, trail = text[begin:first], text[last:end]
+    before, behind = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
+    if (lead and trail) or not before:
+        return (first, end, ""), "", trail
+    if lead:
+        if behind.isalnum():
+            return (first, last, ""), "", ""
+        return (begin, last, ""), lead, ""
+    if behind.isalnum() and (trail or before.isalnum()):  # it stands right behind a word or mark
+        return (first, end, " "), "", " "
+    return (first, end, ""), "", trail

@@ -1,0 +1,194 @@
+"""A run: a stretch of text without a block in it, its inline tags and what is protected apart."""
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from operator import attrgetter
+from typing import Literal
+
+PROTECTED = "\ufffc"
+"""What stands in a run's text for markup that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
+Format = Literal["text", "html", "xml"]
+Place = tuple[int, int, str]
+"""Where a stretch begins and ends, and what is to stand there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag, and where in the plain text of its run it stands."""
+
+    at: int
+    raw: str
+    kind: Literal["open", "close", "void"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """A stretch of a run's text that comes through untouched."""
+
+    begin: int
+    end: int
+    raw: str | None = None
+    """What is written for it, as markup; None: its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Text without a block in it."""
+
+    text: str = ""
+    tags: Sequence[Tag] = field(default=())
+    """In order."""
+    protected: Sequence[Protected] = field(default=())
+    """In order; none lies in another."""
+    format: Format = "text"
+    """What the run was written in, and will be."""
+
+    def escaped(self, text: str) -> str:
+        """Plain text as the run's format writes it."""
+        return text if self.format == "text" else escape(text)
+
+    def written(self) -> str:
+        """The run as its format writes it, with its tags."""
+        return self.written_between(0, len(self.text))
+
+    def written_between(self, first: int, last: int) -> str:
+        """A stretch of the run, with the tags in it and at its ends."""
+        places = [(tag.at, tag.at, tag.raw) for tag in self.tags]
+        places += [(one.begin, one.end, self.raw(one)) for one in self.protected]
+        places = [place for place in places if first <= place[0] and place[1] <= last]
+        places.sort(key=lambda place: place[0])
+        parts, at = [], first
+        for begin, end, raw in places:
+            parts += [self.escaped(self.text[at:begin]), raw]
+            at = max(at, end)
+        return "".join([*parts, self.escaped(self.text[at:last])])
+
+    def raw(self, one: Protected) -> str:
+        """What is written for a protected stretch."""
+        return self.escaped(self.text[one.begin : one.end]) if one.raw is None else one.raw
+
+    def with_markup(self) -> "Run":
+        """The run with protected markup in its text."""
+        return self.edited(
+            [
+                (one.begin, one.end, one.raw)
+                for one in self.protected
+                if one.raw is not None and self.text[one.begin : one.end] == PROTECTED
+            ]
+        )
+
+    def unprotected(self) -> str:
+        """The text without what is protected."""
+        return replaced(self.text, [(one.begin, one.end, "") for one in self.protected])
+
+    def is_protected(self, at: int) -> bool:
+        """Whether the character at `at` is."""
+        place = bisect_right(self.protected, at, key=attrgetter("begin")) - 1
+        return place >= 0 and at < self.protected[place].end
+
+    def between_tags(
+        self, find: Callable[[str, int, int], Iterator[re.Match[str]]]
+    ) -> Iterator[re.Match[str]]:
+        """What `find` finds in the text, from one place to another, with no tag within."""
+        edges = [0, *(tag.at for tag in self.tags), len(self.text)]
+        return (match for edge in pairwise(edges) for match in find(self.text, *edge))
+
+    def protecting(self, more: Iterable[Protected]) -> "Run":
+        """The run with these stretches protected, too.
+
+        But for those that touch what is already, or that hold a tag whose fellow is elsewhere. The other tags
+        in a stretch become a part of it.
+        """
+        begins = [one.begin for one in self.protected]
+        ends = [one.end for one in self.protected]
+        free = [
+            one for one in more if bisect_right(ends, one.begin) == bisect_left(begins, one.end)
+        ]
+        tags = list(self.tags)
+        found = [taken for one in free if (taken := _with_tags(self, one, tags)) is not None]
+        if not found:
+            return self
+        together = sorted([*self.protected, *found], key=attrgetter("begin"))
+        return replace(self, tags=tags, protected=together)
+
+    def edited(self, places: Sequence[Place]) -> "Run":
+        """The run with each of the places, in order, replaced in its text; what they take in is gone."""
+        if not places:
+            return self
+        tags = shifted([tag.at for tag in self.tags], places)
+        begins = shifted([one.begin for one in self.protected], places)
+        ends = shifted([one.end for one in self.protected], places)
+        return replace(
+            self,
+            text=replaced(self.text, places),
+            tags=[replace(tag, at=at) for tag, at in zip(self.tags, tags, strict=True)],
+            protected=[
+                replace(one, begin=begin, end=end)
+                for one, begin, end in zip(self.protected, begins, ends, strict=True)
+                if begin < end
+            ],
+        )
+
+
+def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected | None:
+    """A stretch of a run with the tags in it, which are taken from `tags`; None if they do not nest in it."""
+    at = attrgetter("at")
+    first, last = bisect_left(tags, one.begin, key=at), bisect_right(tags, one.end, key=at)
+    inner = _nested(tags[first:last], one)
+    if inner is None or inner == (0, 0):
+        return one if inner else None
+    taken = tags[first + inner[0] : first + inner[1]]
+    del tags[first + inner[0] : first + inner[1]]
+    raw = replace(run, tags=taken, protected=()).written_between(one.begin, one.end)
+    return replace(one, raw=raw)
+
+
+def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
+    """Which of the tags that touch a stretch are a part of it; None if they do not nest in it."""
+    inside = [place for place, tag in enumerate(tags) if one.begin < tag.at < one.end]
+    if not inside:
+        return 0, 0
+    first, last = inside[0], inside[-1] + 1
+    depth = lowest = 0
+    for tag in tags[first:last]:
+        depth += {"open": 1, "close": -1, "void": 0}[tag.kind]
+        lowest = min(lowest, depth)
+    opened, closed = -lowest, depth - lowest  # by tags at the edges
+    in_front, behind = tags[first - opened : first], tags[last : last + closed]
+    if len(in_front) < opened or len(behind) < closed or first < opened:
+        return None
+    if any(tag.kind != "open" for tag in in_front) or any(tag.kind != "close" for tag in behind):
+        return None
+    return first - opened, last + closed
+
+
+def escape(text: str) -> str:
+    """Text as it is written between tags."""
+    return html.escape(text, quote=False).replace("\u00a0", "&#160;")
+
+
+def replaced(text: str, places: Sequence[Place]) -> str:
+    """`text` with each of the places, in order, replaced."""
+    if not places:
+        return text
+    parts, at = [], 0
+    for begin, end, new in places:
+        parts += [text[at:begin], new]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def shifted(positions: Sequence[int], places: Sequence[Place]) -> list[int]:
+    """Where positions, in order, are after `replaced`; one within a place is behind what is new there."""
+    found, shift, passed = [], 0, 0
+    for at in positions:
+        while passed < len(places) and places[passed][1] <= at:
+            first, last, new = places[passed]
+            shift, passed = shift + len(new) - (last - first), passed + 1
+        first, _, new = places[passed] if passed < len(places) else (at, at, "")
+        found.append((first + len(new) if first < at else at) + shift)
+    return found

@@ -1,0 +1,121 @@
+"""Names and numbers in the places of what is protected: models copy these, and lose `%1$s`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
+
+from service.text.run import Protected, Run
+
+NAMES: tuple[str, ...] = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
+NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
+YEARS: tuple[str, ...] = ("2010", "2012", "1995", "2001")
+TIMES: tuple[str, ...] = ("10:15", "11:20", "10:40")
+_KINDS = (
+    (re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]|\d++(?:[.,]\d++)*"), NUMBERS),
+    (re.compile(r"1\d{3}|20\d\d"), YEARS),
+    (re.compile(r"\d{1,2}:\d\d"), TIMES),
+)
+"""What stands in for a number; the last kind that fits counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A name, or a number for a number, in a sentence, and what it stands for."""
+
+    name: str
+    original: str
+    """As text; markup, where it has none."""
+    written: str
+    """As the text's format writes it."""
+
+
+def joined(run: Run) -> Run:
+    """A run in which what is protected and touches, with no tag between, is one."""
+    edges = {tag.at for tag in run.tags}
+    found: list[Protected] = []
+    for one in run.protected:
+        if found and found[-1].end == one.begin and one.begin not in edges:
+            before = found.pop()
+            raws = run.raw(before), run.raw(one)
+            are_text = before.raw is None and one.raw is None
+            one = Protected(before.begin, one.end, None if are_text else "".join(raws))
+        found.append(one)
+    return Run(run.text, run.tags, found, run.format)
+
+
+def stand_ins(run: Run) -> list[StandIn] | None:
+    """One for everything that is protected; None where there are not enough, or one would touch a word."""
+    if not run.protected:
+        return []
+    if _any_touches(run):
+        return None
+    rest = run.unprotected()
+    free = {
+        kind: iter([name for name in kind if not _stands_in(name, rest)])
+        for kind in (NAMES, NUMBERS, YEARS, TIMES)
+    }
+    found = []
+    for one in run.protected:
+        name = next(free[_kind(run.text[one.begin : one.end])], None)
+        if name is None:
+            return None
+        found.append(_stand_in(run, one, name))
+    return found
+
+
+def unread(run: Run) -> list[StandIn]:
+    """One for everything that is protected, for a text that no model sees."""
+    names = (name for name in map("X{}X".format, count()) if name not in run.text)
+    return [_stand_in(run, one, name) for one, name in zip(run.protected, names, strict=False)]
+
+
+def _kind(original: str) -> tuple[str, ...]:
+    fitting = [names for pattern, names in _KINDS if pattern.fullmatch(original)]
+    return fitting[-1] if fitting else NAMES
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Whether a text has a name already; for a number, digits within another are none."""
+    return re.search(rf"\b{name}\b", text) is not None if name[0].isdigit() else name in text
+
+
+def _stand_in(run: Run, one: Protected, name: str) -> StandIn:
+    raw, original = run.raw(one), run.text[one.begin : one.end]
+    return StandIn(name, raw if one.raw is not None else original, raw)
+
+
+def _any_touches(run: Run) -> bool:
+    """Whether names in these places would run into a word, or into one another."""
+    text = run.text
+    beside = {text[max(0, one.begin - 1) : one.begin] for one in run.protected}
+    beside |= {text[one.end : one.end + 1] for one in run.protected}
+    return any(re.match(r"\w", one) for one in beside) or any(
+        one.end == following.begin for one, following in pairwise(run.protected)
+    )
+
+
+def came_through(translation: str, names: Sequence[str]) -> bool:
+    """Whether every stand-in is there exactly once, as a word of its own."""
+    return all(len(re.findall(_pattern([name]), translation)) == 1 for name in names)
+
+
+def pieces(text: str, names: Sequence[str]) -> list[str]:
+    """What is before the first stand-in, it, what is before the next, and so on to the end."""
+    return re.split(f"({_pattern(names)})", text) if names else [text]
+
+
+def restored(translation: Run, found: Sequence[StandIn]) -> Run:
+    """A translation with what the stand-ins stand for, protected, in their places."""
+    if not found:
+        return translation
+    by_name = {one.name: one for one in found}
+    matches = list(re.finditer(_pattern(list(by_name)), translation.text))
+    protected = [Protected(*match.span(), by_name[match[0]].written) for match in matches]
+    places = [(*match.span(), by_name[match[0]].original) for match in matches]
+    return Run(translation.text, translation.tags, protected, translation.format).edited(places)
+
+
+def _pattern(names: Sequence[str]) -> str:
+    """Any of these; those of `unread` may touch words."""
+    return "|".join(name if name[-1] == "X" else rf"\b{name}\b" for name in names)

@@ -1,0 +1,158 @@
+"""Tags as browsers and XML parsers see them: html5lib and ElementTree say which elements there are."""
+
+from collections import Counter
+from typing import Any
+from xml.etree import ElementTree
+
+import html5lib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.text.markup.lexer import tokens
+from service.text.run import Format
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import unchanged
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def elements(html: str) -> Counter[Any]:
+    """What a browser makes of a part of a page: its elements with their attributes, and its comments."""
+    tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
+    return Counter(
+        (str(one.tag), tuple(sorted(one.attrib.items()))) for one in tree.iter() if one is not tree
+    )
+
+
+def through(text: str, form: Format) -> str:
+    """A text taken apart and put together with translations that change nothing."""
+    return unchanged(take_apart(text, form, "sentences"))
+
+
+HARMLESS = [
+    f'<b title="Ich gehe {EVIL}">Haus</b>',
+    f"<b title='{EVIL}' class=x>Haus</b> und Hof",
+    f'<!doctype html "{EVIL}">Haus',
+    f"<! x {EVIL}>Haus",
+    f"</ x {EVIL}>Haus",
+    f"<? x {EVIL}>Haus",
+    f'</b title="{EVIL}">Haus',
+    f'<textarea></textarea x="{EVIL}">Haus',
+    f'<b/title="{EVIL}">Haus</b>',
+    f'<b \'x="{EVIL}">Haus</b>',
+    f'<b =x="{EVIL}">Haus</b>',
+    f'<b a<c="{EVIL}">Haus</b>',
+    f'<bä t="{EVIL}">Haus',
+    f"<script>if (a<b) '{EVIL}'</script>Haus",
+    f"<title>Ein {EVIL} Haus</title>",
+    f"<!-- {EVIL} --!>Haus",
+    "<!-->Haus <b>und</b> Hof",
+    f"Haus <!-- {EVIL}",
+    f'Haus <b title="{EVIL}',
+    f"Haus <script>{EVIL}",
+    "a <3 b < c <= d <- e",
+]
+
+
+SENTENCE = "Ich habe gestern <b onclick=alert(1)>den großen Hund</b> {}gesehen."
+MOVED = [
+    ("<svg><![CDATA[></svg>", "<!]]>"),
+    ("<math><![CDATA[></math>", "<!]]>"),
+    ("<svg><![CDATA[>", "<!]]>"),
+    ("<svg><style><!--</style></svg>", "<!-->"),
+    ("<math><xmp><!--</xmp></math>", "<!--->"),
+    ('<svg><style><b title="</style></svg>', '<!">'),
+    ("<script><!--<script></script>", "<!x</script>"),
+    ("<noscript>", "<!</noscript>"),
+    ("<noscript>", "<wbr title='</noscript>'>"),
+    ("<noscript><!--</noscript>-->", "<!x>"),
+    ("<select><xmp><!--</xmp></select>", "<!-->"),
+    ("<plaintext>", "</plaintext>"),
+]
+
+
+@pytest.mark.parametrize(("start", "mark"), MOVED)
+def test_where_a_browser_may_read_otherwise_nothing_moves(start: str, mark: str) -> None:
+    text = start + SENTENCE.format(mark)
+    assert not [one for one in take_apart(text, "html", "sentences").sentences if one.tags]
+    assert elements(through(text, "html")) == elements(text)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["<svg><title>Ein Bild</title><path d='m 0'/></svg>", "<select><option>Ja</option></select>"],
+)
+def test_pictures_and_lists_do_not_keep_a_page_from_being_translated(inner: str) -> None:
+    document = take_apart(f"<p>{inner} Der Hund schläft.</p>", "html", "sentences")
+    assert "Der Hund schläft." in [one.text for one in document.sentences]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_tag_to_a_browser_does_not_become_one(text: str) -> None:
+    found = elements(through(text, "html"))
+    assert found - elements(text) == Counter()
+
+
+PIECES = [
+    *("<b>", "</b>", "<p>", "</p>", "<br/>", "<a href=x/>", "<a href='y'>", "</a>", "<i"),
+    *(
+        '<img alt="',
+        "<!--",
+        "-->",
+        "--!>",
+        "<!",
+        "<?",
+        "</",
+        "<",
+        ">",
+        '"',
+        "'",
+        "=",
+        "/",
+        " ",
+        "a",
+    ),
+    *(
+        EVIL,
+        "<script>",
+        "</script>",
+        "<textarea>",
+        "</textarea x>",
+        "<title>",
+        "</title>",
+        "ä",
+        "\n",
+    ),
+    *("Haus", "und", "<3", "&lt;", "&amp;", "<![CDATA[", "]]>", "<svg>", "</svg>", "„", "“", "%s"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_no_element_comes_out_that_did_not_go_in(text: str) -> None:
+    assert "".join(token.raw for token in tokens(text, "html")) == text
+    assert elements(through(text, "html")) - elements(text) == Counter()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Ich gehe &lt;3 nach Hause.</p>",
+        "<_k>Das Haus</_k>",
+        "<ü>Das <Ключ a='b'>gute</Ключ> Haus</ü>",
+        "<a>Das <b-c:d xmlns:b-c='x'/> Haus &amp; Hof</a>",
+        "<!DOCTYPE a [<!ENTITY x '<b>y</b>'>]><a>Das Haus</a>",
+        '<!DOCTYPE a SYSTEM "b>c"><a>Das Haus</a>',
+        '<!DOCTYPE a [<!ENTITY x "]>">]><a>Das Haus</a>',
+        "<!DOCTYPE a [<!-- ]> <b>Haus</b> --><?p ]> ?>]><a>Das Haus</a>",
+        "<a><![CDATA[<b>]]>Das Haus<?pi <x> ?></a>",
+        "<a t='1 &lt; 2 > 0'>Das Haus</a>",
+    ],
+)
+def test_xml_stays_well_formed_with_the_same_elements(text: str) -> None:
+    before, after = (ElementTree.fromstring(one) for one in (text, through(text, "xml")))
+    assert [(one.tag, one.attrib) for one in before.iter()] == [
+        (one.tag, one.attrib) for one in after.iter()
+    ]
+    assert "".join(before.itertext()) == "".join(after.itertext())

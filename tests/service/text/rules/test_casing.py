@@ -1,0 +1,170 @@
+"""Sentences whose case says nothing are translated as others are; those in capitals come back in capitals."""
+
+from typing import Any
+
+import pytest
+
+from service.bundle import load
+from service.settings import DEFAULT_BUNDLE
+from service.text.languages import profile
+from service.text.rules.casing import Case, in_usual_case, is_in_capitals, says_nothing
+from service.text.run import Run
+from service.text.tokenizer import Tokenizer
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import assembled
+
+LOWER: dict[str, Any] = {"usual_case": str.lower, "source": profile("de")}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    """Of English and German."""
+    return Tokenizer(load(DEFAULT_BUNDLE).vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "answer", "expected"),
+    [
+        ("ACHTUNG, HUND!", "Achtung, hund!", "Beware of the dog!", "BEWARE OF THE DOG!"),
+        ("(NICHT FÜTTERN)", "Nicht füttern", "Don't feed", "(DON'T FEED)"),
+        ("RUF {name} AN!", "Ruf Tom an!", "Call Tom!", "CALL {name}!"),
+        ("LIES https://a.org/b UND %s", "Lies Tom und Boston", "Tom, Boston", "https://a.org/b, %s"),
+        ("NATO", "NATO", "NATO", "NATO"),
+        ("Die NATO UND ICH", "Die NATO UND ICH", "NATO and I", "NATO and I"),
+        ("WİR WARTEN", "WİR WARTEN", "We wait", "WE WAIT"),  # a small İ is two characters
+    ],
+)  # fmt: skip
+def test_what_is_asked_and_what_comes_back(
+    text: str, asked: str, answer: str, expected: str
+) -> None:
+    document = take_apart(text, "text", **LOWER)
+    [sentence] = document.sentences
+    assert sentence.text == asked
+    assert assembled(document, [answer], [None]) == expected
+    assert sentence.readable(answer) == expected.strip("()")
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Und du?", "and you?", "And you?"),
+        ("Äpfel …", "äpfel …", "Äpfel …"),
+        ("Ja.", "e-mail them.", "E-mail them."),
+        ("Das iPhone!", "iPhone!", "iPhone!"),
+        ("und du?", "and you?", "and you?"),
+        ("Haus", "house", "house"),  # as a dictionary has it
+        ("Ja.", "5 apples.", "5 apples."),
+        ("Ja.", "", ""),
+    ],
+)
+def test_a_sentence_begins_as_its_source_does(source: str, translation: str, expected: str) -> None:
+    found = Case(str).restore(Run(source), Run(translation))
+    assert found.text == expected
+
+
+def test_markup_is_written_as_markup_is() -> None:
+    document = take_apart("<p>HUND &amp; KATZE {name}</p>", "html", "sentences", **LOWER)
+    [sentence] = document.sentences
+    assert sentence.text == "Hund & katze Tom"
+    assert sentence.readable("Dog & cat Tom") == "DOG & CAT {name}"
+    document = take_apart("<p>HUND &amp; KATZE</p>", "html", "sentences", **LOWER)
+    assert assembled(document, ["Dog & cat"], [None]) == "<p>DOG &amp; CAT</p>"
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns", "asked"),
+    [
+        ("der hund schläft in berlin", True, "der Hund schläft in Berlin"),
+        ("i think tom is in boston", False, "I think Tom is in Boston"),
+        ("DER HUND UND DIE KATZE SCHLAFEN", True, "Der Hund und die Katze schlafen"),
+        ("Create New Account For NASA", False, "Create new account for NASA"),
+        ("How To Go To Boston With Tom", False, "How to go to Boston with Tom"),
+        ("Angela Merkel, Vienna, Austria", False, "Angela Merkel, Vienna, Austria"),
+        ("Save As", False, "Save as"),
+        ("Guten Morgen", True, "Guten Morgen"),
+        ("Tom loves Mary", False, "Tom loves Mary"),
+        ("no results", False, "no results"),
+        ("20 km", False, "20 km"),
+    ],
+)
+def test_words_get_the_case_that_they_have_mostly(
+    tokenizer: Tokenizer, text: str, nouns: bool, asked: str
+) -> None:
+    source = profile("de" if nouns else "en")
+    rules: dict[str, Any] = {"usual_case": tokenizer.usual_case, "source": source}
+    [sentence] = take_apart(text, "text", spells=tokenizer.spells, **rules).sentences
+    assert sentence.text == asked
+
+
+def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> None:
+    html = "<p>DER <b>HUND</b> IST BEI {Name}</p>"
+    [sentence] = take_apart(html, "html", "sentences", usual_case=tokenizer.usual_case).sentences
+    assert sentence.text == "Der Hund ist bei Tom"
+    assert [(tag.at, tag.raw) for tag in sentence.tags] == [(4, "<b>"), (8, "</b>")]
+    assert sentence.readable("Tom's dog") == "{Name}'S DOG"
+
+
+def test_no_name_that_is_in_capitals_stands_in_for_a_placeholder(tokenizer: Tokenizer) -> None:
+    [sentence] = take_apart("TOM SIEHT {name}", "text", usual_case=tokenizer.usual_case).sentences
+    assert sentence.text == "Tom sieht Boston"
+    assert sentence.readable("Tom sees Boston") == "TOM SEES {name}"
+
+
+def test_a_text_that_would_become_longer_stays_as_it_is() -> None:
+    assert in_usual_case("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("これはNATOです。", False),
+        ("NASAHQ 本部", False),
+        ("זה UNESCO.", False),
+        ("مكتب UNESCO", False),
+        ("ეს UNESCO", False),
+        ("องค์กร UNESCO", False),
+        ("ВНИМАНИЕ! ДВЕРИ ЗАКРЫВАЮТСЯ.", True),
+        ("ОБСЕ", False),
+        ("ΠΡΟΣΟΧΗ ΣΤΟ ΚΕΝΟ", True),
+        ("DİKKAT! IŞIK YOK.", True),
+        ("ՈՒՇԱԴՐՈՒԹՅՈՒՆ", True),
+        ("1ª PLANTA, Nº 5", False),
+    ],
+)
+def test_only_scripts_with_case_have_capitals(text: str, expected: bool) -> None:
+    assert is_in_capitals(text) == expected
+
+
+@pytest.mark.parametrize("text", ["მე თბილისში ვცხოვრობ", "これは nato です か", "हम यहाँ रहते हैं"])
+def test_of_a_script_without_case_it_says_nothing_about_case(text: str) -> None:
+    assert not says_nothing(text, capitalizes_nouns=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "asked", "answer", "expected"),
+    [
+        ("tr", "en", "IŞIK YOK, DİKKAT!", "Işık yok, dikkat!", "Watch out!", "WATCH OUT!"),
+        ("en", "tr", "NO LIGHT HERE!", "No light here!", "Işık yok, iyi!", "IŞIK YOK, İYİ!"),
+        ("en", "el", "MIND THE GAP", "Mind the gap", "Προσοχή στο κενό", "ΠΡΟΣΟΧΗ ΣΤΟ ΚΕΝΟ"),
+        ("ru", "de", "ВХОДА НЕТ!", "Входа нет!", "Kein Zutritt!", "KEIN ZUTRITT!"),
+    ],
+)
+def test_capitals_are_those_of_their_language(
+    source: str, target: str, text: str, asked: str, answer: str, expected: str
+) -> None:
+    languages: dict[str, Any] = {"source": profile(source), "target": profile(target)}
+    document = take_apart(text, "text", usual_case=profile(source).lower, **languages)
+    [sentence] = document.sentences
+    assert sentence.text == asked
+    assert assembled(document, [answer], [None]) == expected
+
+
+def test_a_turkish_sentence_begins_with_its_own_capital() -> None:
+    for code, translation, expected in (("tr", "iyi.", "İyi."), ("ka", "ასე.", "ასე.")):
+        case = Case(str, target=profile(code))
+        assert case.restore(Run("How?"), Run(translation)).text == expected
+
+
+def test_a_vocabulary_is_asked_for_the_small_letters_of_the_language(tokenizer: Tokenizer) -> None:
+    assert tokenizer.usual_case("IŞIK", profile("tr")) in ("Işık", "ışık")
+    assert tokenizer.within("Iğdır", profile("tr")) in ("Iğdır", "ığdır")

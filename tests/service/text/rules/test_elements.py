@@ -1,0 +1,32 @@
+"""Elements within words, and those around nothing."""
+
+import pytest
+
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import aligned, assembled, unchanged
+
+
+@pytest.mark.parametrize(
+    ("html", "kept"),
+    [
+        ("<p>Ein Garten von 400 m<sup>2</sup> ist da.</p>", ["m<sup>2</sup>"]),
+        ("<p>Das H<sub>2</sub>O kocht.</p>", ["H<sub>2</sub>O"]),
+        ("<p>Na<sub>2</sub>SO<sub>4</sub> ist ein Salz.</p>", ["Na<sub>2</sub>SO<sub>4</sub>"]),
+        ("<p>Вода H<sub>2</sub>O кипит.</p>", ["H<sub>2</sub>O"]),
+        ("<p>Der Hund<sup>3</sup> schläft.</p>", []),
+        ("<p>Ein <b>W</b>ort.</p>", []),
+    ],
+)
+def test_units_and_formulas_are_kept_whole(html: str, kept: list[str]) -> None:
+    document = take_apart(html, "html", "sentences")
+    [sentence] = document.sentences
+    assert [one.written for one in sentence.stand_ins] == kept
+    assert not kept or unchanged(document) == html
+
+
+def test_the_space_behind_an_image_stays_behind_it() -> None:
+    document = take_apart("<p>Der <img/> alte Hund</p>", "html", "sentences")
+    [sentence] = document.sentences
+    assert sentence.text == "Der alte Hund"
+    alignment = aligned(sentence.text, "Dog, old, the", [2, 2, 1, 1, 0])
+    assert assembled(document, ["Dog, old, the"], [alignment]) == "<p>Dog, <img/> old, the</p>"

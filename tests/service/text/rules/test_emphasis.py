@@ -1,0 +1,68 @@
+"""Markdown's emphasis in plain text, and pairs of marks of direction, go where their words go."""
+
+import pytest
+
+from service.text.document import Sentence
+from service.text.rules.emphasis import emphasized
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import aligned, assembled, unchanged
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "tags"),
+    [
+        ("Das ist **sehr** gut.", "Das ist sehr gut.", [(8, "**"), (12, "**")]),
+        ("*Wichtig*: ~~nein~~ ja", "Wichtig: nein ja", [(0, "*"), (7, "*"), (9, "~~"), (13, "~~")]),
+        ("***Ein Satz. Noch einer.***", "Ein Satz. Noch einer.", [(0, "***"), (21, "***")]),
+        ("* Punkt\n* Punkt *", "* Punkt\n* Punkt *", []),
+        ("2*3*4, 5 * 6 * 7, a**b", "2*3*4, 5 * 6 * 7, a**b", []),
+        ("*offen\nzu*", "*offen\nzu*", []),
+        ("`a *b* c` {*x*} https://a.b/*c*/", "`a *b* c` {*x*} https://a.b/*c*/", []),
+        ("Hallo **{name}**!", "Hallo {name}!", [(6, "**"), (12, "**")]),
+        ("Hallo \u2068{name}\u2069!", "Hallo {name}!", [(6, "\u2068"), (12, "\u2069")]),
+        ("Das \u202bist\u202c so", "Das ist so", [(4, "\u202b"), (7, "\u202c")]),
+        (
+            "\u2069a\u2066 \u2067\u2069 \u202cb\u202a",
+            "\u2069a\u2066 \u2067\u2069 \u202cb\u202a",
+            [],
+        ),
+    ],
+)
+def test_what_are_marks(text: str, left: str, tags: list[tuple[int, str]]) -> None:
+    run = emphasized(text)
+    assert run.text == left
+    assert [(tag.at, tag.raw) for tag in run.tags] == tags
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["**Achtung:** Das ist *sehr* gut. **Noch einer. Und** einer.", "*a* **b** ~~c~~ :) **d**"],
+)
+def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+    assert unchanged(take_apart(text, "text")) == text
+
+
+def test_they_go_where_their_words_go() -> None:
+    document = take_apart("Der **alte** Hund schläft.", "text")
+    [sentence] = document.sentences
+    translation = "Sleeping is the old dog."
+    links = [3, 3, 0, 1, 2, 4]
+    assert assembled(document, [translation], [aligned(sentence.text, translation, links)]) == (
+        "Sleeping is the **old** dog."
+    )
+
+
+def test_isolates_go_where_their_words_go() -> None:
+    document = take_apart("Der \u2068alte\u2069 Hund schläft.", "text")
+    [sentence] = document.sentences
+    assert sentence.text == "Der alte Hund schläft."
+    translation = "Sleeping is the old dog."
+    links = [3, 3, 0, 1, 2, 4]
+    assert assembled(document, [translation], [aligned(sentence.text, translation, links)]) == (
+        "Sleeping is the \u2068old\u2069 dog."
+    )
+
+
+def test_around_a_whole_sentence_no_alignment_is_needed() -> None:
+    parts = take_apart("**Ja, gut!** ~~Nein!~~ *Doch* *nicht*", "text").parts
+    assert [len(one.tags) for one in parts if isinstance(one, Sentence)] == [0, 0, 4]

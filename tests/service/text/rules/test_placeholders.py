@@ -1,0 +1,81 @@
+"""What is protected in any text: variables, addresses, paths, code."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.text.rules.placeholders import Placeholders
+from service.text.run import Run
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import unchanged
+
+
+def protected(text: str) -> list[str]:
+    run = Placeholders().prepare(Run(text))
+    return [run.text[one.begin : one.end] for one in run.protected]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Noch %{days} Tage, #{user}!", ["%{days}", "#{user}"]),
+        ("Hi ${a.b}, {{ x }}, { $name }, {0}", ["${a.b}", "{{ x }}", "{ $name }", "{0}"]),
+        ("Über :count Treffer für :query.", [":count", ":query"]),
+        ("Toll :katze_rot: und :+1:", [":katze_rot:", ":+1:"]),
+        ("Um 12:30:45, Achtung:danach, ja :) :D", []),
+        ("Der Wert __wert__ und [[Seite]]", ["__wert__", "[[Seite]]"]),
+        ("<%= user %> hat <% n %> Hunde", ["<%= user %>", "<% n %>"]),
+        ("Seite %1 von %L2, %n Datei", ["%1", "%L2", "%n"]),
+        ("50 % von 20% sind 10 %", []),
+        ("Setze $HOME, zahle $5", ["$HOME"]),
+        ("Siehe www.haus.example/a?b=1. Oder haus.example!", ["www.haus.example/a?b=1", "haus.example"]),
+        ("Lies README.md und müller.de", ["README.md", "müller.de"]),
+        ("Ende.Anfang, z.B. d.h. u.a. 3.50 v1.2.3", []),
+        ("In /var/log/x.log, ~/daten/neu, ./a/b oder und/oder", ["/var/log/x.log", "~/daten/neu", "./a/b"]),
+        ("Unter D:\\Fotos\\Urlaub.jpg. Und \\\\nas\\filme, ja", ["D:\\Fotos\\Urlaub.jpg", "\\\\nas\\filme"]),
+        ("``a b`` und `c`, ein ` allein", ["``a b``", "`c`"]),
+        ("Meier &amp; Sohn &#8211; R&D", ["&amp;", "&#8211;"]),
+        ("Name: ______ und Ort ........ bitte", ["______", "........"]),
+        ("Na ja.... gut...", []),
+        ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
+        ("{name} さん、%d 件", ["{name}", "%d"]),
+    ],
+)  # fmt: skip
+def test_what_is_found(text: str, found: list[str]) -> None:
+    assert protected(text) == found
+
+
+@pytest.mark.parametrize(
+    ("html", "kept"),
+    [
+        ("<p>Im Wald #<span>Pilze</span> da</p>", "#<span>Pilze</span>"),
+        (
+            '<p>Da: <a href="x"><i>https://</i><b>a.example/lang</b><i>/b</i></a> ja</p>',
+            "<i>https://</i><b>a.example/lang</b><i>/b</i>",
+        ),
+        ("<p>Frag <b>@</b>anna mal</p>", "<b>@</b>anna"),
+    ],
+)
+def test_tags_within_one_stay_within_it(html: str, kept: str) -> None:
+    document = take_apart(html, "html", "sentences")
+    [sentence] = document.sentences
+    assert [one.written for one in sentence.stand_ins] == [kept]
+    assert unchanged(document) == html
+
+
+def test_one_that_begins_in_another_element_than_it_ends_is_not_protected() -> None:
+    document = take_apart("<p><b>Frag @an</b>na mal</p>", "html", "sentences")
+    assert not document.sentences[0].stand_ins
+
+
+def test_a_hashtag_at_the_end_keeps_its_tags_too() -> None:
+    html = "<p>Im Wald #<span>Pilze</span></p>"
+    document = take_apart(html, "html", "sentences")
+    assert document.parts[0] == "<p>"
+    assert document.sentences[0].text == "Im Wald"
+    assert document.parts[2:] == (" #<span>Pilze</span>", "</p>")
+
+
+@given(st.text(alphabet="ab.%{}$&;:/\\_[]#@ <1", max_size=40))
+def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+    assert unchanged(take_apart(text, "text")) == text

@@ -1,0 +1,100 @@
+"""Quotes around words of a sentence go where their words go."""
+
+import pytest
+
+from service.text.document import Sentence
+from service.text.languages import profile
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.quotes import Quotes
+from service.text.run import Format, Run
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import aligned, assembled, unchanged
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "tags"),
+    [
+        ("Ein „kleines Problem“.", "Ein kleines Problem.", [(4, "„"), (19, "“")]),
+        ('"Ja" und »nein«', "Ja und nein", [(0, '"'), (2, '"'), (7, "»"), (11, "«")]),
+        ("Ein ‚gutes‘ und ‘bad’", "Ein gutes und bad", [(4, "‚"), (9, "‘"), (14, "‘"), (17, "’")]),
+        ("It's a 'small problem'.", "It's a small problem.", [(7, "'"), (20, "'")]),
+        ('"Kommst du?", fragte er.', '"Kommst du?", fragte er.', []),  # a sentence of its own
+        ("Ich sagte: „Geh.“", "Ich sagte: „Geh.“", []),
+        ('27" or 30", "offen', '27" or 30", "offen', []),
+        ("rock 'n' roll, don't, the boys' ball", "rock 'n' roll, don't, the boys' ball", []),
+        ('`a = "b"` {"x"} lang="de"', '`a = "b"` {"x"} lang="de"', []),
+        (
+            'So ("ja") – "nein"/"gut".',
+            "So (ja) – nein/gut.",
+            [
+                (4, '"'),
+                (6, '"'),
+                (10, '"'),
+                (14, '"'),
+                (15, '"'),
+                (18, '"'),
+            ],
+        ),
+    ],
+)
+def test_which_are_taken(text: str, left: str, tags: list[tuple[int, str]]) -> None:
+    run = Quotes().prepare(Placeholders().prepare(Run(text)))
+    assert run.text == left
+    assert [(tag.at, tag.raw) for tag in run.tags] == tags
+
+
+def test_elements_around_and_beside_them_nest() -> None:
+    html = '<p>Der <b>"alte"</b> <i>"rote"</i> Hund "mit <b>Fell</b>" schläft.</p>'
+    assert unchanged(take_apart(html, "html", "sentences")) == html
+
+
+@pytest.mark.parametrize("text", ['„Ja“, sagte er. Ein "gutes" Wort.', "»Ja, gut«\n'Nicht doch'"])
+def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+    assert unchanged(take_apart(text, "text")) == text
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("en", 'Sleeping is the "old" dog.'), ("und", "Sleeping is the „old“ dog.")],
+)
+def test_they_go_where_their_words_go_as_the_language_writes_them(
+    target: str, expected: str
+) -> None:
+    document = take_apart("Der „alte“ Hund schläft.", "text", target=profile(target))
+    [sentence] = document.sentences
+    translation, links = "Sleeping is the old dog.", [3, 3, 0, 1, 2, 4]
+    alignment = aligned(sentence.text, translation, links)
+    assert assembled(document, [translation], [alignment]) == expected
+
+
+def test_around_a_whole_sentence_no_alignment_is_needed() -> None:
+    parts = take_apart('"Ja, gut"\n*"Nein"*', "text").parts
+    assert [len(one.tags) for one in parts if isinstance(one, Sentence)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("„Ich komme nicht.“ Dann ging er.", "„{Ich komme nicht.}“ {Dann ging er.}"),
+        ("„Eins. Zwei ist da.“", "„{Eins.} {Zwei ist da.}“"),
+        ("« (Ja, ja) »", "« ({Ja, ja}) »"),
+        ("(Siehe Punkt a. Oder b)", "({Siehe Punkt a.} {Oder b})"),
+        ('"Hallo", sagte "er"', "{Hallo, sagte er}"),
+        ("Er sagte: „Ja.“", "{Er sagte: „Ja.“}"),
+        ("(A) und (B)", "{(A) und (B)}"),
+        ('Sie hat 24"', '{Sie hat 24"}'),
+        ("[x] Erledigt (hier)", "{[x] Erledigt (hier)}"),
+        ('""', '""'),
+        ("<b>„Ja“</b>", "<b>„{Ja}“</b>"),
+        ("„<b>Ja</b>“", "„<b>{Ja}</b>“"),
+    ],
+)
+def test_those_around_a_sentence_are_not_in_it(text: str, marked: str) -> None:
+    form: Format = "html" if "<" in text else "text"
+    parts = take_apart(text, form).parts
+    assert "".join(one if isinstance(one, str) else f"{{{one.text}}}" for one in parts) == marked
+
+
+def test_around_a_sentence_too_they_are_as_the_language_writes_them() -> None:
+    parts = take_apart("« Eins. Zwei »", "text", target=profile("de")).parts
+    assert [one for one in parts if isinstance(one, str)] == ["„", " ", " ", " ", "“"]

@@ -1,0 +1,72 @@
+"""Words in scripts that a model cannot write come through untouched."""
+
+from collections.abc import Callable
+
+import pytest
+
+from service.text.tokenizer import Tokenizer
+from tests.conftest import TINY_BUNDLE
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import assembled
+
+
+def latin(character: str) -> bool:
+    return character.lower() in "abcdefghijklmnopqrstuvwxyzäöüß"
+
+
+def everything(_: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "spells", "asked"),
+    [
+        ("Ich lerne 日本語 und Русский язык.", latin, "Ich lerne Tom und Boston."),
+        ("हिन्दी ist schwer.", latin, "Tom ist schwer."),
+        ("Ich lerne Русский.", everything, "Ich lerne Русский."),
+        ("Łódź und Curaçao", latin, "Łódź und Curaçao"),  # models copy these letter by letter
+        ("20 °C, 3 €, „Ja – nein …", latin, "20 °C, 3 €, „Ja – nein …"),
+    ],
+)
+def test_what_the_model_is_asked(text: str, spells: Callable[[str], bool], asked: str) -> None:
+    [sentence] = take_apart(text, "text", spells=spells).sentences
+    assert sentence.text == asked
+    assert sentence.readable(asked) == text
+
+
+def test_a_text_of_nothing_else_is_no_sentence() -> None:
+    document = take_apart("Привет, как дела? 日本語", "text", spells=latin)
+    assert document.sentences == []
+    assert assembled(document, [], []) == "Привет, как дела? 日本語"
+
+
+def test_beside_what_is_marked_as_untouched() -> None:
+    html = '<p><b>日本語</b> und <span translate="no">Русский</span> und Русский</p>'
+    document = take_apart(html, "html", "sentences", spells=latin)
+    [sentence] = document.sentences
+    assert sentence.text == "Tom und Boston und Max"
+    assert sentence.readable("Max, Tom, Boston") == (
+        'Русский, 日本語, <span translate="no">Русский</span>'
+    )
+
+
+def test_what_a_vocabulary_spells() -> None:
+    spells = Tokenizer(TINY_BUNDLE / "sentencepiece.model").spells
+    assert all(map(spells, "Hund"))
+    assert spells("\uff28")  # FULLWIDTH LATIN CAPITAL LETTER H, which is an H to it
+    assert not any(map(spells, "日Я"))
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Das Wort за\u0301мок ist schwer.", "Das Wort Tom ist schwer."),  # an accent of no script
+        ("Er liest דָּוִד، und हाँ १२३।", "Er liest Tom und Boston"),
+        ("Ein Widerstand von 5 Ω, 1ª", "Ein Widerstand von 5 Tom, 1ª"),
+        ("Das ist 𝐀, ʻOkina, ﬁ", "Das ist 𝐀, ʻOkina, ﬁ"),
+        ("Hier, 東京　大阪 und አዲስ አበባ።", "Hier, Tom und Boston"),
+    ],
+)
+def test_words_of_another_script_have_its_marks_and_figures(text: str, asked: str) -> None:
+    [sentence] = take_apart(text, "text", spells=latin).sentences
+    assert sentence.text == asked

@@ -1,0 +1,78 @@
+"""Emoji and other symbols come through a translation, at their places."""
+
+import pytest
+
+from service.text.document import Sentence
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.symbols import Symbols
+from service.text.run import Run
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import unchanged
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "taken"),
+    [
+        ("Das ist 😀 toll.", "Das ist toll.", [(8, "😀 ")]),
+        ("Pizza 🍕 und Bier 🍺.", "Pizza und Bier.", [(6, "🍕 "), (14, " 🍺")]),
+        ("👋 Hallo! 🎉 🎂 Du 👋", "Hallo! Du", [(0, "👋 "), (7, "🎉 🎂 "), (9, " 👋")]),
+        ("gut😀schlecht", "gut schlecht", [(4, "😀 ")]),
+        ("Toll!😀 Und", "Toll! Und", [(6, "😀 ")]),
+        (
+            "1️⃣ Eins, 👩‍👩‍👧 und 👍🏽!\n❤️",
+            "Eins, und!\n",
+            [(0, "1️⃣ "), (6, "👩‍👩‍👧 "), (9, " 👍🏽"), (11, "❤️")],
+        ),
+        ("Gut :) Ja ;-) <3, ja :D", "Gut Ja, ja", [(4, ":) "), (6, " ;-) <3"), (10, " :D")]),
+        ("Liste :(a, b) 1:2 x=(y) http://a", "Liste :(a, b) 1:2 x=(y) http://a", []),
+        (
+            "Ja. #eins #zwei\nIch ❤️ #drei sehr",
+            "Ja.\nIch #drei sehr",
+            [(3, " #eins #zwei"), (8, "❤️ ")],
+        ),
+        (
+            "Hallo \u2068Anna, Max\u2069s Haus\u200e",
+            "Hallo Anna, Maxs Haus",
+            [(6, "\u2068"), (15, "\u2069"), (21, "\u200e")],
+        ),
+        ("Zum \ue0a0 Menü", "Zum Menü", [(4, "\ue0a0 ")]),
+        ("siehe https://a.org/😀/b", "siehe https://a.org/😀/b", []),
+        ("20 °C, 3 €, § 4, A & B, 1 #2 *", "20 °C, 3 €, § 4, A & B, 1 #2 *", []),
+    ],
+)
+def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int, str]]) -> None:
+    run = Symbols().prepare(Placeholders().prepare(Run(text)))
+    assert run.text == left
+    assert [(tag.at, tag.raw) for tag in run.tags] == taken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "😀 Das ist 😀 toll 😀",
+        "Alles Gute! 🎉🎂 Bis bald 👋\n\n→ Weiter",
+        "👋",
+        " 👋 \n ✓ ",
+        "Pizza 🍕, Bier 🍺.",
+        "\u202aHallo \u2068Anna\u2069, komm\u202c\u200e \uf0c9",
+    ],
+)
+def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+    assert unchanged(take_apart(text, "text")) == text
+
+
+def test_at_the_edges_of_a_sentence_no_alignment_is_needed() -> None:
+    parts = take_apart("😀 Das ist toll 😀 Gut, 👍 ja! 👋", "text").parts
+    needing = [part.tags for part in parts if isinstance(part, Sentence)]
+    assert [len(tags) for tags in needing] == [2]
+    parts = take_apart("😀 Das ist toll! 😀 Gut! 👋", "text").parts
+    assert [part if isinstance(part, str) else part.text for part in parts] == [
+        "😀 ", "Das ist toll!", " ", "😀 ", "Gut!", " 👋",
+    ]  # fmt: skip
+
+
+def test_within_an_element_they_stay_in_it() -> None:
+    html = "<p>Der <b>Hund 😀</b> <i>👍 schläft</i>.</p>"
+    order = ["<b>", "😀", "</b>", "<i>", "👍", "</i>"]
+    [sentence] = take_apart(html, "html", "sentences").sentences
+    assert [tag.raw.strip() for tag in sentence.tags] == order
