@@ -20,6 +20,8 @@ LOOKED_AT = 2_000
 """Characters of a text that its language is told by."""
 MAX_WORDS = 30
 """Words of a text that are looked up: many more change nothing."""
+LIKELIEST = 32
+"""Languages whose own probability is asked for: more take longer, and change nothing."""
 MAX_LEAD = 20
 """Weight that one word counts for at most where a language must be certain."""
 FALLBACK = "en"
@@ -101,19 +103,21 @@ class _Evidence:
         self.labels = sorted(label.removeprefix("__label__") for label in labels)
         self.numbers = {label: number for number, label in enumerate(self.labels)}
         self._places = {label: self.numbers[label.removeprefix("__label__")] for label in labels}
-        self._prior = self.ngrams("")
+        self._prior = self.ngrams("", len(self.labels))
         self.words = common_words()
         self._in_table = [self.numbers[label] for label in self.words.languages]
         self._no_table = np.ones(len(self.labels), bool)
         self._no_table[self._in_table] = False
         self._other_script = functools.cache(self._in_other_scripts)
 
-    def ngrams(self, text: str) -> NDArray[np.float64]:
-        """FastText's log-probability of each language."""
-        labels, probabilities = self._model.predict(text, -1, -1.0)
-        found = np.empty(len(self.labels))
+    def ngrams(self, text: str, number: int = LIKELIEST) -> NDArray[np.float64]:
+        """FastText's log-probability of each language; those after the likeliest share what is left."""
+        labels, probabilities = self._model.predict(text, number, -1.0)
+        left = max(0.0, 1 - sum(probabilities)) / max(1, len(self.labels) - number)
+        found = np.full(len(self.labels), left)
         found[[self._places[label] for label in labels]] = probabilities
-        return np.log(np.maximum(found, 1e-7))
+        logs: NDArray[np.float64] = np.log(np.maximum(found, 1e-7))
+        return logs
 
     def share(self, words: list[str], label: str) -> float:
         """FastText's probability of a language if it is the likeliest, else 0."""
@@ -145,7 +149,11 @@ class _Evidence:
 
 
 class _Certain:
-    """What makes a language certain; of 10,000 German or English sentences, none passed for the other one."""
+    """What makes a language certain.
+
+    Of 91,000 English sentences, none passed for German; of as many German ones, 16 passed for English,
+    most of them English titles and names.
+    """
 
     WORDS = 4
     LEAD = 5
