@@ -31,6 +31,8 @@ from service.translation import Translation, TranslationOptions
 
 router = APIRouter(tags=["translation"])
 ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
+MIN_CONFIDENCE = 10
+"""Percent from which on `/detect` names a language beside the best, as LibreTranslate does."""
 UNREADY = documented(ErrorResponse, 503)
 
 
@@ -65,10 +67,13 @@ async def translate(request: Request) -> Response:
 async def detect(
     request: Request, gate: GateDependency, models: ModelsDependency
 ) -> list[DetectedLanguage]:
-    """Which of the loaded languages a text is in, best guess first."""
+    """Which of the loaded languages a text is in, best guess first; after it, no unlikely ones."""
     body = parse(DetectRequest, await fields_of(request, gate.enter))
-    guesses = models.detector.detect(body.text)
-    return [DetectedLanguage(confidence=one.confidence, language=one.language) for one in guesses]
+    best, *others = models.detector.detect(body.text)
+    return [
+        DetectedLanguage(confidence=one.confidence, language=one.language)
+        for one in (best, *(one for one in others if one.confidence >= MIN_CONFIDENCE))
+    ]
 
 
 @router.get("/languages", responses=UNREADY)

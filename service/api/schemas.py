@@ -219,7 +219,7 @@ class SentenceDetails(BaseModel):
 class DetectedLanguage(BaseModel):
     """What a text's language was taken to be."""
 
-    confidence: Annotated[float, Field(ge=0, le=100, description="In percent.")]
+    confidence: Annotated[int, Field(ge=0, le=100, description="In percent.")]
     language: str
 
 

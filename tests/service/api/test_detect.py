@@ -1,11 +1,7 @@
 """Texts whose language is not said."""
 
-import tempfile
-
 import pytest
 from fastapi.testclient import TestClient
-
-from service.text.detector import Detector
 
 
 @pytest.mark.parametrize(
@@ -18,13 +14,20 @@ def test_a_language_is_detected_best_guess_first(
     for request in ({"json": {"q": text}}, {"data": {"q": text}}, {"params": {"q": text}}):
         guesses = client.post("/detect", **request).json()
         assert guesses[0]["language"] == language
-        assert guesses[0]["confidence"] > 80
-        assert sorted(guess["language"] for guess in guesses) == ["de", "en"]
-        assert sum(guess["confidence"] for guess in guesses) == pytest.approx(100, abs=0.2)
+        assert len(guesses) == 1  # the other is too unlikely to be named
+        assert guesses[0]["confidence"] > 90
+        assert isinstance(guesses[0]["confidence"], int)
+
+
+def test_every_language_that_is_not_unlikely_is_named(client: TestClient) -> None:
+    guesses = client.post("/detect", json={"q": "Ciao"}).json()
+    assert {guess["language"] for guess in guesses} == {"de", "en"}
+    assert guesses[0]["confidence"] >= guesses[1]["confidence"] >= 10
 
 
 def test_a_text_without_a_letter_is_no_language(client: TestClient) -> None:
-    assert {guess["confidence"] for guess in client.post("/detect", json={"q": "42"}).json()} == {0}
+    none = [{"confidence": 0, "language": "en"}]  # as LibreTranslate answers
+    assert client.post("/detect", json={"q": "42"}).json() == none
 
 
 def test_detection_needs_a_text(client: TestClient) -> None:
@@ -49,12 +52,3 @@ def test_one_text_has_one_detected_language_and_a_given_one_none(client: TestCli
         assert answer["translatedText"] == "The good child waits."
         assert answer["detectedLanguage"]["language"] == "de"
     assert "detectedLanguage" not in client.post("/translate", json={**body, "source": "de"}).json()
-
-
-def test_the_detector_needs_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
-    assert Detector(["de", "en"]).detect("Guten Morgen")[0].language == "de"

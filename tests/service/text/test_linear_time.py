@@ -230,6 +230,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
     "detector": DETECTOR.detect,
+    "certainly": lambda text: DETECTOR.is_certainly(text, "en", "de"),
     "encode": TOKENIZER.encode_with_spans,
     "within": TOKENIZER.within,
     "usual case": TOKENIZER.usual_case,

@@ -1,0 +1,205 @@
+"""Labels are known by reading: every text here is written by hand in the language that it is listed under."""
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.text.detector import Detector
+
+SENTENCES = {
+    "ar": "ذهبت أمس إلى السوق لشراء الخبز.",
+    "bg": "Вчера отидох на пазара, за да купя хляб.",
+    "cs": "Včera jsem šel na trh koupit chleba.",
+    "da": "I går gik jeg ned på torvet for at købe noget brød.",
+    "de": "Gestern bin ich auf den Markt gegangen, um Brot zu kaufen.",
+    "el": "Χθες πήγα στην αγορά για να αγοράσω ψωμί.",
+    "en": "Yesterday I went to the market to buy some bread.",
+    "es": "Ayer fui al mercado a comprar un poco de pan.",
+    "fi": "Eilen kävin torilla ostamassa leipää.",
+    "fr": "Hier, je suis allé au marché pour acheter du pain.",
+    "he": "אתמול הלכתי לשוק כדי לקנות לחם.",
+    "hi": "कल मैं रोटी खरीदने बाज़ार गया था।",
+    "hu": "Tegnap elmentem a piacra, hogy kenyeret vegyek.",
+    "it": "Ieri sono andato al mercato per comprare del pane.",
+    "ja": "昨日、パンを買いに市場へ行きました。",
+    "ko": "어제 빵을 사러 시장에 갔어요.",
+    "nl": "Gisteren ben ik naar de markt gegaan om brood te kopen.",
+    "pl": "Wczoraj poszedłem na targ, żeby kupić chleb.",
+    "pt": "Ontem fui ao mercado para comprar um pouco de pão.",
+    "ro": "Ieri am fost la piață ca să cumpăr niște pâine.",
+    "ru": "Вчера я ходил на рынок за хлебом.",
+    "sv": "I går gick jag till torget för att köpa lite bröd.",
+    "tr": "Dün ekmek almak için pazara gittim.",
+    "uk": "Учора я ходив на ринок, щоб купити хліба.",
+    "vi": "Hôm qua tôi đã đi chợ để mua bánh mì.",
+    "zh": "昨天我去市场买面包了。",
+}
+WORDS = {
+    "de": "Hallo Danke Straße Haus Hund Katze Wasser Zeit heute Fenster Freundschaft Bitte nein",
+    "en": "Hello Thanks Window Water Time Car Cat Dog Street House today Friendship Please yes",
+    "fr": "Bonjour merci aujourd'hui fenêtre chien maison voiture",
+    "es": "gracias ventana perro ahora mañana calle",
+    "ru": "Привет спасибо окно собака",
+}
+GREETINGS = {"de": "Guten Morgen", "en": "Good morning", "fr": "Bonne nuit", "es": "Buenos días"}
+TWELVE = ["de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "tr", "zh"]
+
+
+def best(detector: Detector, text: str) -> str:
+    return detector.detect(text)[0].language
+
+
+@pytest.mark.parametrize(("language", "text"), SENTENCES.items())
+def test_a_sentence_is_told_from_all_others(language: str, text: str) -> None:
+    [guess, *others] = Detector(SENTENCES).detect(text)
+    assert guess.language == language
+    assert guess.confidence >= 80
+    assert len(others) == len(SENTENCES) - 1
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [(one, text) for one, text in SENTENCES.items() if one not in {"de", "en"}],
+)
+def test_a_language_that_is_not_loaded_has_low_confidence(language: str, text: str) -> None:
+    assert all(guess.confidence < 50 for guess in Detector(["de", "en"]).detect(text))
+    assert Detector(["de"]).detect(text)[0].confidence < 50  # nor is the only one certain
+
+
+def test_italian_is_neither_german_nor_english() -> None:
+    guesses = Detector(["de", "en"]).detect("Buongiorno, come sta oggi? Io sto molto bene.")
+    assert all(guess.confidence < 50 for guess in guesses)
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_a_word_alone_is_told(language: str) -> None:
+    detector = Detector(["de", "en"])
+    words = [*WORDS[language].split(), GREETINGS[language]]
+    assert {word: best(detector, word) for word in words} == dict.fromkeys(words, language)
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_a_word_alone_is_told_among_twelve_languages(language: str) -> None:
+    words = WORDS[language].split()
+    found = [best(Detector(TWELVE), word) for word in words]
+    assert found.count(language) >= 0.8 * len(words)
+
+
+@pytest.mark.parametrize(("language", "text"), GREETINGS.items())
+def test_two_words_are_told_among_twelve_languages(language: str, text: str) -> None:
+    assert best(Detector(TWELVE), text) == language
+
+
+@pytest.mark.parametrize("text", ["HALLO", "hallo", "Hallo!", "„Hallo“", " Hallo\n"])
+def test_case_marks_and_layout_make_no_difference(text: str) -> None:
+    detector = Detector(["de", "en"])
+    assert detector.detect(text) == detector.detect("Hallo")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "42", "😀", "1.5 – 3 %", "https://example.com/about?page=the", "a.b@example.org"]
+)
+def test_what_is_no_language_has_no_confidence_and_english_first(text: str) -> None:
+    guesses = Detector(["de", "en", "fr"]).detect(text)
+    assert [(one.language, one.confidence) for one in guesses] == [("en", 0), ("de", 0), ("fr", 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (SENTENCES["de"], "deu_Latn"),
+        (SENTENCES["en"], "eng_Latn"),
+        (SENTENCES["pt"], "pt-BR"),
+        ("I går gikk jeg til torget for å kjøpe litt brød.", "nb"),
+        ("你們昨天在市場買了什麼？", "zh-Hant"),
+        ("你们昨天在市场买了什么？", "zh-Hans"),
+        ("Јуче сам отишао на пијацу да купим хлеб.", "sr-Cyrl"),
+        ("Juče sam otišao na pijacu da kupim hleb.", "sr-Latn"),
+    ],
+)
+def test_codes_of_models_are_understood(text: str, code: str) -> None:
+    codes = ["deu_Latn", "eng_Latn", "pt-BR", "nb", "zh-Hant", "zh-Hans", "sr-Cyrl", "sr-Latn"]
+    assert best(Detector(codes), text) == code
+
+
+def test_variants_that_nothing_tells_apart_share_the_confidence() -> None:
+    [first, second, _] = Detector(["pt-BR", "pt-PT", "de"]).detect(SENTENCES["pt"])
+    assert {first.language, second.language} == {"pt-BR", "pt-PT"}
+    assert first.confidence == second.confidence == 50
+
+
+def test_a_code_that_nobody_knows_is_never_found() -> None:
+    guesses = Detector(["de", "tlh"]).detect(SENTENCES["de"])
+    assert [(one.language, one.confidence > 0) for one in guesses] == [("de", True), ("tlh", False)]
+
+
+@given(st.text(), st.sets(st.sampled_from([*SENTENCES, "zh-Hant", "nb", "tlh"]), min_size=1))
+def test_any_text_has_whole_confidences_best_first(text: str, languages: set[str]) -> None:
+    guesses = Detector(languages).detect(text)
+    confidences = [guess.confidence for guess in guesses]
+    assert {guess.language for guess in guesses} == languages
+    assert all(type(one) is int and 0 <= one <= 100 for one in confidences)
+    assert confidences == sorted(confidences, reverse=True)
+    assert sum(confidences) <= 100 + len(confidences) / 2  # each is rounded
+
+
+@given(st.text())
+def test_any_text_may_be_asked_for_certainty(text: str) -> None:
+    detector = Detector(["de", "en"])
+    assert not (detector.is_certainly(text, "en", "de") and detector.is_certainly(text, "de", "en"))
+
+
+@pytest.mark.parametrize(("language", "other"), [("de", "en"), ("en", "de"), ("fr", "en")])
+def test_a_sentence_is_certain_in_its_own_language_only(language: str, other: str) -> None:
+    detector = Detector(["de", "en"])
+    assert detector.is_certainly(SENTENCES[language], language, other)
+    for text in (text for one, text in SENTENCES.items() if one != language):
+        assert not detector.is_certainly(text, language, other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Computer", "Team Meeting", "Marketing Manager", "Senior Marketing Manager Europe"),
+        *(
+            "New York Times",
+            "Microsoft Office Word Excel PowerPoint",
+            "The Beatles",
+            "OK",
+            "",
+            "42",
+        ),
+        "Das Team hat ein Meeting im Office.",
+        "Klicken Sie auf „Save as new file“ und danach auf „Close window“.",
+        "Ist der Manager in Berlin oder in New York?",
+    ],
+)
+def test_names_and_loan_words_are_not_certainly_english(text: str) -> None:
+    assert not Detector(["de", "en"]).is_certainly(text, "en", "de")
+
+
+@pytest.mark.parametrize(
+    ("language", "other"), [("ja", "en"), ("ru", "de"), ("zh-Hans", "en"), ("ko", "eng_Latn")]
+)
+def test_another_script_is_certain_without_a_table_of_words(language: str, other: str) -> None:
+    assert Detector(["en"]).is_certainly(SENTENCES[language.split("-")[0]], language, other)
+    assert not Detector(["en"]).is_certainly(SENTENCES["en"], language, other)
+
+
+def test_threads_get_what_one_alone_gets() -> None:
+    detector = Detector(SENTENCES)
+    texts = list(SENTENCES.values()) * 10
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(detector.detect, texts)) == list(map(detector.detect, texts))
+
+
+def test_the_detector_needs_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    assert best(Detector(["de", "en"]), "Guten Morgen") == "de"
