@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 PROTECTED = "\ufffc"
@@ -57,10 +57,14 @@ class Run:
 
     def written_between(self, first: int, last: int) -> str:
         """A stretch of the run, with the tags in it and at its ends."""
-        places = [(tag.at, tag.at, tag.raw) for tag in self.tags]
-        places += [(one.begin, one.end, self.raw(one)) for one in self.protected]
-        places = [place for place in places if first <= place[0] and place[1] <= last]
-        places.sort(key=lambda place: place[0])
+        tags, protected = self.tags, self.protected
+        if last - first < len(self.text):
+            tags = tags[bisect_left(tags, first, key=_at) : bisect_right(tags, last, key=_at)]
+            begin = bisect_left(protected, first, key=_begin)
+            protected = protected[begin : bisect_left(protected, last, key=_begin)]
+        places = [(tag.at, tag.at, tag.raw) for tag in tags]
+        places += [(one.begin, one.end, self.raw(one)) for one in protected]
+        places.sort(key=itemgetter(0))
         parts, at = [], first
         for begin, end, raw in places:
             parts += [self.escaped(self.text[at:begin]), raw]
@@ -87,7 +91,7 @@ class Run:
 
     def is_protected(self, at: int) -> bool:
         """Whether the character at `at` is."""
-        place = bisect_right(self.protected, at, key=attrgetter("begin")) - 1
+        place = bisect_right(self.protected, at, key=_begin) - 1
         return place >= 0 and at < self.protected[place].end
 
     def between_tags(
@@ -112,7 +116,7 @@ class Run:
         found = [taken for one in free if (taken := _with_tags(self, one, tags)) is not None]
         if not found:
             return self
-        together = sorted([*self.protected, *found], key=attrgetter("begin"))
+        together = sorted([*self.protected, *found], key=_begin)
         return replace(self, tags=tags, protected=together)
 
     def edited(self, places: Sequence[Place]) -> "Run":
@@ -134,10 +138,12 @@ class Run:
         )
 
 
+_at, _begin = attrgetter("at"), attrgetter("begin")
+
+
 def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected | None:
     """A stretch of a run with the tags in it, which are taken from `tags`; None if they do not nest in it."""
-    at = attrgetter("at")
-    first, last = bisect_left(tags, one.begin, key=at), bisect_right(tags, one.end, key=at)
+    first, last = bisect_left(tags, one.begin, key=_at), bisect_right(tags, one.end, key=_at)
     inner = _nested(tags[first:last], one)
     if inner is None or inner == (0, 0):
         return one if inner else None
