@@ -62,22 +62,36 @@ class Preparation:
 
         `on_count` is told after each step how many sentences there are at least.
 
+        One of several texts that has too long a sentence stays as it is: the others have done nothing.
+
         Raises:
             TextTooLongError, LimitExceededError: a sentence is too long, or tags are nested too deep.
         """
+        documents: list[Document] = []
+        tasks: list[Task] = []
+        for text in texts:
+            try:
+                document, mine = self._take_apart(text, len(tasks), on_count)
+            except TextTooLongError as error:
+                if len(texts) == 1:
+                    raise
+                document, mine = Document((text,), problem=str(error)), []
+            documents.append(document)
+            tasks += mine
+        return documents, tasks
+
+    def _take_apart(self, text: str, before: int, on_count: OnCount) -> tuple[Document, list[Task]]:
+        """One text, behind others that have so many sentences."""
         asked = self.options
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
-        documents, tasks, count = [], [], 0
-        for text in texts:
-            counted = partial(_add_and_tell, on_count, count)
-            document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
-            documents.append(document)
-            for index, sentence in enumerate(document.sentences):
-                task = self.task(sentence, self.prefix if index == 0 else ())
-                tasks.append(task)
-                count += len(task.work)
-                on_count(count)
-        return documents, tasks
+        counted = partial(_add_and_tell, on_count, before)
+        document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
+        tasks, count = [], before
+        for index, sentence in enumerate(document.sentences):
+            tasks.append(self.task(sentence, self.prefix if index == 0 else ()))
+            count += len(tasks[-1].work)
+            on_count(count)
+        return document, tasks
 
     def work(
         self,

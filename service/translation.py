@@ -58,3 +58,5 @@ class Translation:
     sentences: tuple[TranslatedSentence, ...]
     detected: Detection | None = None
     """Where the source's language was not given."""
+    problem: str = ""
+    """Why it is the text as it was."""

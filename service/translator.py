@@ -214,7 +214,7 @@ def _assemble(
             check()
             ranks.append(document.assemble([_translated(one, rank) for one in sentences]))
         others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
-        translations.append(Translation(ranks[0], others, sentences))
+        translations.append(Translation(ranks[0], others, sentences, problem=document.problem))
     return translations
 
 

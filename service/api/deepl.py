@@ -20,11 +20,10 @@ from service.api.dependencies import (
 )
 from service.api.errors import documented, shortened
 from service.api.inputs import fields_of, openapi_body, openapi_query, parse
-from service.api.schemas import Choice, Code, Key, Text, TextList
+from service.api.schemas import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.model_set import AUTO
 from service.text import languages
-from service.text.segmenter import Splitting
 from service.translation import Translation, TranslationOptions
 
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
@@ -62,10 +61,7 @@ class TranslateRequest(BaseModel):
     target_lang: Code
     source_lang: Code | None = None
     context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
-    split_sentences: Annotated[
-        Literal["0", "1", "nonewlines"] | None,
-        BeforeValidator(lambda value: value if value is None else str(value).lower()),
-    ] = None
+    split_sentences: SplitSentences | None = None
     tag_handling: Literal["html", "xml"] | None = None
     ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
     formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] | None = None
@@ -248,10 +244,9 @@ def _options(body: TranslateRequest) -> TranslationOptions:
         raise InvalidRequestError(
             f"Target language '{shortened(body.target_lang)}' doesn't support formality."
         )
-    splitting: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
     return TranslationOptions(
         format=body.tag_handling or "text",
-        splitting=splitting[
+        splitting=SPLITTING[
             body.split_sentences or ("nonewlines" if body.tag_handling == "html" else "1")
         ],
         ignored_tags=tuple(body.ignore_tags),

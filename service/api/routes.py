@@ -13,6 +13,7 @@ from service.api.dependencies import (
 from service.api.errors import documented
 from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
 from service.api.schemas import (
+    SPLITTING,
     DetectedLanguage,
     DetectRequest,
     ErrorResponse,
@@ -117,7 +118,9 @@ def _options(body: TranslateRequest) -> TranslationOptions:
         rerank=body.rerank,
         target_prefix=body.target_prefix,
         format="html" if body.format == "html" else "text",
-        splitting="sentences" if body.format == "html" else "all",
+        splitting=SPLITTING[
+            body.split_sentences or ("nonewlines" if body.format == "html" else "1")
+        ],
         align=body.return_alignment,
     )
 
@@ -145,12 +148,18 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
         detectedLanguage=(detected[0] if single else detected) if detected else None,
         alternatives=(alternatives[0] if single else alternatives) if body.alternatives else None,
         details=[_details(translation, body.return_alignment) for translation in translations]
-        if body.return_scores or body.return_alignment
+        if body.return_scores or body.return_alignment or any(one.problem for one in translations)
         else None,
     )
 
 
 def _details(translation: Translation, with_alignment: bool) -> list[SentenceDetails]:
+    if translation.problem:
+        text = translation.text
+        problem = translation.problem
+        return [
+            SentenceDetails(source=text, target=text, score=0, finish="copied", problem=problem)
+        ]
     details = []
     for one in translation.sentences:
         found = one.alignments[0] if with_alignment and one.alignments else None

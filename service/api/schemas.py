@@ -1,6 +1,6 @@
 """Bodies of requests and answers; also the source of the OpenAPI document."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -13,6 +13,7 @@ from pydantic import (
 
 from service.errors import InvalidRequestError, MissingParameterError
 from service.searcher import Finish
+from service.text.segmenter import Splitting
 
 
 def _whole_characters(text: str) -> str:
@@ -44,6 +45,11 @@ def _few_texts(given: object) -> object:
     return given
 
 
+def _in_small_letters(given: object) -> object:
+    """A word, or the number that it is."""
+    return str(given).lower() if isinstance(given, str | int) else given
+
+
 MAX_TEXTS = 2_000
 """In a list, in every dialect."""
 Text = Annotated[str, AfterValidator(_whole_characters)]
@@ -56,6 +62,9 @@ Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_whole_if_text)
 # one thing that is wrong is told: to gather all of a large list's would take seconds
 TextList = Annotated[list[Text], Field(fail_fast=True, max_length=MAX_TEXTS)]
 Texts = Text | TextList
+SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_in_small_letters)]
+SPLITTING: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
+"""What DeepL calls it, and its whole numbers; a blank stands for a line break within a sentence."""
 
 
 class TranslateRequest(BaseModel):
@@ -133,6 +142,13 @@ class TranslateRequest(BaseModel):
     target_prefix: Annotated[
         Prefix, Field(description="How the translation of a text's first sentence begins.")
     ] = ""
+    split_sentences: Annotated[
+        SplitSentences | None,
+        Field(
+            description="Where sentences end, as with DeepL: nowhere (`0`), at line breaks too (`1`, the "
+            "default for text), or not there (`nonewlines`, that for HTML)."
+        ),
+    ] = None
     return_scores: Annotated[
         bool, Field(description="Adds `details`: every sentence with its score.")
     ] = False
@@ -202,10 +218,15 @@ class SentenceDetails(BaseModel):
         Finish,
         Field(
             description="How it was found: the search ended by itself; at its `length` limit; `repetition`: "
-            "done again without a loop; `pieces`: translated in pieces around placeholders that were lost "
-            "otherwise; `copied`: nothing was found, and the source stands in."
+            "done again without a loop; `protected`: done again with its numbers protected; `pieces`: "
+            "translated in pieces around placeholders and numbers that were lost otherwise; `copied`: "
+            "nothing was found, and the source stands in."
         ),
     ]
+    problem: Annotated[
+        str | None,
+        Field(description="Why the whole text was not translated: one of a list that is too long."),
+    ] = None
     sourceTokens: Annotated[
         list[str] | None, Field(description="The source's words, if the alignment is asked for.")
     ] = None
@@ -252,7 +273,7 @@ class TranslateResponse(BaseModel):
     alternatives: list[str] | list[list[str]] | None = None
     details: Annotated[
         list[list[SentenceDetails]] | None,
-        Field(description="Per text its sentences, if asked for."),
+        Field(description="Per text its sentences, if asked for, or where one was not translated."),
     ] = None
 
 

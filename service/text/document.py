@@ -125,6 +125,8 @@ class Document:
 
     parts: tuple[str | Sentence, ...]
     """What comes out as it is, and the sentences."""
+    problem: str = ""
+    """Why it is not translated, if so."""
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -223,7 +225,7 @@ def _masked(run: Run) -> str:
 
 def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
     """A sentence with stand-ins for what is protected; where there are not enough, cut up at it."""
-    if not has_letter(source.unprotected()):
+    if not has_letter(source.unprotected()) or pipeline.leaves(source):
         yield source.written()
         return
     prepared = stand_ins.joined(pipeline.prepare_sentence(source))

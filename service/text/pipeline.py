@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from service.text.languages import NEUTRAL, Language, profile
 from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.already import Already
 from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
 from service.text.rules.elements import Elements
@@ -30,6 +31,7 @@ ORDER: tuple[type[Rule], ...] = (
     Symbols,
     Scripts,
     Abbreviations,
+    Already,
     Quotes,
     Slashes,
     Case,
@@ -110,6 +112,10 @@ class Pipeline:
         for rule in self.of_sentences:
             sentence = rule.prepare(sentence)
         return sentence
+
+    def leaves(self, sentence: Run) -> bool:
+        """Whether a sentence is not to be translated at all."""
+        return any(rule.leaves(sentence) for rule in self.of_sentences)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation of a sentence holds all that it must."""

@@ -74,6 +74,10 @@ class Rule:
         """What a model is to see in the place of a run, or of a sentence."""
         return run
 
+    def leaves(self, sentence: Run) -> bool:  # noqa: ARG002 - others do
+        """Whether a sentence, as it was cut out of its run, is not to be translated at all."""
+        return False
+
     def came_through(self, source: Run, translation: Run) -> bool:  # noqa: ARG002 - others do
         """Whether a translation of a sentence holds all that it must; if not, it is done again."""
         return True

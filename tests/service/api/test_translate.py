@@ -318,3 +318,34 @@ def test_null_is_absent_and_an_empty_language_is_missing(client: TestClient) -> 
         answer = client.post("/translate", json={**fields, name: ""})
         assert answer.status_code == 400
         assert answer.json()["error"] == f"Invalid request: missing {name} parameter"
+
+
+def test_one_of_several_texts_that_is_too_long_fails_none_of_the_others(client: TestClient) -> None:
+    texts = ["Der Hund schläft.", "Hund " * 60, "Die Frau wartet."]
+    alone = [
+        client.post("/translate", json={"q": text, **SUPPORTED}).json()["translatedText"]
+        for text in (texts[0], texts[2])
+    ]
+    answer = client.post("/translate", json={"q": texts, **SUPPORTED}).json()
+    assert answer["translatedText"] == [alone[0], texts[1], alone[1]]
+    [problem] = answer["details"][1]
+    assert (problem["finish"], problem["target"]) == ("copied", texts[1])
+    assert "tokens exceeds the model's limit of 62" in problem["problem"]
+    assert not any("problem" in one for one in answer["details"][0])
+
+
+@pytest.mark.parametrize(
+    ("splitting", "sentences"), [("0", 1), (0, 1), ("1", 3), (1, 3), ("nonewlines", 2), (None, 3)]
+)
+def test_lines_are_sentences_unless_the_client_says_otherwise(
+    client: TestClient, splitting: object, sentences: int
+) -> None:
+    asked = {"q": "Der Hund\nschläft. Die Frau wartet.", "return_scores": True, **SUPPORTED}
+    answer = client.post("/translate", json={**asked, "split_sentences": splitting}).json()
+    assert len(answer["details"][0]) == sentences
+
+
+def test_there_are_three_ways_to_split(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": "a", "split_sentences": "2", **SUPPORTED})
+    assert answer.status_code == 400
+    assert "split_sentences" in answer.json()["error"]

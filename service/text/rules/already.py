@@ -1,0 +1,29 @@
+"""Sentences that are in the target language already stay as they are, where that is certain."""
+
+from typing import ClassVar, Literal, Self
+
+from service.text.detector import Detector
+from service.text.rules.rule import Rule, Setting
+from service.text.run import Run
+
+
+class Already(Rule):
+    """Leaves sentences that need no translation."""
+
+    name: ClassVar[str] = "already"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    is_default: ClassVar[bool] = True
+
+    def __init__(self, source: str, target: str) -> None:
+        """Look for sentences in `target` among those in `source`."""
+        self._source, self._target = source, target
+        self._detector = Detector([source, target])
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """For the direction's languages."""
+        return cls(setting.source, setting.target)
+
+    def leaves(self, sentence: Run) -> bool:
+        """Whether a sentence is in the target language, which takes four words to tell."""
+        return self._detector.is_certainly(sentence.unprotected(), self._target, self._source)
