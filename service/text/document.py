@@ -11,13 +11,12 @@ from typing import Literal
 
 from service.text.edits import replaced, shifted
 from service.text.language_pair import LanguagePair
-from service.text.markup import elements
+from service.text.markup import elements, plain
 from service.text.markup.nesting import belongs, check_nesting, outermost, without_empty_elements
 from service.text.markup.projection import project, tree
 from service.text.rules import placeholders
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.casing import in_usual_case, is_in_capitals, says_nothing
-from service.text.rules.emphasis import emphasized
 from service.text.rules.quotes import unquoted
 from service.text.rules.scripts import shielded
 from service.text.rules.spelling import tidied
@@ -137,7 +136,7 @@ def take_apart(
     Raises:
         LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    runs = [emphasized(text)] if form == "text" else elements.parse(text, form, ignored)
+    runs = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
     written = partial(_written, form=form)
     parts: list[str | Sentence] = []
     sentences = 0

@@ -5,7 +5,7 @@ Nothing is repaired or lost: where a document is broken, its translation is as w
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.run import PROTECTED, Run, Tag
@@ -26,16 +26,19 @@ _SAYS_NO = re.compile(
 )
 
 
-def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]:
+def parse(
+    text: str, kind: Kind, ignored: Iterable[str] = (), *, is_escaped: bool = True
+) -> list[str | Run]:
     """What stays as it is, as strings, and the runs to translate, in order.
 
     Args:
         text: HTML or XML, whole or a part, well-formed or not.
         kind: which of them.
         ignored: names of elements whose text comes through untouched, beside those that say so themselves.
+        is_escaped: whether `&lt;` stands for `<`, or all text between tags for itself.
     """
     stream = list(tokens(text, kind))
-    parser = _Parser(kind, frozenset(ignored), stream)
+    parser = _Parser(kind, frozenset(ignored), stream, is_escaped)
     at = 0
     while at < len(stream):
         at = parser.take(at)
@@ -58,8 +61,10 @@ def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
 class _Parser:
     """Gathers runs."""
 
-    def __init__(self, kind: Kind, ignored: frozenset[str], stream: list[Token]) -> None:
-        self.stream = stream
+    def __init__(
+        self, kind: Kind, ignored: frozenset[str], stream: list[Token], is_escaped: bool
+    ) -> None:
+        self.stream, self.is_escaped = stream, is_escaped
         self.inline = _inline_names(stream, kind)
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
@@ -72,7 +77,7 @@ class _Parser:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
         token = self.stream[at]
         if token.kind == "text":
-            self._add(unescaped(token.raw))
+            self._add(unescaped(token.raw) if self.is_escaped else token.raw)
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
             raw = "".join(one.raw for one in self.stream[at:end])
@@ -112,17 +117,17 @@ class _Parser:
         if run.text.strip():
             self.pieces.append(run)
         else:
-            self.pieces.append(_as_it_was(run))
+            self.pieces.append(_as_it_was(run, escape if self.is_escaped else str))
         self.pieces.append(raw)
 
 
-def _as_it_was(run: Run) -> str:
+def _as_it_was(run: Run, written: Callable[[str], str]) -> str:
     """A run of spaces and tags."""
     parts, at = [], 0
     for tag in run.tags:
-        parts += [escape(run.text[at : tag.at]), tag.raw]
+        parts += [written(run.text[at : tag.at]), tag.raw]
         at = tag.at
-    return "".join([*parts, escape(run.text[at:])])
+    return "".join([*parts, written(run.text[at:])])
 
 
 def unescaped(text: str) -> str:

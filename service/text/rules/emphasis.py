@@ -1,7 +1,4 @@
-"""What stands around words in plain text: Markdown's emphasis, `**so**`, and marks of direction.
-
-In a translation it is around the words that translate them, as tags are.
-"""
+"""Marks of direction around words: in a translation, they are around the words that translate those."""
 
 import re
 
@@ -9,17 +6,15 @@ from service.text.rules.pairs import Pair, as_tags
 from service.text.run import Run
 
 _PAIRS = re.compile(
-    r"(?<![\w*~])(?P<mark>\*{1,3}|~~)(?=[^\s*~])[^*~\n]*[^\s*~](?P=mark)(?![\w*~])"
-    r"|(?P<isolate>[\u2066-\u2068])[^\u2066-\u2069\n]+\u2069"  # as Fluent does what it fills in
+    r"(?P<isolate>[\u2066-\u2068])[^\u2066-\u2069\n]+\u2069"  # as Fluent does what it fills in
     r"|(?P<embedding>[\u202a\u202b\u202d\u202e])[^\u202a-\u202e\n]+\u202c"
 )
 
 
-def emphasized(text: str) -> Run:
-    """A plain text with asterisks, tildes, marks of direction as tags, where they are pairs around words."""
+def emphasized(run: Run) -> Run:
+    """A run with its marks of direction as tags, where they are pairs around words."""
     pairs: list[Pair] = []
-    for match in _PAIRS.finditer(text):
-        (first, opened), last = match.span(match.lastgroup or 0), match.end()
-        closing = last - (opened - first)
-        pairs.append(((first, opened, text[first:opened]), (closing, last, text[closing:last])))
-    return as_tags(Run(text), pairs)
+    for match in run.between_tags(_PAIRS.finditer):
+        first, last = match.start(), match.end() - 1
+        pairs.append(((first, first + 1, run.text[first]), (last, last + 1, run.text[last])))
+    return as_tags(run, pairs)

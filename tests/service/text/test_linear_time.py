@@ -119,6 +119,45 @@ TAGS = (
     ),
     *("„<b>a</b>“ ", "A. <b>B</b>. ", "<x>a</x>"),
 )
+MARKDOWN = (
+    *(
+        "[",
+        "![",
+        "[a](",
+        "[a](b) ",
+        "[a][",
+        "[a]: b\n",
+        "[a\n",
+        "[^1]",
+        "> ",
+        "> - ",
+        "- a\n ",
+        "- [ ] a\n",
+    ),
+    *(
+        "# a\n",
+        "a\n===\n",
+        "---\n",
+        "---\na:\n",
+        "```\n",
+        "~~~ a ~~~\n",
+        "\n\n    a",
+        "|a|\n|-|\n",
+        "``a` ",
+    ),
+    *(
+        "*_",
+        "*a_ ",
+        "**a** ",
+        "_a ",
+        "\\*",
+        "<http:",
+        "<div>\n",
+        "<kbd>",
+        "<kbd>a</kbd>",
+        "<pre>\n",
+    ),
+)
 OPENED = (
     *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
     *("*", "„", "'", "(", "\u2066", '<b class="'),
@@ -134,7 +173,7 @@ NESTED = (
     ("*", "*"),
 )
 
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS)
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN)
 
 
 def _repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:
@@ -289,6 +328,9 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
         (ON_TEXT["text"], "%s" * 25_000),
         (ON_TEXT["text"], "z. B. " * 8_000),
         (ON_TEXT["prepared"], "a<wbr>" * 8_000),
+        (ON_TEXT["text"], ">" * 50_000),
+        (ON_TEXT["text"], "*_" * 25_000),
+        (ON_TEXT["text"], "[a](b) " * 7_000),
     ],
     ids=lambda given: given[:8] if isinstance(given, str) else "",
 )
