@@ -6,9 +6,11 @@ Whatever the text, pieces and runs put together again are it, byte for byte.
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
-from service.text.markup import elements, markdown
+from service.text.markup import elements, markdown, subtitles
+from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
 from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.rules.emphasis import emphasized
@@ -26,6 +28,19 @@ _ADDRESS = re.compile(r"[/#:<]|\w\.\w")
 
 def parse(text: str) -> list[str | Run]:
     """What stays as it is, as strings, and the runs to translate, in order."""
+    said = subtitles.split(text)
+    if said is None:
+        return _parse(text)
+    return [
+        piece
+        for stretch, is_translated in said
+        if stretch
+        for piece in (_parse(stretch) if is_translated else [stretch])
+    ]
+
+
+def _parse(text: str) -> list[str | Run]:
+    """What `parse` does, of a text that is no subtitles."""
     if not (_MARK.search(text) or _FIRST_LINE.match(text) or _LINE.search(text)):
         return [emphasized(Run(text))]
     front = match[0] if (match := _FRONT_MATTER.match(text)) else ""
@@ -33,7 +48,8 @@ def parse(text: str) -> list[str | Run]:
     found = list(markdown.atoms(text))
     is_marked_up = any(atom.kind not in ("text", "break") for atom in found)
     pieces = [front, *(_Gatherer(text).gather(found) if is_marked_up else [Run(text)])]
-    return [emphasized(one) if isinstance(one, Run) else one for one in pieces if one != ""]
+    parts = chain.from_iterable([one] if isinstance(one, str) else cut(one) for one in pieces)
+    return [emphasized(one) if isinstance(one, Run) else one for one in parts if one != ""]
 
 
 class _Gatherer:

@@ -158,6 +158,10 @@ MARKDOWN = (
         "<pre>\n",
     ),
 )
+CELLS = (
+    *("a\tb ", "a | b ", "| a |\n", "\\N", "a\\n ", "{\\an8}", "{\\"),
+    *("0:01.0 --> 0:02.0\na\n", "1\n0:01.0 --> 0:02.0\n\n", "0:01.0 -->"),
+)
 OPENED = (
     *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
     *("*", "„", "'", "(", "\u2066", '<b class="'),
@@ -173,7 +177,7 @@ NESTED = (
     ("*", "*"),
 )
 
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN)
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS)
 
 
 def _repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:

@@ -163,6 +163,36 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
     assert [raw for _, _, raw in run.protected] == kept
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[Start](/) | [Hilfe](/hilfe)", ["Start", "Hilfe"]),
+        ("| Katze | Hund |\nNur Text", ["Katze", "Hund", "Nur Text"]),
+        (
+            "Stadt\tBeruf\nKöln\tLehrerin\t34\nEnde\nhier",
+            ["Stadt", "Beruf", "Köln", "Lehrerin", "34", "Ende\nhier"],
+        ),
+        ("**Kot\tpies** i\n\tmysz", ["Kot", "pies i", "\tmysz"]),
+        ("a || b, |x| < 3, a|b", ["a || b, |x| < 3, a|b"]),
+        ("{\\an8}Подожди!\\NЯ иду.", ["Подожди!", "Я иду."]),
+        ("{\\i1}Halt!{\\i0} Nein", ["Halt! Nein"]),
+        ("Ja!\\nich Nein\\nDoch", ["Ja!", "ich Nein", "Doch"]),
+        ("C:\\Daten\\neu.txt und \\\\srv\\Neu", ["C:\\Daten\\neu.txt und \\\\srv\\Neu"]),
+        (
+            "1\n00:00:01,000 --> 00:00:02,500\nJa.\n- <i>Nein</i>.\n\n2\n0:03,000 --> 0:04,000\n行こう\n",
+            ["Ja.", "Nein.", "行こう\n"],
+        ),
+        (
+            "WEBVTT Titel\n\nNOTE so\n\neins\n00:01.000 --> 00:02.000 align:start\n<v Anna>Hallo</v>\n",
+            ["Hallo"],
+        ),
+        ("Von A --> B\n", ["Von A --> B\n"]),
+    ],
+)
+def test_cells_and_subtitles_are_runs_of_their_own(text: str, left: list[str]) -> None:
+    assert [run.text for run in runs(text)] == left
+
+
 README = """# Titel
 
 Ein **fetter** Satz mit [einem *guten* Link](https://a.b/c "So") und `code`. Noch
@@ -220,6 +250,7 @@ MARKS = [
         "1. ",
     ),
     *("<code>", "</code>", "&amp;", "https://a.b", "\r\n", "\x00", "\u2028", "\u2066", "\u2069"),
+    *("a\tb", "a | b", "\\N", "{\\an8}", "\n1\n00:00:01,000 --> 00:00:02,000\n"),
     *("ab", "Ä", "日本", "я", "\ufffc", "\ud800", *"*_~`[]()<>|\\#-+>!&:^ \n\t\"'{}1"),
 ]
 PIECES = st.sampled_from(MARKS)
