@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Literal
 
-from service.text.markup import elements, markdown, subtitles
+from service.text.markup import elements, markdown, messages, subtitles
 from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
+from service.text.markup.messages import Message
 from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.rules.emphasis import emphasized
 from service.text.run import PROTECTED, Run, Tag
@@ -28,19 +29,20 @@ _ADDRESS = re.compile(r"[/#:<]|\w\.\w")
 
 def parse(text: str) -> list[str | Run]:
     """What stays as it is, as strings, and the runs to translate, in order."""
-    said = subtitles.split(text)
-    if said is None:
-        return _parse(text)
-    return [
-        piece
-        for stretch, is_translated in said
-        if stretch
-        for piece in (_parse(stretch) if is_translated else [stretch])
-    ]
+    pieces: list[str | Run] = []
+    for part in messages.split(text) or subtitles.split(text) or [Message(text)]:
+        if isinstance(part, str):
+            pieces.append(part)
+        elif not part.protected:
+            pieces += _parse(part.text)
+        else:
+            protected = iter(part.protected)
+            pieces += [messages.unmasked(one, protected) for one in _parse(part.text)]
+    return [one for one in pieces if one not in ("", Run())]
 
 
 def _parse(text: str) -> list[str | Run]:
-    """What `parse` does, of a text that is no subtitles."""
+    """What `parse` does, of a text that is neither a message nor subtitles."""
     if not (_MARK.search(text) or _FIRST_LINE.match(text) or _LINE.search(text)):
         return [emphasized(Run(text))]
     front = match[0] if (match := _FRONT_MATTER.match(text)) else ""
@@ -49,7 +51,7 @@ def _parse(text: str) -> list[str | Run]:
     is_marked_up = any(atom.kind not in ("text", "break") for atom in found)
     pieces = [front, *(_Gatherer(text).gather(found) if is_marked_up else [Run(text)])]
     parts = chain.from_iterable([one] if isinstance(one, str) else cut(one) for one in pieces)
-    return [emphasized(one) if isinstance(one, Run) else one for one in parts if one != ""]
+    return [emphasized(one) if isinstance(one, Run) else one for one in parts]
 
 
 class _Gatherer:

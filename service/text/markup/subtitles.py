@@ -2,6 +2,8 @@
 
 import re
 
+from service.text.markup.messages import Message
+
 _TIMES = re.compile(
     r"^[ \t]*+(?:\d++:)?\d\d?:\d\d[.,]\d{1,3}[ \t]++-->[ \t]++\d[^\r\n]*+(?:\r\n|[\r\n]|\Z)",
     re.MULTILINE,
@@ -9,18 +11,18 @@ _TIMES = re.compile(
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 
 
-def split(text: str) -> list[tuple[str, bool]] | None:
-    """Pieces of a text, and whether each is to be translated; None if it has no subtitles."""
+def split(text: str) -> list[str | Message] | None:
+    """What stays as it is and what is to be translated, in order; None if there are no subtitles."""
     if " --> " not in text:
         return None
-    pieces: list[tuple[str, bool]] = []
+    pieces: list[str | Message] = []
     at = 0
     for times in _TIMES.finditer(text):
         said = _without_name(text[at : times.start()])
-        is_header = at == 0 and _HEADER.match(text) is not None
-        pieces += [(said, not is_header), (text[at + len(said) : times.end()], False)]
+        is_header = at == 0 and _HEADER.match(text)
+        pieces += [said if is_header else Message(said), text[at + len(said) : times.end()]]
         at = times.end()
-    return [*pieces, (text[at:], True)] if at else None
+    return [*pieces, Message(text[at:])] if at else None
 
 
 def _without_name(text: str) -> str:

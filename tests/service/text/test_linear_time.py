@@ -162,6 +162,17 @@ CELLS = (
     *("a\tb ", "a | b ", "| a |\n", "\\N", "a\\n ", "{\\an8}", "{\\"),
     *("0:01.0 --> 0:02.0\na\n", "1\n0:01.0 --> 0:02.0\n\n", "0:01.0 -->"),
 )
+MESSAGES = (
+    *(
+        "{a, plural,",
+        "{a, plural, one {",
+        "{a,select,b{",
+        "'{",
+        "{a,select,b{c}} ",
+        "{a,plural,b{#}}d",
+    ),
+    *("{a, plural,}", "{a,select,b{c}x}", "{ ", "{a ,"),
+)
 OPENED = (
     *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
     *("*", "„", "'", "(", "\u2066", '<b class="'),
@@ -175,9 +186,12 @@ NESTED = (
     ("{", "}"),
     ('"', '"'),
     ("*", "*"),
+    ("[", "](a)"),
+    ("{a,plural,b{", "}}"),
+    ("{a,plural,", "}"),
 )
 
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS)
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
 
 
 def _repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:

@@ -193,6 +193,44 @@ def test_cells_and_subtitles_are_runs_of_their_own(text: str, left: list[str]) -
     assert [run.text for run in runs(text)] == left
 
 
+COUNT = "{n, plural, =0 {nic} one {# plik} other {# plików}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "kept"),
+    [
+        (COUNT, ["nic", "\ufffc plik", "\ufffc plików"], ["#", "#"]),
+        (
+            "{who, select, male {He} other {They}} liked your photo.",
+            ["He", "They", " liked your photo."],
+            [],
+        ),
+        (
+            "Hallo {name}, {n, selectordinal, offset:1 one {ein [Brief](/b)} other {#. Brief}}!",
+            ["Hallo {name}, ", "ein Brief", "\ufffc. Brief"],
+            ["#"],
+        ),
+        (
+            f"{{a, select, x {{{COUNT}}} other {{никто}}}}",
+            ["nic", "\ufffc plik", "\ufffc plików", "никто"],
+            ["#", "#"],
+        ),
+        (f"Masz {COUNT} dziś `x`.", ["Masz \ufffc dziś \ufffc."], [COUNT, "`x`"]),
+        (f"Nimm '{COUNT}' so", [f"Nimm '{COUNT}' so"], []),
+        ("{n, plural, one {'{x}' #} other {l'#' a}}", ["'{x}' \ufffc", "l'#' a"], ["#"]),
+        ("{n, plural, one {ab", ["{n, plural, one {ab"], []),
+        ("{n, plural, ab} cd", ["{n, plural, ab} cd"], []),
+        ("{n, number, integer} {n}", ["{n, number, integer} {n}"], []),
+    ],
+)
+def test_branches_of_messages_are_runs_of_their_own(
+    text: str, left: list[str], kept: list[str]
+) -> None:
+    found = runs(text)
+    assert [run.text for run in found if run.text.strip(" !")] == left
+    assert [raw for run in found for _, _, raw in run.protected] == kept
+
+
 README = """# Titel
 
 Ein **fetter** Satz mit [einem *guten* Link](https://a.b/c "So") und `code`. Noch
@@ -251,6 +289,7 @@ MARKS = [
     ),
     *("<code>", "</code>", "&amp;", "https://a.b", "\r\n", "\x00", "\u2028", "\u2066", "\u2069"),
     *("a\tb", "a | b", "\\N", "{\\an8}", "\n1\n00:00:01,000 --> 00:00:02,000\n"),
+    *("{n, plural, one {", "{n, select, a {b} other {# c}}", "}}", "'{"),
     *("ab", "Ä", "日本", "я", "\ufffc", "\ud800", *"*_~`[]()<>|\\#-+>!&:^ \n\t\"'{}1"),
 ]
 PIECES = st.sampled_from(MARKS)
