@@ -130,10 +130,13 @@ class _Reader:
 
 
 def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:
-    """A piece of a message with the next of what is protected in the places of it."""
+    """A piece of a message with the next of what is protected in the places of it.
+
+    Where nothing is, a `PROTECTED` is one that the text had.
+    """
 
     def fill(raw: str) -> str:
-        return re.sub(PROTECTED, lambda _: next(protected), raw)
+        return re.sub(PROTECTED, lambda _: next(protected, PROTECTED), raw)
 
     if isinstance(piece, str):
         return fill(piece)
@@ -146,7 +149,7 @@ def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:
             run.tags.append(replace(piece.tags[tags], raw=fill(piece.tags[tags].raw)))
             tags += 1
         if at < len(piece.text):
-            raw = fill(own[at]) if at in own else next(protected)
+            raw = fill(own[at]) if at in own else next(protected, PROTECTED)
             run.protected.append((at, at + 1, raw))
     return run
 

@@ -12,7 +12,6 @@ from typing import Literal
 from service.text.markup import elements, markdown, messages, subtitles
 from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
-from service.text.markup.messages import Message
 from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.rules.emphasis import emphasized
 from service.text.run import PROTECTED, Run, Tag
@@ -23,18 +22,21 @@ _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """What a text without Markdown has none of, as a rule; each is looked for in a fraction of a microsecond."""
 _FRONT_MATTER = re.compile(r"---\r?\n(?:(?:[\w-]++:|[ \t#]|- ).*+\n|\r?\n)++---\r?(?:\n|\Z)")
 """YAML, with which a page of many generators begins."""
+_MAX_DEPTH = MAX_NESTING // 2
+"""Beyond it tags are single ones; the rest is for quotes and the like, which are tags later."""
 _DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]^][^\]\n]*\]:[ \t]*+(\S*+)", re.MULTILINE)
 _ADDRESS = re.compile(r"[/#:<]|\w\.\w")
 
 
 def parse(text: str) -> list[str | Run]:
     """What stays as it is, as strings, and the runs to translate, in order."""
+    parts = messages.split(text) or subtitles.split(text)
+    if parts is None:
+        return _parse(text)
     pieces: list[str | Run] = []
-    for part in messages.split(text) or subtitles.split(text) or [Message(text)]:
+    for part in parts:
         if isinstance(part, str):
             pieces.append(part)
-        elif not part.protected:
-            pieces += _parse(part.text)
         else:
             protected = iter(part.protected)
             pieces += [messages.unmasked(one, protected) for one in _parse(part.text)]
@@ -126,7 +128,7 @@ class _Gatherer:
         if run is None:
             return
         run.text = "".join(self.texts)
-        if depth(run.tags) > MAX_NESTING:  # no reason to refuse what may be no markup at all
+        if depth(run.tags) > _MAX_DEPTH:  # no reason to refuse what may be no markup at all
             run.tags = [replace(tag, kind="void") for tag in run.tags]
         self.pieces.append(run)
         self.texts, self.length = [], 0

@@ -9,10 +9,13 @@ _PAIRS = re.compile(
     r"(?P<isolate>[\u2066-\u2068])[^\u2066-\u2069\n]+\u2069"  # as Fluent does what it fills in
     r"|(?P<embedding>[\u202a\u202b\u202d\u202e])[^\u202a-\u202e\n]+\u202c"
 )
+_OPENING = re.compile("[\u202a\u202b\u202d\u202e\u2066-\u2068]")
 
 
 def emphasized(run: Run) -> Run:
     """A run with its marks of direction as tags, where they are pairs around words."""
+    if not _OPENING.search(run.text):
+        return run
     pairs: list[Pair] = []
     for match in run.between_tags(_PAIRS.finditer):
         first, last = match.start(), match.end() - 1

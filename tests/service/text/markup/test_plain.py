@@ -1,6 +1,7 @@
 """Plain text: what is Markdown comes through, what only looks so is text, and nothing is ever lost."""
 
 import doctest
+import re
 from itertools import chain
 
 import pytest
@@ -11,6 +12,7 @@ from markdown_it import MarkdownIt
 from service.text.document import take_apart
 from service.text.markup import html_tags, plain
 from service.text.run import Run
+from service.text.segmenter import Splitting
 from tests.service.text.test_document import unchanged
 
 Tags = list[tuple[int, str]]
@@ -293,31 +295,31 @@ MARKS = [
     *("ab", "Ä", "日本", "я", "\ufffc", "\ud800", *"*_~`[]()<>|\\#-+>!&:^ \n\t\"'{}1"),
 ]
 PIECES = st.sampled_from(MARKS)
+SPLITTINGS: tuple[Splitting, ...] = ("all", "sentences", "none")
 TEXTS = st.lists(PIECES).map("".join) | st.lists(LINES).map("\n".join) | st.text()
 
 
 @given(TEXTS)
 @example("*a" * 300)
 @example("<b>" * 300 + "a")
+@example("<b>" * 99 + "„a“ „b“" + "</b>" * 99)
 @settings(max_examples=500, deadline=None)
 def test_whatever_the_text_nothing_is_lost(text: str) -> None:
     runs(text)
-    take_apart(text, "text")
+    for splitting in SPLITTINGS:
+        take_apart(text, "text", splitting)
 
 
-def texts_of(source: str) -> list[str]:
-    """The words that another parser shows to a reader, but code."""
-    tokens = chain.from_iterable(token.children or [] for token in READER.parse(source))
-    inner = chain.from_iterable((token, *(token.children or [])) for token in tokens)
-    return " ".join(token.content for token in inner if token.type == "text").split()
+def words(text: str) -> list[str]:
+    return sorted(re.findall(r"\w+", text))
 
 
 def test_the_words_are_those_that_another_parser_finds() -> None:
-    source = README.split("<div")[0].replace("<kbd>Strg</kbd>", "Strg").replace(" and ", " ")
-    ours = " ".join(run.text.replace("\ufffc", " ") for run in runs(source))
-    assert sorted(ours.replace(".", " ").split()) == sorted(
-        " ".join(texts_of(source)).replace(".", " ").split()
-    )
+    source = README.split("<div")[0].replace("<kbd>Strg</kbd>", "Strg")
+    inline = chain.from_iterable(token.children or [] for token in READER.parse(source))
+    shown = chain.from_iterable((token, *(token.children or [])) for token in inline)
+    theirs = " ".join(token.content for token in shown if token.type == "text")
+    assert words(" ".join(run.text for run in runs(source))) == words(theirs)
 
 
 @given(st.lists(LINES).map("\n".join))
