@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from service.text import stand_ins
 from service.text.languages import Language
-from service.text.markup import elements
+from service.text.markup import elements, plain
 from service.text.markup.nesting import belongs, check_nesting, outermost, without_empty_elements
 from service.text.markup.projection import project, tree
 from service.text.pipeline import Pipeline
-from service.text.rules.emphasis import emphasized
 from service.text.run import Format, Protected, Run, Tag, replaced
 from service.text.segmenter import Splitting, has_letter, split
 from service.text.stand_ins import StandIn
@@ -163,7 +162,7 @@ def take_apart(
         LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
     pipeline = pipeline or Pipeline()
-    runs = [emphasized(text)] if form == "text" else elements.parse(text, form, ignored)
+    runs = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
     parts: list[str | Sentence] = []
     sentences = 0
     for run in runs:

@@ -11,6 +11,7 @@ from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.already import Already
 from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
+from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
@@ -28,6 +29,7 @@ ORDER: tuple[type[Rule], ...] = (
     Spelling,
     Placeholders,
     Elements,
+    Directions,
     Symbols,
     Scripts,
     Abbreviations,

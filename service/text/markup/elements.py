@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from service.text.markup.lexer import Kind, Token, tokens
-from service.text.run import PROTECTED, Protected, Run, Tag
+from service.text.run import PROTECTED, Format, Protected, Run, Tag
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 INLINE = frozenset(
@@ -26,16 +26,19 @@ _SAYS_NO = re.compile(
 )
 
 
-def parse(text: str, kind: Kind, ignored: Iterable[str] = ()) -> list[str | Run]:
+def parse(
+    text: str, kind: Kind, ignored: Iterable[str] = (), *, is_escaped: bool = True
+) -> list[str | Run]:
     """What stays as it is, as strings, and the runs to translate, in order.
 
     Args:
         text: HTML or XML, whole or a part, well-formed or not.
         kind: which of them.
         ignored: names of elements whose text comes through untouched, beside those that say so themselves.
+        is_escaped: whether `&lt;` stands for `<`, or all text between tags for itself.
     """
     stream = list(tokens(text, kind))
-    parser = _Parser(kind, frozenset(ignored), stream)
+    parser = _Parser(kind, frozenset(ignored), stream, is_escaped)
     at = 0
     while at < len(stream):
         at = parser.take(at)
@@ -58,8 +61,11 @@ def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
 class _Parser:
     """Gathers runs."""
 
-    def __init__(self, kind: Kind, ignored: frozenset[str], stream: list[Token]) -> None:
-        self.stream, self.kind = stream, kind
+    def __init__(
+        self, kind: Kind, ignored: frozenset[str], stream: list[Token], is_escaped: bool
+    ) -> None:
+        self.stream, self.is_escaped = stream, is_escaped
+        self.format: Format = kind if is_escaped else "text"
         self.inline = _inline_names(stream, kind)
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
@@ -70,7 +76,7 @@ class _Parser:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
         token = self.stream[at]
         if token.kind == "text":
-            self._add(unescaped(token.raw))
+            self._add(unescaped(token.raw) if self.is_escaped else token.raw)
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
             raw = "".join(one.raw for one in self.stream[at:end])
@@ -111,7 +117,7 @@ class _Parser:
 
     def _block(self, raw: str) -> None:
         """End the run at a block's tag."""
-        run = Run("".join(self.texts), self.tags, self.protected, self.kind)
+        run = Run("".join(self.texts), self.tags, self.protected, self.format)
         self._begin_run()
         self.pieces += [run if run.text.strip() else run.written(), raw]
 

@@ -33,17 +33,17 @@ def check_nesting(tags: Sequence[Tag]) -> None:
     Raises:
         LimitExceededError: elements are nested deeper.
     """
-    depths = [0, *_depths(tags)]
-    deepest = max(depths) - min(depths)
+    deepest = depth(tags)
     if deepest > MAX_NESTING:
         raise LimitExceededError(
             f"Invalid request: inline elements are nested {deepest} deep, the limit is {MAX_NESTING}"
         )
 
 
-def _depths(tags: Sequence[Tag]) -> list[int]:
-    """In how many elements one is behind each tag; below 0 where tags close that never opened."""
-    return list(accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags))
+def depth(tags: Sequence[Tag]) -> int:
+    """How deep elements are nested, those that began before the first tag or end behind the last included."""
+    depths = [0, *accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags)]
+    return max(depths) - min(depths)
 
 
 def belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:

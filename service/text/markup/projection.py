@@ -91,6 +91,8 @@ class _Placer:
             start, stop = max(start, free), max(stop, start, free)
             element = elements[index]
             low, high = self._characters(start, stop)
+            if start == stop > first and self._trails(element):
+                low = high = self.alignment.target_spans[start - 1][1]
             low = min(max(low, at), end)
             high = min(max(high, low), end)
             if not element.open:  # it began before this sentence
@@ -112,6 +114,15 @@ class _Placer:
         begin = spans[first][0] if first < len(spans) else length
         return begin, max(begin, spans[last - 1][1]) if last > first else begin
 
+    def _trails(self, element: Element) -> bool:
+        """Whether an element around nothing stands right behind a word, and not right before the next one."""
+        before = bisect_right(self.ends, element.begin)
+        return (
+            element.begin == element.end
+            and self.ends[before - 1 : before] == [element.begin]
+            and self.begins[before : before + 1] != [element.begin]
+        )
+
     def _place(self, element: Element, first: int, last: int) -> tuple[int, int]:
         """The target words, among `first` to before `last`, that belong to an element."""
         count = len(self.begins)
@@ -124,10 +135,10 @@ class _Placer:
                 return last, last
             if following == 0:
                 return first, first
-            near = bisect_left(self.linked[following], first)
-            found = self.linked[following][near : near + 1]
-            is_near = found and found[0] < last
-            start = found[0] if is_near else self._in_proportion(following, first, last)
+            if self._trails(element):
+                start = self._word(following - 1, first, last) + 1
+                return min(start, last), min(start, last)
+            start = self._word(following, first, last)
             return start, start
         if len(inside) == count:
             return first, last
@@ -140,6 +151,12 @@ class _Placer:
         if not element.close:
             stop = last
         return start, stop
+
+    def _word(self, source: int, first: int, last: int) -> int:
+        """The first target word, among `first` to before `last`, that translates a source word."""
+        near = bisect_left(self.linked[source], first)
+        found = self.linked[source][near : near + 1]
+        return found[0] if found and found[0] < last else self._in_proportion(source, first, last)
 
     def _densest(self, inside: range, first: int, last: int) -> tuple[int, int]:
         """The stretch with the most words of the element and the fewest others (Kadane's algorithm).

@@ -9,6 +9,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.pipeline import Pipeline
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.casing import Case
+from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
@@ -33,6 +34,7 @@ def every_rule(
             Spelling(),
             Placeholders(),
             Elements(),
+            Directions(),
             Symbols(),
             Scripts(spells),
             abbreviations or Abbreviations({}),

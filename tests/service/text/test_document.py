@@ -79,6 +79,14 @@ def test_a_sentence_is_translated_whole_whatever_tags_are_in_it() -> None:
     )
 
 
+def test_what_stands_right_behind_a_word_stands_behind_its_translation() -> None:
+    document = take_apart("<p>Das Ende<img src=a> naht heute.</p>", "html", "sentences")
+    [sentence] = document.sentences
+    target = "Today the end is near."
+    alignment = aligned(sentence.text, target, [3, 0, 1, 2, 2, 4])
+    assert assembled(document, [target], [alignment]) == "<p>Today the end<img src=a> is near.</p>"
+
+
 def test_what_a_translation_brings_is_escaped_in_markup_only() -> None:
     for form, expected in (("html", "a &lt; b"), ("text", "a < b")):
         document = take_apart("Ja", form, "all")  # type: ignore[arg-type]

@@ -125,6 +125,60 @@ TAGS = (
     ),
     *("„<b>a</b>“ ", "A. <b>B</b>. ", "<x>a</x>"),
 )
+MARKDOWN = (
+    *(
+        "[",
+        "![",
+        "[a](",
+        "[a](b) ",
+        "[a][",
+        "[a]: b\n",
+        "[a\n",
+        "[^1]",
+        "> ",
+        "> - ",
+        "- a\n ",
+        "- [ ] a\n",
+    ),
+    *(
+        "# a\n",
+        "a\n===\n",
+        "---\n",
+        "---\na:\n",
+        "```\n",
+        "~~~ a ~~~\n",
+        "\n\n    a",
+        "|a|\n|-|\n",
+        "``a` ",
+    ),
+    *(
+        "*_",
+        "*a_ ",
+        "**a** ",
+        "_a ",
+        "\\*",
+        "<http:",
+        "<div>\n",
+        "<kbd>",
+        "<kbd>a</kbd>",
+        "<pre>\n",
+    ),
+)
+CELLS = (
+    *("a\tb ", "a | b ", "| a |\n", "\\N", "a\\n ", "{\\an8}", "{\\"),
+    *("0:01.0 --> 0:02.0\na\n", "1\n0:01.0 --> 0:02.0\n\n", "0:01.0 -->"),
+)
+MESSAGES = (
+    *(
+        "{a, plural,",
+        "{a, plural, one {",
+        "{a,select,b{",
+        "'{",
+        "{a,select,b{c}} ",
+        "{a,plural,b{#}}d",
+    ),
+    *("{a, plural,}", "{a,select,b{c}x}", "{ ", "{a ,"),
+)
 OPENED = (
     *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
     *("*", "„", "'", "(", "\u2066", '<b class="'),
@@ -138,9 +192,12 @@ NESTED = (
     ("{", "}"),
     ('"', '"'),
     ("*", "*"),
+    ("[", "](a)"),
+    ("{a,plural,b{", "}}"),
+    ("{a,plural,", "}"),
 )
 
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS)
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
 
 
 def _repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:
@@ -305,6 +362,9 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
         (ON_TEXT["text"], "%s" * 25_000),
         (ON_TEXT["text"], "z. B. " * 8_000),
         (ON_TEXT["prepared"], "a<wbr>" * 8_000),
+        (ON_TEXT["text"], ">" * 50_000),
+        (ON_TEXT["text"], "*_" * 25_000),
+        (ON_TEXT["text"], "[a](b) " * 7_000),
     ],
     ids=lambda given: given[:8] if isinstance(given, str) else "",
 )

@@ -1,0 +1,87 @@
+r"""Runs cut at what stands between cells and lines within a text: tabs, pipes, `\N` as subtitles have it.
+
+Settings of Advanced SubStation Alpha, `{\an8}`, are tags.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+
+from service.text.run import Place, Protected, Run, Tag, shifted
+
+_ANY = re.compile(r"[\t|\\]")
+_SETTINGS = re.compile(r"\{\\[^{}\n]*+\}")
+_BETWEEN_CELLS = re.compile(
+    r"""
+      (?<=\S)[ ]*+\t[ \t]*+  # in front of a line, it is indented
+    | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
+    | ^[ ]*+\|[ ]++(?=[^\s|]) | (?<=[^\s|])[ ]++\|[ ]*+$  # around a row
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_LINE = re.compile(r"[^\r\n]*+(\r\n|[\r\n]|\Z)")
+_TOKEN = re.compile(r"\S++")
+_PATH = re.compile(r"[A-Za-z]:\\|\\\\|\\[^nN{]")
+_BREAK = re.compile(r"\\N|(?<!\w)\\n|\\n(?![a-z])")
+
+
+def cut(run: Run) -> list[str | Run]:
+    """Runs and what is between them, in order; the run alone, if there is nothing of all this in it."""
+    if not _ANY.search(run.text):
+        return [run]
+    run = _without_settings(run)
+    pieces: list[str | Run] = []
+    at = tags = protected = 0
+    for first, last in [*_separators(run), (len(run.text), len(run.text))]:
+        mine: list[Tag] = []
+        shields: list[Protected] = []
+        while tags < len(run.tags) and run.tags[tags].at <= first:
+            mine.append(replace(run.tags[tags], at=run.tags[tags].at - at))
+            tags += 1
+        while protected < len(run.protected) and run.protected[protected].begin < first:
+            one = run.protected[protected]
+            shields.append(replace(one, begin=one.begin - at, end=one.end - at))
+            protected += 1
+        pieces += [replace(run, text=run.text[at:first], tags=mine, protected=shields)]
+        pieces += [run.text[first:last]]
+        at = last
+    return [one for one in pieces if (one.text or one.tags if isinstance(one, Run) else one)]
+
+
+def _without_settings(run: Run) -> Run:
+    """A run with its settings as tags."""
+    places: list[Place] = [(*match.span(), "") for match in run.between_tags(_SETTINGS.finditer)]
+    new = run.edited(places)
+    behind = shifted([last for _, last, _ in places], places)
+    tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
+    tags += [
+        (first, Tag(at, run.text[first:last], "void"))
+        for (first, last, _), at in zip(places, behind, strict=True)
+    ]
+    return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+
+
+def _separators(run: Run) -> list[tuple[int, int]]:
+    """Where it is to be cut, in order: between cells, at the ends of a row of them, at written breaks."""
+    edges = [tag.at for tag in run.tags]
+    found: list[tuple[int, int]] = []
+    before = (0, 0)
+    for line in _LINE.finditer(run.text):
+        cells = [
+            (first, last)
+            for first, last in _in_line(run.text, line.start(), line.start(1))
+            if bisect_right(edges, first) == bisect_left(edges, last)  # no tag within
+        ]
+        if cells:
+            found += [*([] if before in (*found[-1:], (0, 0)) else [before]), *cells, line.span(1)]
+        before = line.span(1)
+    return found
+
+
+def _in_line(text: str, first: int, last: int) -> list[tuple[int, int]]:
+    """What is between cells, and breaks; paths have backslashes, too."""
+    found = [match.span() for match in _BETWEEN_CELLS.finditer(text, first, last)]
+    for token in _TOKEN.finditer(text, first, last):
+        if "\\" in token[0] and not _PATH.search(token[0]):
+            found += [match.span() for match in _BREAK.finditer(text, *token.span())]
+    return sorted(found)

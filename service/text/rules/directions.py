@@ -1,0 +1,31 @@
+"""Marks of direction around words: in a translation, they are around the words that translate those."""
+
+import re
+from typing import ClassVar
+
+from service.text.rules.pairs import Pair, as_tags
+from service.text.rules.rule import Rule
+from service.text.run import Run
+
+_PAIRS = re.compile(
+    r"[\u2066-\u2068][^\u2066-\u2069\n]+\u2069"  # as Fluent does what it fills in
+    r"|[\u202a\u202b\u202d\u202e][^\u202a-\u202e\n]+\u202c"
+)
+_OPENING = re.compile("[\u202a\u202b\u202d\u202e\u2066-\u2068]")
+
+
+class Directions(Rule):
+    """Has pairs of them as tags."""
+
+    name: ClassVar[str] = "directions"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The run without them."""
+        if not _OPENING.search(run.text):
+            return run
+        pairs: list[Pair] = []
+        for match in run.between_tags(_PAIRS.finditer):
+            first, last = match.start(), match.end() - 1
+            pairs.append(((first, first + 1, run.text[first]), (last, last + 1, run.text[last])))
+        return as_tags(run, pairs)

@@ -1,0 +1,317 @@
+"""Plain text: what is Markdown comes through, what only looks so is text, and nothing is ever lost."""
+
+import doctest
+import re
+from itertools import chain
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from service.text.markup import html_tags, plain
+from service.text.run import Run
+from service.text.segmenter import Splitting
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import unchanged
+
+Tags = list[tuple[int, str]]
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+"""Another parser than that of the service."""
+
+
+def written(piece: str | Run) -> str:
+    """A piece as the text has it."""
+    return piece if isinstance(piece, str) else piece.written()
+
+
+def runs(text: str) -> list[Run]:
+    found = plain.parse(text)
+    assert "".join(map(written, found)) == text
+    return [one for one in found if isinstance(one, Run)]
+
+
+def sentences(text: str) -> list[str]:
+    document = take_apart(text, "text")
+    assert unchanged(document) == text
+    return [sentence.text for sentence in document.sentences]
+
+
+def test_the_examples_in_the_docstrings() -> None:
+    assert doctest.testmod(html_tags) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "tags"),
+    [
+        ("Das ist **sehr** gut.", "Das ist sehr gut.", [(8, "**"), (12, "**")]),
+        ("*Wichtig*: ~~nein~~ ja", "Wichtig: nein ja", [(0, "*"), (7, "*"), (9, "~~"), (13, "~~")]),
+        (
+            "***Ein Satz. Noch einer.***",
+            "Ein Satz. Noch einer.",
+            [(0, "*"), (0, "**"), (21, "**"), (21, "*")],
+        ),
+        ("_Ja_ und __nein, nie__", "Ja und nein, nie", [(0, "_"), (2, "_"), (7, "__"), (16, "__")]),
+        ("*zu\nzweit*", "zu\nzweit", [(0, "*"), (8, "*")]),
+        ("Hallo **{name}**!", "Hallo {name}!", [(6, "**"), (12, "**")]),
+        ("Co do [ceny](/c 'Ile?')?", "Co do ceny?", [(6, "["), (10, "](/c 'Ile?')")]),
+        ("Кот ![и пёс](a.png) тут", "Кот и пёс тут", [(4, "!["), (9, "](a.png)")]),
+        ("[](x) Ja", " Ja", [(0, "[](x)"), (0, "")]),
+        ("انظر [هنا](/ar) الآن", "انظر هنا الآن", [(5, "["), (8, "](/ar)")]),
+        ("これは**重要**です。", "これは重要です。", [(3, "**"), (5, "**")]),
+        (
+            "[![Stand](a.svg)](/b) **fett [x](https://a.b)**",
+            "Stand fett x",
+            [
+                (0, "["),
+                (0, "!["),
+                (5, "](a.svg)"),
+                (5, "](/b)"),
+                (6, "**"),
+                (11, "["),
+                (12, "](https://a.b)"),
+                (12, "**"),
+            ],
+        ),
+        ("<i>♪ Ich gehe ♪</i>", "♪ Ich gehe ♪", [(0, "<i>"), (12, "</i>")]),
+        ('<font color="red">Rot</font>', "Rot", [(0, '<font color="red">'), (3, "</font>")]),
+        ("Ein <wbr>Wort <!-- so --> ja", "Ein Wort  ja", [(4, "<wbr>"), (9, "<!-- so -->")]),
+        ("Ein \\* *da*", "Ein * da", [(4, "\\"), (6, "*"), (8, "*")]),
+    ],
+)
+def test_inline_marks_are_tags(text: str, left: str, tags: Tags) -> None:
+    [run] = runs(text)
+    assert run.text == left
+    assert [(tag.at, tag.raw) for tag in run.tags] == tags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ein Satz. Noch einer.\n\nUnd einer\nin zwei Zeilen.",
+        "2*3*4, 5 * 6 * 7, a**b, a_b_c, *offen",
+        "{*x*} https://a.b/*c*/ [[name]] Hallo __name__!",
+        "a < b, x<y and y>z, R&D, List<String>, 3 <4> 5, <Name>",
+        "C:\\Daten\\neu.txt, C:\\.git, ein \\* da",
+        "It`s me, that`s all.",
+        "Er sang:\n\n    Sah ein Knab ein Röslein stehn,\n    Röslein auf der Heiden\n\nund ging.",
+        "Sehr geehrte Frau Beck,\n\n\thiermit kündige ich\n\tzum Mai.\n",
+        "~~~ Kapitel eins ~~~\nEs war einmal.",
+        "[Anna] Ja. [x] ok (siehe oben)",
+        "Zwei Leerzeichen  \nam Ende.",
+    ],
+)
+def test_what_only_looks_like_markup_is_text(text: str) -> None:
+    [run] = runs(text)
+    assert (run.text, list(run.tags), list(run.protected)) == (text, [], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("- [ ] Milch kaufen\n- [x] Brot holen", ["Milch kaufen", "Brot holen"]),
+        ("1. Kup mleko\n2. Upiecz chleb\n   * dziś", ["Kup mleko", "Upiecz chleb", "dziś"]),
+        ("1986. Ein gutes Jahr", ["1986. Ein gutes Jahr"]),
+        (
+            "# Titel #\n\nUnter\n---\n\n***\n\n## 見出し",
+            ["Titel", "Unter", "見出し"],
+        ),
+        ("> Цитата\n> дальше\n\nОтвет", ["Цитата\n", "дальше", "Ответ"]),
+        (
+            "| Stadt | Land |\n|:--|---|\n| Köln | a \\| b |\n| **Graz** |\n",
+            ["Stadt", "Land", "Köln", "a | b", "Graz"],
+        ),
+        ("```python\nanzahl = 3\n```\nDas ist alles.", ["Das ist alles."]),
+        ("Beispiel:\n\n    pip install paket\n\nFertig.", ["Beispiel:", "Fertig."]),
+        ("Text\n\n    x = 1\n\nEnde", ["Text", "Ende"]),
+        ("# Titel\n\n    Das ist Code\n", ["Titel"]),
+        ("Er ist weg.<br />Sie auch.", ["Er ist weg.", "Sie auch."]),
+        ("**A**  \nB\\\nC", ["A", "B", "C"]),
+        ("<div>\n<p>Hallo &amp; <b>Welt</b></p>\n</div>\n", ["Hallo &amp; Welt"]),
+        ("<script>\nlet a;\n</script>\n\nJa", ["Ja"]),
+        ("Siehe [hier][r].\n\n[r]: https://a.b 'So'\n", ["Siehe hier."]),
+        ("[Anna]: Ja.\n[Otto]: Nein.\n\n- Gut", ["[Anna]: Ja.", "[Otto]: Nein.", "Gut"]),
+        ("Satz[^1].\n\n[^1]: Eine Fußnote\n    mehr", ["Satz.", "Eine Fußnote\n    mehr"]),
+        ("---\ntitle: Start\ntags: [a]\n---\nText *da*", ["Text da"]),
+    ],
+)
+def test_blocks_are_runs_of_their_own(text: str, left: list[str]) -> None:
+    assert [run.text for run in runs(text)] == left
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Nimm `a b` und ``c ` d``.", ["`a b`", "``c ` d``"]),
+        ("Ein <code>rohes *Stück*</code> ja", ["<code>rohes *Stück*</code>"]),
+        ("Siehe <https://a.b/c> oder <ich@a.b>.", ["<https://a.b/c>", "<ich@a.b>"]),
+        ("変数`x`を使う", ["`x`"]),
+    ],
+)
+def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
+    [run] = runs(text)
+    assert [one.raw for one in run.protected] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[Start](/) | [Hilfe](/hilfe)", ["Start", "Hilfe"]),
+        ("| Katze | Hund |\nNur Text", ["Katze", "Hund", "Nur Text"]),
+        (
+            "Stadt\tBeruf\nKöln\tLehrerin\t34\nEnde\nhier",
+            ["Stadt", "Beruf", "Köln", "Lehrerin", "34", "Ende\nhier"],
+        ),
+        ("**Kot\tpies** i\n\tmysz", ["Kot", "pies i", "\tmysz"]),
+        ("a || b, |x| < 3, a|b", ["a || b, |x| < 3, a|b"]),
+        ("{\\an8}Подожди!\\NЯ иду.", ["Подожди!", "Я иду."]),
+        ("{\\i1}Halt!{\\i0} Nein", ["Halt! Nein"]),
+        ("Ja!\\nich Nein\\nDoch", ["Ja!", "ich Nein", "Doch"]),
+        ("C:\\Daten\\neu.txt und \\\\srv\\Neu", ["C:\\Daten\\neu.txt und \\\\srv\\Neu"]),
+        (
+            "1\n00:00:01,000 --> 00:00:02,500\nJa.\n- <i>Nein</i>.\n\n2\n0:03,000 --> 0:04,000\n行こう\n",
+            ["Ja.", "Nein.", "行こう\n"],
+        ),
+        (
+            "WEBVTT Titel\n\nNOTE so\n\neins\n00:01.000 --> 00:02.000 align:start\n<v Anna>Hallo</v>\n",
+            ["Hallo"],
+        ),
+        ("Von A --> B\n", ["Von A --> B\n"]),
+    ],
+)
+def test_cells_and_subtitles_are_runs_of_their_own(text: str, left: list[str]) -> None:
+    assert [run.text for run in runs(text)] == left
+
+
+COUNT = "{n, plural, =0 {nic} one {# plik} other {# plików}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "kept"),
+    [
+        (COUNT, ["nic", "\ufffc plik", "\ufffc plików"], ["#", "#"]),
+        (
+            "{who, select, male {He} other {They}} liked your photo.",
+            ["He", "They", " liked your photo."],
+            [],
+        ),
+        (
+            "Hallo {name}, {n, selectordinal, offset:1 one {ein [Brief](/b)} other {#. Brief}}!",
+            ["Hallo {name}, ", "ein Brief", "\ufffc. Brief"],
+            ["#"],
+        ),
+        (
+            f"{{a, select, x {{{COUNT}}} other {{никто}}}}",
+            ["nic", "\ufffc plik", "\ufffc plików", "никто"],
+            ["#", "#"],
+        ),
+        (f"Masz {COUNT} dziś `x`.", ["Masz \ufffc dziś \ufffc."], [COUNT, "`x`"]),
+        (f"Nimm '{COUNT}' so", [f"Nimm '{COUNT}' so"], []),
+        ("{n, plural, one {'{x}' #} other {l'#' a}}", ["'{x}' \ufffc", "l'#' a"], ["#"]),
+        ("{n, plural, one {ab", ["{n, plural, one {ab"], []),
+        ("{n, plural, ab} cd", ["{n, plural, ab} cd"], []),
+        ("{n, number, integer} {n}", ["{n, number, integer} {n}"], []),
+    ],
+)
+def test_branches_of_messages_are_runs_of_their_own(
+    text: str, left: list[str], kept: list[str]
+) -> None:
+    found = runs(text)
+    assert [run.text for run in found if run.text.strip(" !")] == left
+    assert [one.raw for run in found for one in run.protected] == kept
+
+
+README = """# Titel
+
+Ein **fetter** Satz mit [einem *guten* Link](https://a.b/c "So") und `code`. Noch
+einer, der <kbd>Strg</kbd> hat.
+
+* Punkt eins
+  geht weiter
+* Punkt zwei
+  1. darin
+  2. und ~~nicht~~ mehr
+
+> Zitat: _wichtig_
+> - Liste
+
+| a | b |
+|---|--:|
+| Wort `x` | ![Bild](b.png) |
+
+```sh
+ls -l
+```
+
+<div align="center">
+Mitte
+</div>
+
+Ende[^1] \\*kein Stern\\*\\
+Zeile.
+
+[^1]: Fuß
+"""
+
+
+def test_a_readme_comes_out_as_it_was() -> None:
+    assert "code" not in " ".join(sentences(README))
+
+
+LINES = st.sampled_from(
+    [*README.splitlines(), "", "", "    x", "\tx", "***", "- ", "[a]: b", "~~~"]
+)
+MARKS = [
+    *(
+        "**",
+        "](",
+        "</b>",
+        "<b>",
+        "<br>",
+        "<!--",
+        "```",
+        "    ",
+        "| ",
+        "|-|",
+        "- [ ] ",
+        "[^1]",
+        "1. ",
+    ),
+    *("<code>", "</code>", "&amp;", "https://a.b", "\r\n", "\x00", "\u2028", "\u2066", "\u2069"),
+    *("a\tb", "a | b", "\\N", "{\\an8}", "\n1\n00:00:01,000 --> 00:00:02,000\n"),
+    *("{n, plural, one {", "{n, select, a {b} other {# c}}", "}}", "'{"),
+    *("ab", "Ä", "日本", "я", "\ufffc", "\ud800", *"*_~`[]()<>|\\#-+>!&:^ \n\t\"'{}1"),
+]
+PIECES = st.sampled_from(MARKS)
+SPLITTINGS: tuple[Splitting, ...] = ("all", "sentences", "none")
+TEXTS = st.lists(PIECES).map("".join) | st.lists(LINES).map("\n".join) | st.text()
+
+
+@given(TEXTS)
+@example("*a" * 300)
+@example("<b>" * 300 + "a")
+@example("<b>" * 99 + "„a“ „b“" + "</b>" * 99)
+@settings(max_examples=500, deadline=None)
+def test_whatever_the_text_nothing_is_lost(text: str) -> None:
+    runs(text)
+    for splitting in SPLITTINGS:
+        take_apart(text, "text", splitting)
+
+
+def words(text: str) -> list[str]:
+    return sorted(re.findall(r"\w+", text))
+
+
+def test_the_words_are_those_that_another_parser_finds() -> None:
+    source = README.split("<div")[0].replace("<kbd>Strg</kbd>", "Strg")
+    inline = chain.from_iterable(token.children or [] for token in READER.parse(source))
+    shown = chain.from_iterable((token, *(token.children or [])) for token in inline)
+    theirs = " ".join(token.content for token in shown if token.type == "text")
+    assert words(" ".join(run.text for run in runs(source))) == words(theirs)
+
+
+@given(st.lists(LINES).map("\n".join))
+@settings(max_examples=100, deadline=None)
+def test_copied_words_are_rendered_alike(text: str) -> None:
+    document = take_apart(text, "text")
+    assert READER.render(unchanged(document)) == READER.render(text)
