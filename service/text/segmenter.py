@@ -36,7 +36,7 @@ def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
     """
     marks, unspaced = re.escape(sentence_marks), re.escape(unspaced_marks)
     without_blank = (
-        rf"(?<=[{unspaced}])[{unspaced}]*+(?P<shut>[{_CLOSE}]*+)" if unspaced else "(?!)"
+        rf"(?<=[{unspaced}])[{unspaced}]*+(?P<shut>[{_CLOSE}]*+)" if unspaced else "(?!)(?P<shut>)"
     )
     return re.compile(
         rf"""[{marks}{unspaced}](?:

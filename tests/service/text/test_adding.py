@@ -1,0 +1,63 @@
+"""A rule is added by a class and a language by a file: what the README shows, done."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from service.text import document
+from service.text import pipeline as pipelines
+from service.text.languages import Languages
+from service.text.pipeline import Pipeline
+from service.text.rules.quotes import Quotes
+from service.text.rules.rule import Rule
+from service.text.segmenter import split
+from service.text.tokenizer import Tokenizers
+from tests.conftest import TINY_BUNDLE
+
+README = Path(document.__file__).with_name("README.md").read_text("utf-8")
+
+
+def block(language: str) -> str:
+    """The README's only block of code in a language."""
+    [found] = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    return str(found)
+
+
+def test_a_rule_is_a_class_that_a_bundle_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: dict[str, type[Rule]] = {}
+    exec(block("python"), written)
+    order = (*pipelines.ORDER, written["Copyright"])
+    monkeypatch.setattr(pipelines, "ORDER", order)
+    monkeypatch.setattr(pipelines, "RULES", {rule.name: rule for rule in order})
+    vocabulary = TINY_BUNDLE / "sentencepiece.model"
+    tokenizers = Tokenizers.load(vocabulary, vocabulary)
+    made = Pipeline.make(TINY_BUNDLE, ("de", "en"), tokenizers, {"copyright": {}})
+    apart = document.take_apart("Alles © bei uns.", "text", pipeline=made)
+    [sentence] = apart.sentences
+    assert sentence.text == "Alles (c) bei uns."
+    assert apart.assemble([sentence.translated("All (c) with us.", None)]) == "All © with us."
+
+
+def test_a_language_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "qaa.toml").write_text(block("toml"), "utf-8")
+    made_up = Languages(tmp_path).profile("qaa")
+    sentences = [
+        one.text for one in split("Ab zb. Cd ef§ Gh ij.", "all", made_up) if one.is_sentence
+    ]
+    assert sentences == ["Ab zb. Cd ef§", "Gh ij."]
+    pipeline = Pipeline([Quotes(made_up.quotes)], made_up)
+    parts = document.take_apart("„Ab cd§ Ef“", "text", pipeline=pipeline).parts
+    assert [one for one in parts if isinstance(one, str)] == ["‹", " ", "›"]
+
+
+def test_the_readme_names_every_rule() -> None:
+    table = README.split("| rule |")[1].split("\n\n")[0]
+    named = {
+        name: "bundle" if " bundle " in line else "always"
+        for line in table.splitlines()
+        for name in re.findall(r"`(\w+)`", line.split("|")[1] if "|" in line else "")
+    }
+    assert named == {
+        rule.name: "always" if rule.is_default else "bundle" for rule in pipelines.ORDER
+    }
