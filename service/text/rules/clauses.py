@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, ClassVar, Literal, Self, cast
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self, cast
 from unicodedata import east_asian_width
 
 import regex
@@ -25,6 +25,7 @@ _BOUNDARY = (
 )
 _MARKED = regex.compile(_BOUNDARY)
 _MARKED_OR_BLANK = regex.compile(rf"{_BOUNDARY}|(?<=[^\x00-\x7f])[ ](?=[^\x00-\x7f])")
+_BLANK = regex.compile(r"[ ](?=\S)")
 _QUOTES, _BRACKETS = re.compile('[„“”"«»「」]'), re.compile(r"[()\[\]（）]")
 _MARKS, _WORD = " .,;:–—-。۔।።" + "".join(_KINDS), re.compile(r"\w+")
 
@@ -70,44 +71,50 @@ class Clauses(Rule):
     def cut(self, text: str) -> list[str]:
         """A sentence of too many words in two at the mark nearest its middle, and these again.
 
-        Neither within quotes or brackets, nor into less than `SHORTEST` words. Where blanks do not separate
-        words, characters are counted, and a blank is a mark.
+        What has no mark is cut if it is more than twice too long: in front of a word that begins sentences,
+        else at any blank. Neither within quotes or brackets, nor into less than `SHORTEST` words. Where
+        blanks do not separate words, characters are counted, and a blank is a mark.
         """
-        word, count = self._source.word_length or 1, _length(text, self._source)
+        language = self._source
+        word, count = language.word_length or 1, _length(text, language)
         most, shortest = self.max_words * word, SHORTEST * word
         if not self.max_words or count <= most:
             return [text]
-        places, begins, lengths = _boundaries(text, self._source)
+        marks = _boundaries(
+            text, language, _MARKED if language.separates_words else _MARKED_OR_BLANK
+        )
+        others: list[_Boundaries] | None = None
         found: list[str] = []
-        to_cut = [
-            (0, len(text), 0, count)
-        ]  # characters and lengths of stretches, the next one last
+        to_cut = [_Stretch(0, len(text), 0, count)]  # the next one last
         while to_cut:
-            begin, end, before, behind = to_cut.pop()
-            first = bisect_left(lengths, before + shortest)
-            last = bisect_right(lengths, behind - shortest)
-            if behind - before <= most or first >= last:
-                found.append(text[begin:end])
-                continue
-            nearest = bisect_left(places, (begin + end) / 2, first, last)
-            around = range(max(first, nearest - 1), min(last, nearest + 1))
-            middle = min(around, key=lambda at: abs(2 * places[at] - begin - end))
-            between = lengths[middle]
-            to_cut.append((begins[middle], end, between, behind))
-            to_cut.append((begin, places[middle], before, between))
+            stretch = to_cut.pop()
+            length = stretch.behind - stretch.before
+            halves = stretch.halves(marks, shortest) if length > most else None
+            if halves is None and length > 2 * most:
+                others = _words_and_blanks(text, language) if others is None else others
+                halves = next(filter(None, (stretch.halves(one, shortest) for one in others)), None)
+            if halves is None:
+                found.append(text[stretch.begin : stretch.end])
+            else:
+                to_cut += halves
         return found
 
     def join(self, sources: Sequence[str], translations: Sequence[str]) -> str:
         """The translations of a sentence's clauses as one: with the marks of the source between them.
 
-        Marks are written as those of the target; a comma stands for a blank alone.
+        Marks are written as those of the target; a comma stands for a blank that
+        does not separate words.
         """
         joined = [translations[0]]
         for before, source, translation in zip(
             sources, sources[1:], translations[1:], strict=False
         ):
-            kind, is_dash = _KIND.get(before[-1], 0), before[-1] in "–—-"
-            mark = f" {before[-1]}" if is_dash else self._target.clause_marks[kind]
+            kind = _KIND.get(before[-1], 0)
+            mark = self._target.clause_marks[kind]
+            if before[-1] in "–—-":
+                mark = f" {before[-1]}"
+            elif before[-1] not in _KIND and self._source.separates_words:
+                mark = ""
             begins = (
                 translation
                 if _keeps_capital(kind, source, translation)
@@ -115,7 +122,7 @@ class Clauses(Rule):
             )
             while joined and not (stripped := joined.pop().rstrip(_MARKS)):
                 pass
-            blank = "" if east_asian_width(mark[-1]) in "FW" else " "
+            blank = "" if mark and east_asian_width(mark[-1]) in "FW" else " "
             joined += [stripped, f"{mark}{blank}", begins]
         return "".join(joined)
 
@@ -126,22 +133,68 @@ def _length(text: str, language: Language) -> int:
     return len(words) if language.separates_words else sum(map(len, words))
 
 
-def _boundaries(text: str, language: Language) -> tuple[list[int], list[int], list[int]]:
-    """Where clauses end, outside of quotes and brackets, where the next begin, and the lengths before."""
-    places, begins, lengths = [], [], []
+class _Boundaries(NamedTuple):
+    """Where clauses may end, in order."""
+
+    places: list[int]
+    begins: list[int]
+    """Where the next ones begin."""
+    lengths: list[int]
+    """Of all that is before each."""
+
+
+class _Stretch(NamedTuple):
+    """A part of a sentence, by its characters and by what is before its beginning and its end."""
+
+    begin: int
+    end: int
+    before: int
+    behind: int
+
+    def halves(self, boundaries: _Boundaries, shortest: int) -> "list[_Stretch] | None":
+        """The second and the first part, cut nearest the middle; None if neither may be so short."""
+        places, begins, lengths = boundaries
+        first = bisect_left(lengths, self.before + shortest)
+        last = bisect_right(lengths, self.behind - shortest)
+        if first >= last:
+            return None
+        nearest = bisect_left(places, (self.begin + self.end) / 2, first, last)
+        around = range(max(first, nearest - 1), min(last, nearest + 1))
+        middle = min(around, key=lambda at: abs(2 * places[at] - self.begin - self.end))
+        between = lengths[middle]
+        return [
+            _Stretch(begins[middle], self.end, between, self.behind),
+            _Stretch(self.begin, places[middle], self.before, between),
+        ]
+
+
+def _boundaries(text: str, language: Language, pattern: regex.Pattern[str]) -> _Boundaries:
+    """Those that a pattern finds, outside of quotes and brackets."""
+    found = _Boundaries([], [], [])
     at = length = quotes = brackets = 0
-    pattern = _MARKED if language.separates_words else _MARKED_OR_BLANK
     for match in pattern.finditer(text):
         place = match.start()
         length += _length(text[at:place], language)
         quotes += len(_QUOTES.findall(text, at, place))
         brackets += len(_BRACKETS.findall(text, at, place))
         if quotes % 2 == brackets % 2 == 0:
-            places.append(place)
-            begins.append(match.end())
-            lengths.append(length)
+            found.places.append(place)
+            found.begins.append(match.end())
+            found.lengths.append(length)
         at = place
-    return places, begins, lengths
+    return found
+
+
+def _words_and_blanks(text: str, language: Language) -> list[_Boundaries]:
+    """Blanks in front of words with which sentences begin, and all blanks."""
+    blanks = _boundaries(text, language, _BLANK)
+    kept = [
+        row
+        for row in zip(*blanks, strict=True)
+        if (word := _WORD.match(text, row[1])) and word[0].casefold() in language.starters
+    ]
+    starters = _Boundaries(*(list(column) for column in zip(*kept, strict=True))) if kept else None
+    return [one for one in (starters, blanks) if one]
 
 
 def _keeps_capital(kind: int, source: str, translation: str) -> bool:

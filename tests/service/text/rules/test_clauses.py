@@ -37,15 +37,35 @@ def test_one_that_is_not_too_long_stays_whole(most_words: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Wort " * 40 + "Ende.",
         "Er sagte: „" + "eins zwei drei vier fünf sechs sieben, " * 4 + "acht“.",
         "a, b, c, d, " * 3 + "e.",
         "Es kostet 1,5 bis 3,5 Mio. Euro je Stück und nicht 1, 2 oder 3 Mio. Euro je Stück.",
     ],
-    ids=["no mark", "quotes", "too short", "figures"],
+    ids=["quotes", "too short", "figures"],
 )
 def test_where_no_mark_divides_clauses_it_stays_whole(text: str) -> None:
-    assert Clauses(8).cut(text) == [text]
+    assert Clauses(10).cut(text) == [text]
+
+
+WITHOUT_MARKS = (
+    "Gestern fuhren wir mit dem Rad zum See und schwammen ein wenig dann aßen wir Eis im Park und "
+    "sahen den Kindern beim Spielen zu"
+)
+
+
+def test_what_has_no_mark_and_is_twice_too_long_is_cut_at_words_that_begin_sentences() -> None:
+    german = Clauses(11, source=profile("de"))
+    assert german.cut(WITHOUT_MARKS) == [
+        "Gestern fuhren wir mit dem Rad zum See und schwammen ein wenig",
+        "dann aßen wir Eis im Park und sahen den Kindern beim Spielen zu",
+    ]
+    assert german.join(["er kam", "sie ging"], ["He came.", "she left."]) == "He came she left."
+    assert Clauses(13, source=profile("de")).cut(WITHOUT_MARKS) == [WITHOUT_MARKS]
+
+
+def test_where_there_is_none_any_blank_will_do() -> None:
+    parts = Clauses(10).cut("Wort " * 40 + "Ende.")
+    assert [len(part.split()) for part in parts] == [11, 10, 20]
 
 
 def test_clauses_are_the_sentence_and_none_is_too_short() -> None:
@@ -73,6 +93,16 @@ def cut_plainly(text: str, most_words: int) -> list[str]:
         and sum(map(text[:place].count, "()[]")) % 2 == 0
         and len(text[:place].split()) >= SHORTEST <= len(text[place:].split())
     ]
+    if not places and len(text.split()) > 2 * most_words:
+        places = [
+            place
+            for place in range(len(text) - 1)
+            if text[place] == " "
+            and not text[place + 1].isspace()
+            and sum(map(text[:place].count, '„“”"«»')) % 2 == 0
+            and sum(map(text[:place].count, "()[]")) % 2 == 0
+            and len(text[:place].split()) >= SHORTEST <= len(text[place:].split())
+        ]
     if not places:
         return [text]
     _, middle = min((abs(2 * place - len(text)), place) for place in places)
@@ -187,4 +217,5 @@ def test_nothing_but_blanks_is_lost_between_clauses(pieces: list[str]) -> None:
 def test_marks_between_are_written_as_the_target_has_them(
     code: str, sources: list[str], translations: list[str], joined: str
 ) -> None:
-    assert Clauses(0, target=profile(code)).join(sources, translations) == joined
+    source = profile("th" if code == "de" else "und")
+    assert Clauses(0, source=source, target=profile(code)).join(sources, translations) == joined
