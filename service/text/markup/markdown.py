@@ -38,7 +38,11 @@ _YEAR = re.compile(r"\d{4,}[.)]")
 _CODE_SIGN = re.compile(
     r"[={}\\|`]|\w\(|_\w|</?\w|(?:^|[ \t])(?:--?\w|\.{0,2}/\w|~/|//|\$[ \w]|# )", re.MULTILINE
 )
-_PROSE_LINE = re.compile(r"^\W*[^\W\d_a-zß-öø-ÿ]|[.,;:!?…\"“”»)][ \t]*$", re.MULTILINE)
+_PROSE_LINE = re.compile(
+    # of other letters than commands, with capitals, or with a mark at its end
+    r"^[ \t]*+[^a-z\s]|\s[^\W\d_a-z]|[.,;:!?…\"“”»)][ \t]*$",
+    re.MULTILINE,
+)
 
 Kind = Literal["text", "open", "close", "void", "protected", "break", "block", "html"]
 """`break` is between lines and paragraphs, as any text has them; `block` is a boundary that only Markdown
@@ -212,19 +216,18 @@ def _without_targets(text: str, events: list[_Event]) -> str:
 def _ends(text: str, events: list[_Event]) -> Mapping[int, int]:
     """Where each element ends; of those in HTML, only such as stay as they are."""
     found: dict[int, int] = {}
-    opened: list[int] = []
-    names: dict[str, list[int]] = {}
+    opened: list[int] = [-1]
+    tags: dict[tuple[str, int], list[int]] = {}
+    """Tags that open, by name and by the element that they are in: there they close, if at all."""
     for index, event in enumerate(events):
         if event.name == "Start":
             opened.append(index)
         elif event.name == "End":
             found[opened.pop()] = index
-        if event.of and event.of not in _AROUND:
-            names.clear()
         elif event.name == "InlineHtml" and (name := untranslated(text[event.first : event.last])):
-            raw = text[event.first : event.first + 2]
-            if raw != "</":
-                names.setdefault(name, []).append(index)
-            elif names.get(name):
-                found[names[name].pop()] = index
+            same = tags.setdefault((name, opened[-1]), [])
+            if not text.startswith("</", event.first):
+                same.append(index)
+            elif same:
+                found[same.pop()] = index
     return found

@@ -16,7 +16,7 @@ _ARGUMENT = re.compile(
 )
 _SELECTOR = re.compile(r"\s*+(?:=\d++|[\w-]++)\s*+\{")
 _MARK = re.compile(r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)|[{}]")
-_KEPT = re.compile(rf"''|'(?=[{{}}#|])(?:[^']++|'')*+(?:'|\Z)|(?P<kept>[#{PROTECTED}])")
+_NUMBER = re.compile(r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)|(?P<number>#)")
 MAX_NESTING = 10
 """Arguments within one another."""
 
@@ -28,7 +28,7 @@ class Message:
     text: str
     """Where `protected` says something, with `PROTECTED` for each."""
     protected: tuple[str, ...] = ()
-    """What comes through untouched, in order; a `PROTECTED` that the text had is one of them."""
+    """What comes through untouched, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Argument:
 
 def split(text: str) -> list[str | Message] | None:
     """What stays as it is and what is to be translated, in order; None if no argument is taken apart."""
-    if not _ARGUMENT.search(text):
+    if PROTECTED in text or not _ARGUMENT.search(text):
         return None
     pieces = list(_Reader(text).message(0, len(text), is_plural=False, depth=0))
     has_any = len(pieces) > 1 or any(isinstance(one, Message) and one.protected for one in pieces)
@@ -97,11 +97,10 @@ class _Reader:
         protected: list[str] = []
         places = [(one.first, one.last) for one in arguments]
         for start, end in [*places, (last, last)]:
-            for mark in _KEPT.finditer(self.text, first, start):
-                raw = mark["kept"]
-                if raw == PROTECTED or (raw and is_plural):
+            for mark in _NUMBER.finditer(self.text, first, start):
+                if is_plural and mark["number"]:
                     parts += [self.text[first : mark.start()], PROTECTED]
-                    protected.append(raw)
+                    protected.append(mark[0])
                     first = mark.end()
             parts.append(self.text[first:start])
             if start < end:

@@ -96,6 +96,7 @@ def test_inline_marks_are_tags(text: str, left: str, tags: Tags) -> None:
         "It`s me, that`s all.",
         "Er sang:\n\n    Sah ein Knab ein Röslein stehn,\n    Röslein auf der Heiden\n\nund ging.",
         "Sehr geehrte Frau Beck,\n\n\thiermit kündige ich\n\tzum Mai.\n",
+        "Składniki:\n\n    2 jajka\n    mąka\n\nZutaten:\n\n    ein Ei\n",
         "~~~ Kapitel eins ~~~\nEs war einmal.",
         "[Anna] Ja. [x] ok (siehe oben)",
         "Zwei Leerzeichen  \nam Ende.",
@@ -289,6 +290,8 @@ TEXTS = st.lists(PIECES).map("".join) | st.lists(LINES).map("\n".join) | st.text
 
 @given(TEXTS)
 @example("*a" * 300)
+@example("<code>*a</code> b* *<code>c* _d</code>_")
+@example("'{\ufffc {n, select, a {b}}")
 @example("<b>" * 300 + "a")
 @example("<b>" * 99 + "„a“ „b“" + "</b>" * 99)
 @settings(max_examples=500, deadline=None)
