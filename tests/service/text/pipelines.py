@@ -9,6 +9,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.pipeline import Pipeline
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.casing import Case
+from service.text.rules.clauses import Clauses
 from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.names import Names
@@ -27,6 +28,7 @@ def every_rule(
     source: Language = NEUTRAL,
     target: Language = NEUTRAL,
     abbreviations: Abbreviations | None = None,
+    max_words: int = 0,
 ) -> Pipeline:
     """Rules that do what these say."""
     return Pipeline(
@@ -40,6 +42,7 @@ def every_rule(
             abbreviations or Abbreviations({}),
             Quotes(target.quotes),
             Case(usual_case, source, target),
+            Clauses(max_words, source=source, target=target),
         ],
         source,
     )

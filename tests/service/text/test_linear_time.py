@@ -231,6 +231,7 @@ PIPELINE = every_rule(
     source=profile("de"),
     target=profile("en"),
     abbreviations=ABBREVIATIONS,
+    max_words=8,
 )
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR = Detector(["de", "en"])
@@ -238,7 +239,6 @@ RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
     update={
         "limits": BUNDLE.manifest.limits.model_copy(update={"max_source_length": 10**6}),
-        "decoding": BUNDLE.manifest.decoding.model_copy(update={"most_words": 8}),
     }
 )
 

@@ -11,6 +11,7 @@ from service.text.pipeline import Pipeline
 from service.text.rules import numbers
 from service.text.rules.numbers import Numbers
 from service.text.run import Run, Tag
+from tests.service.text.pipelines import take_apart
 
 RULE = Numbers()
 
@@ -119,3 +120,8 @@ def test_any_text_is_protected_and_comes_back(text: str, translation: str) -> No
     assert RULE.protect(Run(text)).with_markup().text == text
     in_pieces = sentence(text).in_pieces()
     assert in_pieces.readable("".join(in_pieces.pieces)) == text
+
+
+def test_a_number_stands_in_for_the_number_of_a_plural() -> None:
+    parts = take_apart("{n, plural, one {# Hund} other {# Hunde}}", "text").parts
+    assert [part.text for part in parts if not isinstance(part, str)] == ["20 Hund", "20 Hunde"]
