@@ -61,15 +61,24 @@ def checked(name: str, parameters: dict[str, Any]) -> Parameters:
         raise ValueError(f"{where}: {first['msg']}") from None
 
 
+def _has(rule: Rule, method: str) -> bool:
+    """Whether a rule does something there."""
+    return getattr(type(rule), method) is not getattr(Rule, method)
+
+
 class Pipeline:
     """The rules of one direction of one model."""
 
     def __init__(self, rules: Sequence[Rule] = (), language: Language = NEUTRAL) -> None:
         """Take them in, in their order, and the language of the source."""
         self.language = language
-        self.of_runs = [rule for rule in rules if rule.scope == "run"]
-        self.of_sentences = [rule for rule in rules if rule.scope == "sentence"]
-        self.last_first = list(reversed(rules))
+        prepare = [rule for rule in rules if _has(rule, "prepare")]
+        self._of_runs = [rule for rule in prepare if rule.scope == "run"]
+        self._of_sentences = [rule for rule in prepare if rule.scope == "sentence"]
+        self._leave = [rule for rule in rules if _has(rule, "leaves")]
+        self._demand = [rule for rule in rules if _has(rule, "came_through")]
+        self._protect = [rule for rule in rules if _has(rule, "protect")]
+        self._restore = [rule for rule in reversed(rules) if _has(rule, "restore")]
         self.clauses = next((one for one in rules if isinstance(one, Clauses)), Clauses(0))
 
     @classmethod
@@ -105,32 +114,32 @@ class Pipeline:
 
     def prepare_run(self, run: Run) -> Run:
         """A run before it is cut into sentences."""
-        for rule in self.of_runs:
+        for rule in self._of_runs:
             run = rule.prepare(run)
         return run
 
     def prepare_sentence(self, sentence: Run) -> Run:
         """A sentence as a model is to see it."""
-        for rule in self.of_sentences:
+        for rule in self._of_sentences:
             sentence = rule.prepare(sentence)
         return sentence
 
     def leaves(self, sentence: Run) -> bool:
         """Whether a sentence is not to be translated at all."""
-        return any(rule.leaves(sentence) for rule in self.of_sentences)
+        return any(rule.leaves(sentence) for rule in self._leave)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation of a sentence holds all that it must."""
-        return all(rule.came_through(source, translation) for rule in self.of_sentences)
+        return all(rule.came_through(source, translation) for rule in self._demand)
 
     def protect(self, sentence: Run) -> Run:
         """A sentence with all protected that did not, or might not, come through."""
-        for rule in self.of_sentences:
+        for rule in self._protect:
             sentence = rule.protect(sentence)
         return sentence
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation of a sentence as it is to be read."""
-        for rule in self.last_first:
+        for rule in self._restore:
             translation = rule.restore(source, translation)
         return translation

@@ -9,6 +9,7 @@ from service.text.run import Run
 _UNTIDY = re.compile(
     r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´]))(?=\w)"  # soft hyphens; don`t
 )
+_MAY_BE_UNTIDY = re.compile("[\x00\u00ad\u200b\u2060\ufeff`´]")
 
 
 class Spelling(Rule):
@@ -22,6 +23,8 @@ class Spelling(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""
+        if _MAY_BE_UNTIDY.search(run.text) is None:
+            return run
         return run.edited(
             [
                 (*match.span(), "'" if match["accent"] else "")

@@ -17,6 +17,8 @@ _PICTURE = (  # those in private use are an icon font's
     f"[•{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
     "\U0001f000-\U0001faff\U000f0000-\U0010ffff]"
 )
+_MAY_HOLD_ONE = re.compile(_PICTURE.replace("[•", "[•<:;=#\u20e3", 1))
+"""A quick look: most texts have nothing of all this."""
 _DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
@@ -36,6 +38,8 @@ class Symbols(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The run without its symbols."""
+        if _MAY_HOLD_ONE.search(run.text) is None:
+            return run
         matches = run.between_tags(_matches)
         found = [(match, *_taken(match)) for match in matches if not _is_protected(match, run)]
         if not found:
