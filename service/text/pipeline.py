@@ -22,6 +22,7 @@ from service.text.rules.scripts import Scripts
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
+from service.text.rules.unread import Unread
 from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 
@@ -32,6 +33,7 @@ ORDER: tuple[type[Rule], ...] = (
     Directions,
     Symbols,
     Scripts,
+    Unread,
     Abbreviations,
     Already,
     Quotes,

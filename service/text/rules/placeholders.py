@@ -13,7 +13,8 @@ from service.text.run import Protected, Run
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
-    "URL": r"""https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]""",  # without the mark behind it
+    # without the mark behind it, or the bracket that is around it
+    "URL": r"""(?:https?://|www\.)(?:[^\s<>"'()\]}]|\([^\s<>"'()]*+\))*(?:\([^\s<>"'()]*+\)|[^\s<>"'()\]}.,;:!?])""",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
     "hashtag": HASHTAG,
@@ -28,7 +29,7 @@ KINDS = {
     "printf": r"%(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?"
     r"(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)",
     "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])",
-    "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
+    "percent signs": r"%%[^%\s]++%% | %\w++% | %%",  # %%name%%, %name%
     "dollar": r"(?<![\w$])\$[A-Za-z_]\w*+",
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",

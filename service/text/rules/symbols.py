@@ -14,7 +14,7 @@ from service.text.run import Place, Run, Tag, shifted
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _PICTURE = (  # those in private use are an icon font's
-    f"[•{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
+    f"[•©®™†‡¶{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
     "\U0001f000-\U0001faff\U000f0000-\U0010ffff]"
 )
 _MAY_HOLD_ONE = re.compile(_PICTURE.replace("[•", "[•<:;=#\u20e3", 1))

@@ -18,6 +18,7 @@ from service.text.rules.quotes import Quotes
 from service.text.rules.scripts import Scripts
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
+from service.text.rules.unread import Unread
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
 
@@ -39,6 +40,7 @@ def every_rule(
             Directions(),
             Symbols(),
             Scripts(spells),
+            Unread(spells),
             abbreviations or Abbreviations({}),
             Quotes(target.quotes),
             Case(usual_case, source, target),

@@ -27,16 +27,16 @@ def block(language: str) -> str:
 def test_a_rule_is_a_class_that_a_bundle_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     written: dict[str, type[Rule]] = {}
     exec(block("python"), written)
-    order = (*pipelines.ORDER, written["Copyright"])
+    order = (*pipelines.ORDER, written["Ampersand"])
     monkeypatch.setattr(pipelines, "ORDER", order)
     monkeypatch.setattr(pipelines, "RULES", {rule.name: rule for rule in order})
     vocabulary = TINY_BUNDLE / "sentencepiece.model"
     tokenizers = Tokenizers.load(vocabulary, vocabulary)
-    made = Pipeline.make(TINY_BUNDLE, ("de", "en"), tokenizers, {"copyright": {}})
-    apart = document.take_apart("Alles © bei uns.", "text", pipeline=made)
+    made = Pipeline.make(TINY_BUNDLE, ("de", "en"), tokenizers, {"ampersand": {}})
+    apart = document.take_apart("Hund & Katze.", "text", pipeline=made)
     [sentence] = apart.sentences
-    assert sentence.text == "Alles (c) bei uns."
-    assert apart.assemble([sentence.translated("All (c) with us.", None)]) == "All © with us."
+    assert sentence.text == "Hund + Katze."
+    assert apart.assemble([sentence.translated("Dog + cat.", None)]) == "Dog & cat."
 
 
 def test_a_language_is_a_file(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from service.errors import LimitExceededError
 from service.text import words
@@ -255,12 +257,13 @@ def tags_of(text: str) -> list[str]:
     return sorted(token.raw for token in lexer.tokens(text, "html") if token.kind != "text")
 
 
-def test_whatever_the_alignment_tags_nest_and_nothing_is_lost() -> None:
-    rng = random.Random(0)
-    for _ in range(2000):
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=500, derandomize=True, deadline=None, database=None)
+def test_whatever_the_alignment_tags_nest_and_nothing_is_lost(rng: random.Random) -> None:
+    for _ in range(4):
         sources = rng.randint(1, 7)
-        given = nested(rng, [f"w{index}" for index in range(sources)])
-        [run] = html_elements.parse(given, "html")
+        html = nested(rng, [f"w{index}" for index in range(sources)])
+        [run] = html_elements.parse(html, "html")
         assert isinstance(run, Run)
         target = " ".join(f"t{index}" for index in range(rng.randint(0, 8)))
         links = [rng.randrange(sources) for _ in target.split()]
@@ -270,17 +273,18 @@ def test_whatever_the_alignment_tags_nest_and_nothing_is_lost() -> None:
         ).written()
         check = Nesting()
         check.feed(written)
-        assert (check.mistakes, check.open, check.text) == (0, [], target), (given, written)
-        assert tags_of(written) == tags_of(given)
+        assert (check.mistakes, check.open, check.text) == (0, [], target), (html, written)
+        assert tags_of(written) == tags_of(html)
 
 
-def test_elements_over_several_sentences_nest_too() -> None:
-    rng = random.Random(1)
-    for _ in range(1000):
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=250, derandomize=True, deadline=None, database=None)
+def test_elements_over_several_sentences_nest_too(rng: random.Random) -> None:
+    for _ in range(4):
         sentences = [f"W{index} v{index}." for index in range(rng.randint(2, 5))]
         pieces = [piece for sentence in sentences for piece in sentence.split()]
-        given = f"<p>{nested(rng, pieces)}</p>"
-        document = take_apart(given, "html", "sentences")
+        html = f"<p>{nested(rng, pieces)}</p>"
+        document = take_apart(html, "html", "sentences")
         targets, alignments = [], []
         for sentence in document.sentences:
             size = len(word_spans(sentence.text))
@@ -291,15 +295,13 @@ def test_elements_over_several_sentences_nest_too() -> None:
         written = assembled(document, targets, alignments)
         check = Nesting()
         check.feed(written)
-        assert (check.mistakes, check.open) == (0, []), (given, written)
-        assert tags_of(written) == tags_of(given)
+        assert (check.mistakes, check.open) == (0, []), (html, written)
+        assert tags_of(written) == tags_of(html)
         assert check.text.lower().split() == " ".join(targets).split()
 
 
-def test_any_input_comes_through_the_tokens_whole() -> None:
-    rng = random.Random(2)
-    for _ in range(2000):
-        text = "".join(rng.choices("<>/ab\"'=! -&;[]?", k=rng.randint(0, 30)))
-        for kind in KINDS:
-            assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
-            take_apart(text, kind, "sentences")
+@given(st.text(alphabet="<>/ab\"'=! -&;[]?", max_size=40), st.sampled_from(KINDS))
+@settings(max_examples=1000, derandomize=True, deadline=None, database=None)
+def test_any_input_comes_through_the_tokens_whole(text: str, kind: lexer.Kind) -> None:
+    assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
+    take_apart(text, kind, "sentences")

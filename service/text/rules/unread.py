@@ -1,0 +1,70 @@
+"""Signs that a vocabulary does not have, or reads as others, with the word or amount they belong to.
+
+`10⁶` is 106 to most vocabularies, which normalise by compatibility (NFKC); `49 €` and `10 µg` are bytes to
+one without these signs, and a model makes other ones of them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Self
+from unicodedata import normalize
+
+import regex
+
+from service.text.rules.rule import Rule, Setting
+from service.text.run import Protected, Run
+
+# symbols, marks but those of a sentence, figures that are no digits, and the micro sign
+_SIGN = regex.compile(r"(?V1)[[\p{S}\p{Po}\p{No}\u00b5]--[\x00-\x7f¿¡…‥]--\p{Sentence_Terminal}]")
+_OPERATOR = regex.compile(r"\p{Sm}")
+_NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?$")
+_NUMBER_BEHIND = regex.compile(r"[ \u00a0\u202f]?\p{Nd}++(?:[.,]\p{Nd}++)*+\p{Ll}?+(?!\w)")
+_LONGEST_NUMBER = 24
+
+
+class Unread(Rule):
+    """Protects them."""
+
+    name: ClassVar[str] = "unread"
+    is_default: ClassVar[bool] = True
+
+    def __init__(self, spells: Callable[[str], bool]) -> None:
+        """`spells` says whether the vocabulary has a character."""
+        self._spells = spells
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """For the vocabulary of the source."""
+        return cls(setting.tokenizers.source.spells)
+
+    def prepare(self, run: Run) -> Run:
+        """The run with such words and amounts protected."""
+        if _SIGN.search(run.text) is None:
+            return run
+        return run.protecting([Protected(*span) for span in self._spans(run.text)])
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        end = 0
+        for match in _SIGN.finditer(text):
+            sign, at = match[0], match.start()
+            if at < end or (self._spells(sign) and normalize("NFKC", sign) == sign):
+                continue
+            begin = at
+            while begin > end and _is_inside(text[begin - 1]):
+                begin -= 1
+            if begin == at or not text[begin].isalpha():
+                amount = _NUMBER_BEFORE.search(text, max(end, begin - _LONGEST_NUMBER), begin)
+                begin = amount.start() if amount else begin
+            end = match.end()
+            while end < len(text) and (_is_inside(text[end]) or _SIGN.match(text, end)):
+                end += 1
+            is_between = begin == at or _OPERATOR.match(sign) is not None
+            if is_between and (amount := _NUMBER_BEHIND.match(text, end)):
+                end = amount.end()
+            while text[end - 1] in ".,-":
+                end -= 1
+            yield begin, end
+
+
+def _is_inside(character: str) -> bool:
+    """Whether it belongs to the word beside it."""
+    return character.isalnum() or character in ".,-·"

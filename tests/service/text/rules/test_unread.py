@@ -1,0 +1,85 @@
+"""Signs that a vocabulary does not have, or normalises."""
+
+from collections.abc import Callable
+from unicodedata import normalize
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.text.rules.unread import Unread
+from service.text.run import Run
+from tests.service.text.pipelines import take_apart
+
+
+def ascii_only(character: str) -> bool:
+    return character.isascii()
+
+
+def everything(_: str) -> bool:
+    return True
+
+
+def protected(text: str, spells: Callable[[str], bool]) -> list[str]:
+    run = Unread(spells).prepare(Run(text))
+    return [run.text[one.begin : one.end] for one in run.protected]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Rund 10⁶ Bakterien", ["10⁶"]),
+        ("Nimm 1½ oder 3 ½ Tassen, ¼ reicht.", ["1½", "3 ½", "¼"]),
+        ("Ein Feld von 75 m², tief 2,5·10⁻³ mm.", ["m²", "2,5·10⁻³"]),
+        ("H₂O und CO₂", ["H₂O", "CO₂"]),
+        ("Площадь 20 м²", ["м²"]),
+        ("一共①个", ["一共①个"]),
+        ("Im 3. Stock", []),
+    ],
+)
+def test_figures_that_are_no_digits_are_protected_whatever_the_vocabulary_has(
+    text: str, found: list[str]
+) -> None:
+    assert protected(text, everything) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Das kostet 49 €, nicht €2.50 oder £ 3,50.", ["49 €", "€2.50", "£ 3,50"]),
+        ("Täglich 10 µg bei 20 °C", ["10 µg", "20 °C"]),
+        ("Mit 0,5 ‰ im Blut", ["0,5 ‰"]),
+        ("Wie viel ist 6 ÷ 2?", ["6 ÷ 2"]),
+        ("Siehe §§ 5 und § 12a.", ["§§ 5", "§ 12a"]),
+        ("Ein Winkel von 5° 3′ 20″.", ["5°", "3′", "20″"]),
+        ("„Ja“ – nein … «oui» ¿Qué? ¡No!", []),
+        ("हाँ। नहीं॥ 是。", []),
+    ],
+)
+def test_signs_that_the_vocabulary_lacks_are_protected_with_their_amount(
+    text: str, found: list[str]
+) -> None:
+    assert protected(text, ascii_only) == found
+    others = [one for one in found if normalize("NFKC", one) != one]
+    assert protected(text, everything) == others
+
+
+def test_an_amount_has_a_number_in_its_place() -> None:
+    [sentence] = take_apart("Das Brot kostet 3,49 € heute.", "text", spells=ascii_only).sentences
+    assert sentence.text == "Das Brot kostet 20 heute."
+    assert sentence.readable("Today, bread is 20.") == "Today, bread is 3,49 €."
+
+
+def test_a_sign_of_a_word_is_lifted_out_of_it() -> None:
+    [sentence] = take_apart("Mein Auto® ist © neu†.", "text").sentences
+    assert sentence.text == "Mein Auto ist neu."
+    assert [tag.raw.strip() for tag in sentence.tags] == ["®", "©", "†"]
+
+
+@given(st.text(alphabet="a1.,-·½²€ §'\u00a0", max_size=40))
+def test_whatever_the_text_it_stays_what_it_is(text: str) -> None:
+    run = Unread(ascii_only).prepare(Run(text))
+    assert run.text == text
+    ends = [at for one in run.protected for at in (one.begin, one.end)]
+    assert ends == sorted(ends)
+    assert all(text[one.begin : one.end].strip() for one in run.protected)
