@@ -192,23 +192,16 @@ def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str |
 
 def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tuple[Run, bool]]:
     """The run cut into sentences and what is between, each with its own tags."""
-    tags, protected = run.tags, run.protected
-    at = tag = shield = 0
+    tags = run.tags
+    at = tag = 0
     for segment in split(_masked(run), splitting, language):
         begin, at = at, at + len(segment.text)
-        first_tag, first_shield = tag, shield
+        first_tag = tag
         while tag < len(tags) and belongs(tags[tag], begin, at, at == len(run.text)):
             tag += 1
-        while shield < len(protected) and protected[shield].begin < at:
-            shield += 1
-        mine = [replace(one, at=one.at - begin) for one in tags[first_tag:tag]]
-        shields = [
-            replace(one, begin=one.begin - begin, end=one.end - begin)
-            for one in protected[first_shield:shield]
-        ]
-        yield Run(run.text[begin:at], mine, shields, run.format), segment.is_sentence
-    if tag < len(tags):
-        yield Run("", [replace(one, at=0) for one in tags[tag:]], (), run.format), False
+        yield run.part(begin, at, tags[first_tag:tag]), segment.is_sentence
+    if tag < len(tags):  # of a run without any text
+        yield run.part(at, at, tags[tag:]), False
 
 
 def _masked(run: Run) -> str:

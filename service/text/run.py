@@ -119,6 +119,20 @@ class Run:
         together = sorted([*self.protected, *found], key=_begin)
         return replace(self, tags=tags, protected=together)
 
+    def part(self, begin: int, end: int, tags: Sequence[Tag]) -> "Run":
+        """From one character to another, with these of the tags, which are at its edges or in it."""
+        first = bisect_left(self.protected, begin, key=_begin)
+        last = bisect_left(self.protected, end, first, key=_begin)
+        return Run(
+            self.text[begin:end],
+            [replace(one, at=one.at - begin) for one in tags],
+            [
+                replace(one, begin=one.begin - begin, end=one.end - begin)
+                for one in self.protected[first:last]
+            ],
+            self.format,
+        )
+
     def edited(self, places: Sequence[Place]) -> "Run":
         """The run with each of the places, in order, replaced in its text; what they take in is gone."""
         if not places:

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 
-from service.text.run import Place, Protected, Run, Tag, shifted
+from service.text.run import Place, Run, Tag, shifted
 
 _ANY = re.compile(r"[\t|\\]")
 _SETTINGS = re.compile(r"\{\\[^{}\n]*+\}")
@@ -31,19 +31,12 @@ def cut(run: Run) -> list[str | Run]:
         return [run]
     run = _without_settings(run)
     pieces: list[str | Run] = []
-    at = tags = protected = 0
+    at = tag = 0
     for first, last in [*_separators(run), (len(run.text), len(run.text))]:
-        mine: list[Tag] = []
-        shields: list[Protected] = []
-        while tags < len(run.tags) and run.tags[tags].at <= first:
-            mine.append(replace(run.tags[tags], at=run.tags[tags].at - at))
-            tags += 1
-        while protected < len(run.protected) and run.protected[protected].begin < first:
-            one = run.protected[protected]
-            shields.append(replace(one, begin=one.begin - at, end=one.end - at))
-            protected += 1
-        pieces += [replace(run, text=run.text[at:first], tags=mine, protected=shields)]
-        pieces += [run.text[first:last]]
+        first_tag = tag
+        while tag < len(run.tags) and run.tags[tag].at <= first:
+            tag += 1
+        pieces += [run.part(at, first, run.tags[first_tag:tag]), run.text[first:last]]
         at = last
     return [one for one in pieces if (one.text or one.tags if isinstance(one, Run) else one)]
 

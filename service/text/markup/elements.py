@@ -6,6 +6,7 @@ Nothing is repaired or lost: where a document is broken, its translation is as w
 import html
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.run import PROTECTED, Format, Protected, Run, Tag
@@ -119,7 +120,32 @@ class _Parser:
         """End the run at a block's tag."""
         run = Run("".join(self.texts), self.tags, self.protected, self.format)
         self._begin_run()
-        self.pieces += [run if run.text.strip() else run.written(), raw]
+        parts = [run] if not run.text.strip() else _cut_between_elements(run)
+        self.pieces += [one if one.text.strip() else one.written() for one in parts]
+        self.pieces.append(raw)
+
+
+def _cut_between_elements(run: Run) -> list[Run]:
+    """A run cut where one element ends, the next begins, and two words would become one: `</a><a>`.
+
+    What is so written stands apart on the page, as entries of a menu do. Within a word, an element begins
+    behind text, and a single one, as `<wbr>`, is none.
+    """
+    places = [
+        (before.at, index)
+        for index, (before, tag) in enumerate(pairwise(run.tags), start=1)
+        if before.kind == "close"
+        and tag.kind == "open"
+        and before.at == tag.at
+        and run.text[tag.at - 1 : tag.at].isalnum()
+        and run.text[tag.at : tag.at + 1].isalnum()
+    ]
+    parts: list[Run] = []
+    at = first = 0
+    for end, last in [*places, (len(run.text), len(run.tags))]:
+        parts.append(run.part(at, end, run.tags[first:last]))
+        at, first = end, last
+    return parts
 
 
 def unescaped(text: str) -> str:

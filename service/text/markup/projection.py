@@ -93,6 +93,7 @@ class _Placer:
             low, high = self._characters(start, stop)
             if start == stop > first and self._trails(element):
                 low = high = self.alignment.target_spans[start - 1][1]
+            low, high = self._with_spaces(element, low, high)
             low = min(max(low, at), end)
             high = min(max(high, low), end)
             if not element.open:  # it began before this sentence
@@ -113,6 +114,17 @@ class _Placer:
         spans, length = self.alignment.target_spans, len(self.alignment.target)
         begin = spans[first][0] if first < len(spans) else length
         return begin, max(begin, spans[last - 1][1]) if last > first else begin
+
+    def _with_spaces(self, element: Element, low: int, high: int) -> Span:
+        """A stretch of characters with the space around it that the element had within it."""
+        source, target = self.alignment.source, self.alignment.target
+        if element.begin == element.end:
+            return low, high
+        if source[element.begin].isspace() and target[max(0, low - 1) : low].isspace():
+            low -= 1
+        if source[element.end - 1].isspace() and target[high : high + 1].isspace():
+            high += 1
+        return low, high
 
     def _trails(self, element: Element) -> bool:
         """Whether an element around nothing stands right behind a word, and not right before the next one."""

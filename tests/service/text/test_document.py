@@ -305,3 +305,23 @@ def test_elements_over_several_sentences_nest_too(rng: random.Random) -> None:
 def test_any_input_comes_through_the_tokens_whole(text: str, kind: lexer.Kind) -> None:
     assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
     take_apart(text, kind, "sentences")
+
+
+@pytest.mark.parametrize(
+    ("html", "sentences"),
+    [
+        ("<nav><a>Start</a><a>Über uns</a><a>Kontakt</a></nav>", ["Start", "Über uns", "Kontakt"]),
+        ("<p><b><i>Preis</i><i>50 Euro</i></b></p>", ["Preis", "50 Euro"]),
+        ("<p><b>Цена</b><b>товара</b></p>", ["Цена", "товара"]),
+        ("<p><b>Der Hund</b> <i>schläft</i>.</p>", ["Der Hund schläft."]),
+        ("<p>Ein Wo<b>r</b>t</p>", ["Ein Wort"]),
+        ("<p><b>Ja,</b><i>gut</i></p>", ["Ja,gut"]),
+    ],
+)
+def test_elements_that_stand_side_by_side_without_a_space_are_texts_of_their_own(
+    html: str, sentences: list[str]
+) -> None:
+    document = take_apart(html, "html", "sentences")
+    assert [one.text for one in document.sentences] == sentences
+    if "Wo<b>" not in html:
+        assert unchanged(document) == html
