@@ -102,10 +102,10 @@ class Run:
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
     def protecting(self, more: Iterable[Protected]) -> "Run":
-        """The run with these stretches protected, too.
+        """The run with these stretches protected, too, but for those that touch what is already.
 
-        But for those that touch what is already, or that hold a tag whose fellow is elsewhere. The other tags
-        in a stretch become a part of it.
+        The tags in a stretch become a part of it. Where one's fellow is elsewhere, the stretch ends in front
+        of the first.
         """
         begins = [one.begin for one in self.protected]
         ends = [one.end for one in self.protected]
@@ -113,7 +113,7 @@ class Run:
             one for one in more if bisect_right(ends, one.begin) == bisect_left(begins, one.end)
         ]
         tags = list(self.tags)
-        found = [taken for one in free if (taken := _with_tags(self, one, tags)) is not None]
+        found = [_with_tags(self, one, tags) for one in free]
         if not found:
             return self
         together = sorted([*self.protected, *found], key=_begin)
@@ -155,12 +155,14 @@ class Run:
 _at, _begin = attrgetter("at"), attrgetter("begin")
 
 
-def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected | None:
-    """A stretch of a run with the tags in it, which are taken from `tags`; None if they do not nest in it."""
+def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected:
+    """A stretch of a run with the tags in it, which `tags` then lacks; shorter, if they do not nest in it."""
     first, last = bisect_left(tags, one.begin, key=_at), bisect_right(tags, one.end, key=_at)
     inner = _nested(tags[first:last], one)
-    if inner is None or inner == (0, 0):
-        return one if inner else None
+    if inner is None:
+        return replace(one, end=next(tag.at for tag in tags[first:last] if tag.at > one.begin))
+    if inner == (0, 0):
+        return one
     taken = tags[first + inner[0] : first + inner[1]]
     del tags[first + inner[0] : first + inner[1]]
     raw = replace(run, tags=taken, protected=()).written_between(one.begin, one.end)

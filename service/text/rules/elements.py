@@ -1,15 +1,17 @@
 """Elements that are not around words of a sentence: an image between two spaces, the 2 of a square metre."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 from service.text.rules.rule import Rule
-from service.text.run import Place, Protected, Run
+from service.text.run import Place, Protected, Run, Tag
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _LONGEST_UNIT = 3
-"""Letters: behind a longer word, what is raised is a footnote's number."""
+"""Letters: behind a longer word, a raised number is a footnote's."""
+_OF_FOOTNOTES = "0123456789[](),*† "
 
 
 class Elements(Rule):
@@ -20,25 +22,69 @@ class Elements(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The run with such elements protected, or as single tags."""
-        return _with_one_space(_whole(run)) if run.tags else run
+        return _with_one_space(_whole(_without_footnotes(run))) if run.tags else run
+
+
+def _without_footnotes(run: Run) -> Run:
+    """With raised numbers behind words as single tags: they are no part of the word."""
+    places: list[Place] = []
+    tags: list[Tag] = []
+    at = 0
+    for index, last in _raised(run):
+        begin, end = run.tags[index].at, run.tags[last].at
+        tags += run.tags[at:index]
+        at = index
+        if _is_footnote(run, run.tags[index], end):
+            raw = replace(run, tags=run.tags[index : last + 1]).written_between(begin, end)
+            tags.append(Tag(begin, raw, "void"))
+            places.append((begin, end, ""))
+            at = last + 1
+    return replace(run, tags=[*tags, *run.tags[at:]]).edited(places) if places else run
+
+
+def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
+    """Whether the element that begins with a tag is a number behind a word that is no unit."""
+    begin, text = tag.at, run.text
+    return (
+        tag.raw[1:4].lower() == "sup"
+        and not text[begin:end].strip(_OF_FOOTNOTES)
+        and text[begin - 1 : begin].isalpha()
+        and begin - _word_before(run, begin) > _LONGEST_UNIT
+    )
 
 
 def _whole(run: Run) -> Run:
     """With words protected in which something is raised or lowered: `m<sup>2</sup>`, `H<sub>2</sub>O`."""
     found: list[Protected] = []
-    for tag, following in zip(run.tags, run.tags[1:], strict=False):
-        if tag.kind != "open" or following.kind != "close" or not _RAISED.match(tag.raw):
-            continue
-        begin, end = tag.at, following.at
-        while begin > 0 and run.text[begin - 1].isalnum():
-            begin -= 1
-        is_footnote = tag.raw[1:4].lower() == "sup" and tag.at - begin > _LONGEST_UNIT
-        if is_footnote or (found and found[-1].end > begin):
+    for index, last in _raised(run):
+        begin, end = _word_before(run, run.tags[index].at), run.tags[last].at
+        if found and found[-1].end > begin:
             continue
         while end < len(run.text) and run.text[end].isalnum():
             end += 1
         found.append(Protected(begin, end))
     return run.protecting(found)
+
+
+def _raised(run: Run) -> Iterator[tuple[int, int]]:
+    """The numbers of the tags that begin and end what is raised or lowered, one in another left out."""
+    opened = ""
+    begin = depth = 0
+    for index, tag in enumerate(run.tags):
+        if not opened and tag.kind == "open" and (found := _RAISED.match(tag.raw)):
+            opened, begin, depth = found[0].lower(), index, 0
+        if opened:
+            depth += {"open": 1, "close": -1, "void": 0}[tag.kind]
+            if depth == 0:
+                yield begin, index
+                opened = ""
+
+
+def _word_before(run: Run, at: int) -> int:
+    """Where the word begins that ends at a place."""
+    while at > 0 and run.text[at - 1].isalnum():
+        at -= 1
+    return at
 
 
 def _with_one_space(run: Run) -> Run:

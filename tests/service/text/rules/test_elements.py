@@ -13,7 +13,6 @@ from tests.service.text.test_document import aligned, assembled, unchanged
         ("<p>Das H<sub>2</sub>O kocht.</p>", ["H<sub>2</sub>O"]),
         ("<p>Na<sub>2</sub>SO<sub>4</sub> ist ein Salz.</p>", ["Na<sub>2</sub>SO<sub>4</sub>"]),
         ("<p>Вода H<sub>2</sub>O кипит.</p>", ["H<sub>2</sub>O"]),
-        ("<p>Der Hund<sup>3</sup> schläft.</p>", []),
         ("<p>Ein <b>W</b>ort.</p>", []),
     ],
 )
@@ -30,3 +29,20 @@ def test_the_space_behind_an_image_stays_behind_it() -> None:
     assert sentence.text == "Der alte Hund"
     alignment = aligned(sentence.text, "Dog, old, the", [2, 2, 1, 1, 0])
     assert assembled(document, ["Dog, old, the"], [alignment]) == "<p>Dog, <img/> old, the</p>"
+
+
+@pytest.mark.parametrize(
+    "mark", ["<sup>3</sup>", '<sup><a href="#f1">12</a></sup>', "<sup><b>[</b>4<b>]</b></sup>"]
+)
+def test_the_number_of_a_footnote_is_no_part_of_its_word(mark: str) -> None:
+    html = f"<p>Sie kaufte das Buch{mark} gestern.</p>"
+    document = take_apart(html, "html", "sentences")
+    [sentence] = document.sentences
+    assert sentence.text == "Sie kaufte das Buch gestern."
+    assert [tag.raw for tag in sentence.tags] == [mark]
+    assert unchanged(document) == html
+
+
+def test_raised_words_are_translated() -> None:
+    [sentence] = take_apart("<p>Die Firma<sup>neu</sup> ist da.</p>", "html", "sentences").sentences
+    assert "neu" in sentence.text or "neu" in sentence.stand_ins[0].written

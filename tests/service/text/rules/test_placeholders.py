@@ -66,9 +66,11 @@ def test_tags_within_one_stay_within_it(html: str, kept: str) -> None:
     assert unchanged(document) == html
 
 
-def test_one_that_begins_in_another_element_than_it_ends_is_not_protected() -> None:
-    document = take_apart("<p><b>Frag @an</b>na mal</p>", "html", "sentences")
-    assert not document.sentences[0].stand_ins
+def test_of_one_that_begins_in_another_element_than_it_ends_the_first_part_is_protected() -> None:
+    html = "<p><b>Frag @an</b>na mal</p>"
+    document = take_apart(html, "html", "sentences")
+    assert [one.text for one in document.sentences] == ["Frag", "na mal"]
+    assert unchanged(document) == html
 
 
 def test_a_hashtag_at_the_end_keeps_its_tags_too() -> None:
