@@ -71,6 +71,11 @@ class Language:
     """May end a sentence behind a number, and never do otherwise: 1990 г."""
     starters: Words = frozenset()
     """Words with which many a sentence begins, and no name: before them, an initial or a number ends one."""
+    before_noon: Words = frozenset()
+    after_noon: Words = frozenset()
+    """Behind an hour of twelve, the half of the day: am, pm."""
+    hour_words: Words = frozenset()
+    """Behind a number, say that it is a time of day: Uhr."""
     speech_tags: Words = frozenset()
     """With which a sentence goes on behind a quotation that is a sentence of its own: "…" he said."""
 

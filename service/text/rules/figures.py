@@ -1,0 +1,168 @@
+"""What numbers a text has, by how its language writes decimals and times of day."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import regex
+from babel.core import Locale, UnknownLocaleError
+
+from service.text.languages import Language
+
+# of scripts that put blanks between words, so that a word with a digit is no whole sentence
+_LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
+_WORD = rf"[{_LETTER}]{{0,20}}+\p{{Nd}}[{_LETTER}\p{{Nd}}]*+"
+_RELEASE = r"[a-z]{1,8}+[.-]\p{Nd}++"  # 2.0-rc.1
+_JOINED = rf"(?:[-./,:'’_+](?:{_WORD}|\p{{Lu}}{{1,8}}+(?![{_LETTER}])|{_RELEASE}))*+"
+_IN_FRONT = r"(?:\p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})|\p{Lu}{1,8}+[-./])?+"  # HH-AB 12, AX-9920
+_SIGN = r"(?<![\w)\]])[-−–]"
+_TIMES = rf"(?:[ ]?[x×][ ]?(?=\p{{Nd}}){_WORD}{_JOINED})*+"  # 30 x 40
+_FIGURE = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])[+#§]?+{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
+_FIGURES = regex.compile(_FIGURE)
+_DIGIT = re.compile(r"\d")
+# and groups of one: DE89 3704 0044 - +49 30 1234567
+NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
+"""What is protected as one."""
+_BY = re.compile(r"[x×](?=[ ]?\d)")
+_CODE = regex.compile(r"\p{Lu}|[a-z][.-]?\d")  # AX-9920, v2.0-rc.1
+_NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]$")
+_PART = re.compile(r"(?P<sign>^[-−–])?(?P<number>\d+(?:[.,'’:/]\d+)*)(?P<letter>[a-z](?!\w))?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)")
+_DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{2,4})")
+_BY_MARK = {
+    ".": re.compile(r"(\d+|\d{1,3}(?:[,'’]\d{3})+)(?:\.(\d+))?"),
+    ",": re.compile(r"(\d+|\d{1,3}(?:[.'’]\d{3})+)(?:,(\d+))?"),
+}
+"""Whole numbers and decimals, by the decimal mark."""
+
+
+class Time(NamedTuple):
+    """A time of day that a word says to be one: 2:30 pm, 14 Uhr."""
+
+    begin: int
+    end: int
+    written: str
+    """By 24 hours, as 14:30; as it stands, if there is no such time."""
+
+
+class Figures:
+    """Reads the numbers of one language."""
+
+    def __init__(self, language: Language) -> None:
+        """Look up its decimal mark in CLDR; where that is not known, either of two may be one."""
+        self._halves = dict.fromkeys(language.before_noon, 0) | dict.fromkeys(
+            language.after_noon, 12
+        )
+        self._capitalizes_nouns = language.capitalizes_nouns
+        space, words = r"[ \u00a0\u202f]?", [*self._halves, *language.hour_words]
+        self._time = re.compile(
+            rf"(?<![\w.,:/])(\d{{1,2}})(?::(\d\d))?{space}({_any(words)})(?!\w)", re.IGNORECASE
+        )
+        self._half = re.compile(rf"{space}(?:{_any(self._halves)})(?!\w)", re.IGNORECASE)
+        mark = _decimal_mark(language.code)
+        self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether its hours are those of half a day."""
+        return bool(self._halves)
+
+    def begins_with_half(self, text: str, at: int) -> bool:
+        """Whether a word for half a day stands at a place."""
+        return self._half.match(text, at) is not None
+
+    def times(self, text: str) -> Iterator[Time]:
+        """The times of day that a word says to be some."""
+        for match in self._time.finditer(text):
+            hour, half = int(match[1]), self._halves.get(match[3].casefold())
+            if half is not None:
+                is_one = 0 < hour <= 12
+                hour = hour % 12 + half
+            else:
+                is_one = hour <= 24
+            is_one = is_one and int(match[2] or 0) < 60
+            yield Time(*match.span(), f"{hour}:{match[2] or '00'}" if is_one else match[0])
+
+    def read(self, text: str) -> list[tuple[str, list[str]]]:
+        """Each number: as it stands, and what it is in any language; a date is three.
+
+        A number is a word with digits and what joins them: 1.234,56 - AX-9920-77B/3 - 13b - 1990er. Digits
+        of any script are those of ASCII.
+        """
+        found: list[tuple[str, list[str]]] = []
+        rest, at = [], 0
+        for time in self.times(text):
+            found.append((time.written, [time.written.removesuffix(":00")]))
+            rest.append(text[at : time.begin])
+            at = time.end
+        text = " ".join([*rest, text[at:]])
+        for match in _FIGURES.finditer(text):
+            figure = _DIGIT.sub(lambda digit: str(int(digit[0])), match[0])
+            is_code = _CODE.search(figure) or self._is_named(figure, text, match.start())
+            values = [f"{figure} exactly"] if is_code else list(self._values(figure))
+            found.append((figure, values))
+        return found
+
+    def _is_named(self, figure: str, text: str, at: int) -> bool:
+        """Whether a name is in front of a number: that of Python 3.11 is no decimal."""
+        if self._capitalizes_nouns or figure.isdecimal():
+            return False
+        return _NAME.search(text, max(0, at - 24), at) is not None
+
+    def _values(self, figure: str) -> Iterator[str]:
+        yield from _BY.findall(figure)
+        for match in _PART.finditer(figure):
+            number, letter = match["number"], match["letter"] or ""
+            if letter == "s" and number.endswith("0"):  # the 1990s
+                letter = ""
+            sign = "-" if match["sign"] else ""
+            if date := _DATE.fullmatch(number):
+                yield from map(_plain, date.group(1, 3, 4))
+            elif clock := _CLOCK.fullmatch(number):
+                yield f"{int(clock[1])}:{clock[2]}".removesuffix(":00")
+            elif ":" in number:
+                yield from number.split(":")
+            else:
+                yield f"{sign}{self._number(number)}{letter}"
+
+    def _number(self, number: str) -> str:
+        for pattern in self._patterns:
+            if match := pattern.fullmatch(number):
+                whole = _plain(re.sub(r"\D", "", match[1]))
+                return f"{whole}.{match[2]}" if match[2] else whole
+        return number
+
+
+def _any(words: Iterable[str]) -> str:
+    """A pattern of these words; of none, it matches nothing."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
+
+
+def _plain(digits: str) -> str:
+    return str(int(digits)) if len(digits) < 3 else digits
+
+
+def _decimal_mark(code: str) -> str:
+    try:
+        return str(Locale.parse(code, sep="-").number_symbols["latn"]["decimal"])
+    except (UnknownLocaleError, ValueError, KeyError):
+        return ""
+
+
+def are_same(source: list[tuple[str, list[str]]], translation: list[tuple[str, list[str]]]) -> bool:
+    """Whether two texts have the same numbers: each as it stands, or as the other language writes it."""
+    as_they_stand = Counter(one for one, _ in source) & Counter(one for one, _ in translation)
+    return _rest(source, as_they_stand) == _rest(translation, as_they_stand)
+
+
+def _rest(read: list[tuple[str, list[str]]], known: Counter[str]) -> Counter[str]:
+    """The values of the numbers that are not known."""
+    known = known.copy()
+    found: Counter[str] = Counter()
+    for one, values in read:
+        if known[one]:
+            known[one] -= 1
+        else:
+            found.update(values)
+    return found
