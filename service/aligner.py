@@ -13,7 +13,7 @@ import numpy as np
 
 from service.backlog import Backlog, Promise
 from service.beside import Check, run_in_thread
-from service.bundle import SpecialTokens
+from service.bundle import MAX_LENGTH, SpecialTokens
 from service.engine.types import Floats
 from service.errors import TextTooLongError, quoted
 from service.text.tokenizer import Tokenizers
@@ -45,8 +45,13 @@ class Aligner:
         threads: int,
         clock: Callable[[], float],
         on_fault: Callable[[str, int], None] = lambda *_: None,
+        max_tokens: int = MAX_LENGTH,
     ) -> None:
-        """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds."""
+        """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds.
+
+        Of more than `max_tokens`, tag and EOS counted, a sentence is aligned by its order.
+        """
+        self.max_tokens = max_tokens
         self.tokenizers, self.special = tokenizers, special
         self.attention, self.clock, self.on_fault = attention, clock, on_fault
         self.backlog = Backlog(threads)
@@ -122,7 +127,7 @@ class Aligner:
             if words > MAX_WORD_PAIRS:
                 raise TextTooLongError(
                     f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
-                    f"{MAX_WORD_PAIRS}: {quoted(one.sentence.written_by_client)}"
+                    f"{MAX_WORD_PAIRS}: {quoted(one.sentence.as_written)}"
                 )
             alignments = []
             for text in one.targets:
@@ -144,6 +149,8 @@ class Aligner:
         Where the graph fails or gives invalid values, each looked where it is itself: the answer is there.
         """
         shape = len(target) - 2, len(source)
+        if max(len(source), len(target)) > self.max_tokens:
+            return _by_order(shape)
         try:
             weights = self.attention(source, target)
             if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
@@ -152,9 +159,14 @@ class Aligner:
         except BaseException:  # whatever it is, it must not end the event loop
             logger.exception("a sentence is aligned by its order: its attention failed")
         self.on_fault("alignment", 1)
-        inner = shape[1] - 2  # without tag and EOS
-        at = 1 + np.arange(shape[0]) * inner // max(1, shape[0])
-        return np.eye(shape[1], dtype=np.float32)[at]
+        return _by_order(shape)
+
+
+def _by_order(shape: tuple[int, int]) -> Floats:
+    """As if each target token, [T, S], had looked where it is itself."""
+    inner = shape[1] - 2  # without tag and EOS
+    at = 1 + np.arange(shape[0]) * inner // max(1, shape[0])
+    return np.eye(shape[1], dtype=np.float32)[at]
 
 
 def cost_of(source: str, target: str) -> int:

@@ -162,7 +162,7 @@ class Manifest(_Strict):
     def _files_are_listed(self) -> Self:
         named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.scorer}
         asked = [pipeline.checked(name, parameters) for name, parameters in self.rules.items()]
-        named |= {parameters.table for parameters in asked if parameters.table is not None}
+        named |= {file for parameters in asked for file in parameters.files}
         for graphs in self.graphs.values():
             named |= {graphs.encoder, graphs.decoder}
         if missing := sorted(named - self.files.keys()):

@@ -8,8 +8,9 @@ from service.bundle import Direction, Manifest
 from service.engine.types import DecodingOptions, StopRule
 from service.errors import LimitExceededError, TextTooLongError, quoted
 from service.searcher import Work
-from service.text.document import Document, OnCount, Sentence, take_apart
+from service.text.document import Document, OnCount, take_apart
 from service.text.pipeline import Pipeline
+from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 
@@ -93,6 +94,10 @@ class Preparation:
             on_count(count)
         return document, tasks
 
+    def prefix_of(self, sentence: Sentence) -> tuple[int, ...]:
+        """The ids with which a sentence's translation begins."""
+        return self.prefix if sentence.prefix else ()
+
     def work(
         self,
         text: str,
@@ -136,7 +141,7 @@ class Preparation:
         if len(prefix) >= most[0]:
             parts, most = [sentence.text], [longest]
         work = [
-            self.work(part, tokens, prefix * (at == 0), written=sentence.written_by_client)
+            self.work(part, tokens, prefix * (at == 0), written=sentence.as_written)
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
         if prefix:
@@ -152,7 +157,7 @@ class Preparation:
         """
         lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
         total = sum(lengths)
-        self._check_length(sentence.written_by_client, total)
+        self._check_length(sentence.as_written, total)
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length

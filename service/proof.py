@@ -16,7 +16,7 @@ from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, FinishReason, Hypothesis, RunPlan, SpecialIds
 from service.errors import BundleError
-from service.text.document import Sentence
+from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslatedSentence
 

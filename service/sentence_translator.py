@@ -2,23 +2,26 @@
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Sequence as Items
-from dataclasses import replace
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar
 
 from service.beside import Check
 from service.preparation import Preparation, Task
 from service.searcher import Finish, Found, Searcher, Work
 from service.text.segmenter import has_letter
+from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizer
 from service.text.words import words_of
 from service.translation import TranslatedSentence
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
+MAX_PIECES = 2_000
+"""Of a request's sentences, around what is protected: each is searched as a sentence is."""
 OnDone = Callable[[int, TranslatedSentence], None]
 
 
-class Run(Protocol):
+class OffLoop(Protocol):
     """Does work on the CPU where it is in nobody's way."""
 
     def __call__(self, work: Callable[[Check], Result]) -> Awaitable[Result]:
@@ -37,7 +40,7 @@ class SentenceTranslator:
         request: Preparation,
         tasks: Items[Task],
         deadline: float,
-        run: Run,
+        off_loop: OffLoop,
         on_done: OnDone | None = None,
         seconds_after: float = 0.0,
     ) -> list[TranslatedSentence]:
@@ -49,7 +52,7 @@ class SentenceTranslator:
             request: what they are sentences of.
             tasks: the sentences.
             deadline: when it is given up.
-            run: where texts are made of what is found.
+            off_loop: does the work on the CPU.
             on_done: told the place of a sentence, and it, as soon as it is done at the first attempt.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
 
@@ -65,9 +68,10 @@ class SentenceTranslator:
 
         tell = on_found if on_done else None
         found = await self._search(tasks, deadline, seconds_after, tell)
-        translated = await run(lambda check: self._all_decoded(tasks, found, check))
-        await self._with_protection(translated, request, deadline)
-        await self._in_pieces(translated, request, deadline)
+        translated = await off_loop(lambda check: self._all_decoded(tasks, found, check))
+        if any(one.finish == "copied" for one in translated):
+            translated = await self._with_protection(translated, request, deadline, off_loop)
+            translated = await self._in_pieces(translated, request, deadline, off_loop)
         return translated
 
     async def _search(
@@ -124,51 +128,66 @@ class SentenceTranslator:
         return TranslatedSentence(sentence, targets, scores, finish)
 
     async def _with_protection(
-        self, translated: list[TranslatedSentence], request: Preparation, deadline: float
-    ) -> None:
-        """Translate those that did not come through again, with more protected; changes `translated`."""
-        tasks = {
-            at: request.task(sentence)
-            for at, one in enumerate(translated)
-            if one.finish == "copied" and (sentence := one.sentence.protected()) is not None
-        }
+        self,
+        translated: list[TranslatedSentence],
+        request: Preparation,
+        deadline: float,
+        off_loop: OffLoop,
+    ) -> list[TranslatedSentence]:
+        """Those that did not come through translated again, with more protected."""
+
+        def prepare(check: Check) -> dict[int, Task]:
+            tasks = {}
+            for at, one in enumerate(translated):
+                if one.finish == "copied":
+                    check()
+                    sentence = one.sentence.with_more_protected()
+                    if sentence is not None:
+                        tasks[at] = request.task(sentence, request.prefix_of(sentence))
+            return tasks
+
+        tasks = await off_loop(prepare)
         work = [work for task in tasks.values() for work in task.work]
         found = iter(await self._search_all(work, deadline))
-        for at, task in tasks.items():
-            again = self._decoded(task, [next(found) for _ in task.work])
-            if again.finish != "copied":
-                translated[at] = replace(again, finish="protected")
+        again = [[next(found) for _ in task.work] for task in tasks.values()]
+        done = await off_loop(lambda check: self._all_decoded(list(tasks.values()), again, check))
+        for at, one in zip(tasks, done, strict=True):
+            if one.finish != "copied":
+                finish: Finish = one.finish if one.finish == "length" else "protected"
+                translated[at] = replace(one, finish=finish)
+        return translated
 
     async def _in_pieces(
-        self, translated: list[TranslatedSentence], request: Preparation, deadline: float
-    ) -> None:
-        """Translate the rest around what is protected; changes `translated`."""
-        sentences = {
-            at: sentence
-            for at, one in enumerate(translated)
-            if one.finish == "copied" and (sentence := one.sentence.in_pieces()).stand_ins
-        }
-        pieces = {at: sentence.pieces for at, sentence in sentences.items()}
-        places = [
-            (mine, at)
-            for mine in pieces.values()
-            for at in range(0, len(mine), 2)  # between are the stand-ins
-            if has_letter(mine[at])
-        ]
-        longest = request.decoding.max_decoding_length
-        work = [
-            request.work(words_of(mine[at])[1], longest, num_hypotheses=1) for mine, at in places
-        ]
-        found = await self._search_all(work, deadline)
-        for (mine, at), result in zip(places, found, strict=True):
-            before, core, behind = words_of(mine[at])
-            [text] = self._target.decode([result.hypotheses[0].ids])
-            mine[at] = f"{before}{text.rstrip('.') or core}{behind}"
-        for at, sentence in sentences.items():
-            targets = ("".join(pieces[at]),)
-            translated[at] = replace(
-                translated[at], sentence=sentence, targets=targets, finish="pieces"
+        self,
+        translated: list[TranslatedSentence],
+        request: Preparation,
+        deadline: float,
+        off_loop: OffLoop,
+    ) -> list[TranslatedSentence]:
+        """The rest translated around what is protected, unless there are too many."""
+
+        def prepare(check: Check) -> list[_Pieces]:
+            found, left = [], MAX_PIECES
+            for at, one in enumerate(translated):
+                if one.finish == "copied":
+                    check()
+                    sentence = one.sentence.in_pieces()
+                    if sentence is not None and len(sentence.stand_ins) < left:
+                        found.append(_Pieces.of(at, sentence, request))
+                        left -= len(found[-1].work)
+            return found
+
+        pieces = await off_loop(prepare)
+        found = iter(
+            await self._search_all([one for part in pieces for one in part.work], deadline)
+        )
+        for part in pieces:
+            hypotheses = [next(found).hypotheses[0] for _ in part.work]
+            target = part.joined(self._target.decode([one.ids for one in hypotheses]))
+            translated[part.at] = replace(
+                translated[part.at], sentence=part.sentence, targets=(target,), finish="pieces"
             )
+        return translated
 
     async def _search_all(self, work: Items[Work], deadline: float) -> list[Found]:
         """What is found, of however many."""
@@ -176,6 +195,41 @@ class SentenceTranslator:
         for start in range(0, len(work), at_once):
             found += await self._searcher.search(work[start : start + at_once], deadline)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """A sentence that is translated around what is protected."""
+
+    at: int
+    """Among the request's."""
+    sentence: Sentence
+    pieces: list[str]
+    """Every second one is a stand-in."""
+    places: list[int]
+    """Of the pieces that are translated."""
+    work: list[Work]
+
+    @classmethod
+    def of(cls, at: int, sentence: Sentence, request: Preparation) -> Self:
+        """What is asked of the engine for each piece with a letter."""
+        pieces = sentence.pieces
+        places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
+        prefix, longest = request.prefix_of(sentence), request.decoding.max_decoding_length
+        work = []
+        for place in places:
+            text = words_of(pieces[place])[1]
+            work.append(request.work(text, longest, prefix, num_hypotheses=1))
+            prefix = ()
+        return cls(at, sentence, pieces, places, work)
+
+    def joined(self, translations: Items[str]) -> str:
+        """The sentence's translation, out of those of its pieces."""
+        pieces = self.pieces.copy()
+        for place, translation in zip(self.places, translations, strict=True):
+            before, core, behind = words_of(pieces[place])
+            pieces[place] = f"{before}{translation.rstrip('.') or core}{behind}"
+        return "".join(pieces)
 
 
 def ranked(found: Items[Kind], rank: int) -> Kind:

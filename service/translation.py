@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from service.searcher import Finish
 from service.text.detector import Detection
-from service.text.document import Sentence
 from service.text.run import Format
 from service.text.segmenter import Splitting
+from service.text.sentence import Sentence
 from service.text.words import Alignment
 
 OnSentence = Callable[[int, int, str, str], None]

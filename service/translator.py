@@ -193,7 +193,7 @@ class _Teller:
             return
         self.told.add(at)
         sentence = one.sentence
-        self.on_sentence(*self.places[at], sentence.original, sentence.readable(one.targets[0]))
+        self.on_sentence(*self.places[at], sentence.as_written, sentence.readable(one.targets[0]))
 
     def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
         """Tell those that have not been told."""

@@ -166,7 +166,7 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
         sentence, target = one.sentence, one.targets[0]
         details.append(
             SentenceDetails(
-                source=sentence.original,
+                source=sentence.as_written,
                 target=sentence.readable(target),
                 score=one.scores[0],
                 finish=one.finish,

@@ -2,120 +2,21 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from service.text import stand_ins
 from service.text.languages import Language
 from service.text.markup import elements, plain
-from service.text.markup.nesting import belongs, check_nesting, outermost, without_empty_elements
-from service.text.markup.projection import project, tree
+from service.text.markup.nesting import belongs, check_nesting, without_empty_elements
 from service.text.pipeline import Pipeline
-from service.text.run import Format, Protected, Run, Tag, replaced
+from service.text.run import Format, Run, replaced
 from service.text.segmenter import Splitting, has_letter, split
-from service.text.stand_ins import StandIn
-from service.text.words import Alignment, Span
+from service.text.sentence import Sentence, prepared
 
 _MARK = re.compile(r"[^\w\ufffc]")
 OnCount = Callable[[int], None]
 """Is told, again and again, how many sentences there are so far; what it raises ends the work."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """What is given to the model at once."""
-
-    text: str
-    """Plain, with stand-ins for what is protected."""
-    tags: tuple[Tag, ...] = ()
-    stand_ins: tuple[StandIn, ...] = ()
-    source: Run = field(default=Run())
-    """What was cut out of the text, before rules for sentences prepared it."""
-    pipeline: Pipeline = field(default=Pipeline())
-    """The rules that its translation is restored by."""
-    prefix: str = ""
-    """With which its translation begins, exactly."""
-
-    @property
-    def names(self) -> list[str]:
-        """Those of its stand-ins."""
-        return [one.name for one in self.stand_ins]
-
-    @property
-    def pieces(self) -> list[str]:
-        """Its text cut at its stand-ins, which are every second piece: what to translate apart from them."""
-        return stand_ins.pieces(self.text, self.names)
-
-    def came_through(self, translation: str) -> bool:
-        """Whether all its stand-ins are in a translation, each once, and all that its rules demand."""
-        if not stand_ins.came_through(translation, self.names):
-            return False
-        return self.pipeline.came_through(
-            self.source, stand_ins.restored(Run(translation), self.stand_ins)
-        )
-
-    def protected(self) -> "Sentence | None":
-        """The same with all protected that its rules can; None if that is no more, or too much."""
-        source = self.pipeline.protect(self.source)
-        prepared = stand_ins.joined(self.pipeline.prepare_sentence(source))
-        found = stand_ins.stand_ins(prepared)
-        if source is self.source or found is None:
-            return None
-        return replace(_named(source, prepared, found, self.pipeline)[1], prefix=self.prefix)
-
-    def in_pieces(self) -> "Sentence":
-        """The same with all protected that its rules can, to be translated in its `pieces` only."""
-        source = self.pipeline.protect(self.source)
-        prepared = stand_ins.joined(self.pipeline.prepare_sentence(source))
-        return _named(source, prepared, stand_ins.unread(prepared), self.pipeline)[1]
-
-    def translated(self, text: str, alignment: Alignment | None) -> Run:
-        """What a model made of it, as it is to be read; with tags only where there is an alignment."""
-        tags: Sequence[Tag] = ()
-        if self.tags and alignment is not None:
-            tags = project(tree(self.tags, len(self.text)), alignment)
-        return self._restored(Run(text, tags, (), self.source.format))
-
-    @property
-    def written_by_client(self) -> str:
-        """As it stands in the text, for messages."""
-        return self.source.with_markup().text
-
-    @property
-    def original(self) -> str:
-        """What was given to the model, without stand-ins."""
-        return self._original().text
-
-    def words(self, spans: Sequence[Span]) -> list[str]:
-        """Its words, as they are in `original`."""
-        return _stretches(self._original(spans))
-
-    def readable(self, text: str) -> str:
-        """A translation without tags."""
-        return self.translated(text, None).with_markup().text
-
-    def readable_words(self, text: str, spans: Sequence[Span]) -> list[str]:
-        """The words of a translation, as they are in `readable`."""
-        return _stretches(self._restored(Run(text, _edges(spans))).with_markup())
-
-    def _original(self, spans: Sequence[Span] = ()) -> Run:
-        return stand_ins.restored(Run(self.text, _edges(spans)), self.stand_ins).with_markup()
-
-    def _restored(self, translation: Run) -> Run:
-        restored = stand_ins.restored(translation, self.stand_ins)
-        if self.prefix and restored.text.startswith(self.prefix):
-            restored = restored.protecting([Protected(0, len(self.prefix))])
-        return self.pipeline.restore(self.source, restored)
-
-
-def _edges(spans: Sequence[Span]) -> list[Tag]:
-    """Tags of nothing where stretches begin and end, so that they move with what is changed."""
-    return [Tag(at, "", "void") for span in spans for at in span]
-
-
-def _stretches(run: Run) -> list[str]:
-    """What is between each two of its tags."""
-    ends = [tag.at for tag in run.tags]
-    return [run.text[begin:end] for begin, end in zip(ends[::2], ends[1::2], strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,46 +121,30 @@ def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
     if not has_letter(source.unprotected()) or pipeline.leaves(source):
         yield source.written()
         return
-    prepared = stand_ins.joined(pipeline.prepare_sentence(source))
-    found = stand_ins.stand_ins(prepared)
-    if found is None:
-        for stretch in _between_protected(stand_ins.joined(source)):
-            text = stretch.text
-            lead, end = len(text) - len(text.lstrip()), len(text.rstrip())
-            core = stretch.edited([(0, lead, ""), (max(lead, end), len(text), "")])
-            yield stretch.escaped(text[:lead])
-            yield from [core.written()] if core.protected else _sentence(core, pipeline)
-            yield stretch.escaped(text[max(lead, end) :])
+    sentence = prepared(source, pipeline)
+    if sentence is not None:
+        before, behind = sentence.around
+        yield from before
+        yield sentence
+        yield from behind
         return
-    before, sentence, behind = _named(source, prepared, found, pipeline)
-    yield from before
-    yield sentence
-    yield from behind
-
-
-def _named(
-    source: Run, prepared: Run, found: Sequence[StandIn], pipeline: Pipeline
-) -> tuple[list[str], Sentence, list[str]]:
-    """A sentence with these stand-ins, and the tags in front of and behind all of it."""
-    places = [
-        (one.begin, one.end, stand_in.name)
-        for one, stand_in in zip(prepared.protected, found, strict=True)
-    ]
-    named = replace(prepared, protected=()).edited(places)
-    before, inner, behind = outermost(list(named.tags), 0, len(named.text))
-    return before, Sentence(named.text, tuple(inner), tuple(found), source, pipeline), behind
+    for stretch in _between_protected(stand_ins.joined(source)):
+        text = stretch.text
+        lead, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        core = stretch.edited([(0, lead, ""), (max(lead, end), len(text), "")])
+        yield stretch.escaped(text[:lead])
+        yield from [core.written()] if core.protected else _sentence(core, pipeline)
+        yield stretch.escaped(text[max(lead, end) :])
 
 
 def _between_protected(run: Run) -> Iterator[Run]:
     """A run cut up at what is protected: what is before the first, it, what is before the next..."""
-    tags, at, taken = run.tags, 0, 0
-    for one in [*run.protected, Protected(len(run.text), len(run.text))]:
-        for begin, end, protected in ((at, one.begin, False), (one.begin, one.end, True)):
-            first = taken
-            while taken < len(tags) and tags[taken].at <= end:
-                taken += 1
-            mine = [replace(tag, at=min(tag.at, end) - begin) for tag in tags[first:taken]]
-            mine = [replace(tag, at=max(tag.at, 0)) for tag in mine]
-            shields = [Protected(0, end - begin, one.raw)] if protected and end > begin else []
-            yield Run(run.text[begin:end], mine, shields, run.format)
-        at = one.end
+    edges = [0, *(at for one in run.protected for at in (one.begin, one.end)), len(run.text)]
+    first = 0
+    for begin, end in pairwise(edges):
+        last = first
+        while last < len(run.tags) and (run.tags[last].at <= end or end == len(run.text)):
+            last += 1
+        tags = [replace(tag, at=max(tag.at, begin)) for tag in run.tags[first:last]]
+        yield run.part(begin, end, tags)
+        first = last

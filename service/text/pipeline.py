@@ -27,15 +27,15 @@ from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 
 ORDER: tuple[type[Rule], ...] = (
-    Spelling,
     Placeholders,
     Elements,
     Directions,
     Symbols,
     Scripts,
     Unread,
-    Abbreviations,
     Already,
+    Spelling,
+    Abbreviations,
     Quotes,
     Slashes,
     Case,
@@ -80,7 +80,10 @@ class Pipeline:
         self._leave = [rule for rule in rules if _has(rule, "leaves")]
         self._demand = [rule for rule in rules if _has(rule, "came_through")]
         self._protect = [rule for rule in rules if _has(rule, "protect")]
-        self._restore = [rule for rule in reversed(rules) if _has(rule, "restore")]
+        stages = {id(rule): stage for stage, rule in enumerate(self._of_sentences)}
+        self._restore = [
+            (rule, stages.get(id(rule), 0)) for rule in reversed(rules) if _has(rule, "restore")
+        ]
         self.clauses = next((one for one in rules if isinstance(one, Clauses)), Clauses(0))
 
     @classmethod
@@ -120,11 +123,12 @@ class Pipeline:
             run = rule.prepare(run)
         return run
 
-    def prepare_sentence(self, sentence: Run) -> Run:
-        """A sentence as a model is to see it."""
+    def prepare_sentence(self, sentence: Run) -> tuple[Run, ...]:
+        """A sentence, what each rule makes of it, and so at last what a model is to see."""
+        stages = [sentence]
         for rule in self._of_sentences:
-            sentence = rule.prepare(sentence)
-        return sentence
+            stages.append(rule.prepare(stages[-1]))
+        return tuple(stages)
 
     def leaves(self, sentence: Run) -> bool:
         """Whether a sentence is not to be translated at all."""
@@ -140,8 +144,8 @@ class Pipeline:
             sentence = rule.protect(sentence)
         return sentence
 
-    def restore(self, source: Run, translation: Run) -> Run:
-        """The translation of a sentence as it is to be read."""
-        for rule in self._restore:
-            translation = rule.restore(source, translation)
+    def restore(self, stages: Sequence[Run], translation: Run) -> Run:
+        """The translation of a sentence as it is to be read; `stages` are those of `prepare_sentence`."""
+        for rule, stage in self._restore:
+            translation = rule.restore(stages[min(stage, len(stages) - 1)], translation)
         return translation

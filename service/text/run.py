@@ -94,6 +94,11 @@ class Run:
         place = bisect_right(self.protected, at, key=_begin) - 1
         return place >= 0 and at < self.protected[place].end
 
+    def protected_between(self, begin: int, end: int) -> Sequence[Protected]:
+        """What is protected of a stretch, whole or in part."""
+        first = bisect_right(self.protected, begin, key=attrgetter("end"))
+        return self.protected[first : bisect_left(self.protected, end, first, key=_begin)]
+
     def between_tags(
         self, find: Callable[[str, int, int], Iterator[re.Match[str]]]
     ) -> Iterator[re.Match[str]]:
@@ -131,6 +136,14 @@ class Run:
                 for one in self.protected[first:last]
             ],
             self.format,
+        )
+
+    def edited_outside(self, places: Iterable[Place]) -> "Run":
+        """`edited`, but for the places that touch what is protected."""
+        begins = [one.begin for one in self.protected]
+        ends = [one.end for one in self.protected]
+        return self.edited(
+            [one for one in places if bisect_right(ends, one[0]) == bisect_left(begins, one[1])]
         )
 
     def edited(self, places: Sequence[Place]) -> "Run":

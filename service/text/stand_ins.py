@@ -1,6 +1,7 @@
 """Names and numbers in the places of what is protected: models copy these, and lose `%1$s`."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
@@ -18,6 +19,9 @@ _KINDS = (
     (re.compile(r"\d{1,2}:\d\d"), TIMES),
 )
 """What stands in for a number; the last kind that fits counts."""
+
+
+_FOR_PIECES = re.compile(r"X\d+Y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def joined(run: Run) -> Run:
     return Run(run.text, run.tags, found, run.format)
 
 
-def stand_ins(run: Run) -> list[StandIn] | None:
+def for_model(run: Run) -> list[StandIn] | None:
     """One for everything that is protected; None where there are not enough, or one would touch a word."""
     if not run.protected:
         return []
@@ -65,10 +69,10 @@ def stand_ins(run: Run) -> list[StandIn] | None:
     return found
 
 
-def unread(run: Run) -> list[StandIn]:
-    """One for everything that is protected, for a text that no model sees."""
-    names = (name for name in map("X{}X".format, count()) if name not in run.text)
-    return [_stand_in(run, one, name) for one, name in zip(run.protected, names, strict=False)]
+def for_pieces(run: Run) -> list[StandIn]:
+    """One for everything that is protected, for a text that no model sees; they may touch words."""
+    base = next(base for base in map("X{}Y".format, count()) if base not in run.text)
+    return [_stand_in(run, one, f"{base}{number}X") for number, one in enumerate(run.protected)]
 
 
 def _kind(original: str) -> tuple[str, ...]:
@@ -96,27 +100,39 @@ def _any_touches(run: Run) -> bool:
     )
 
 
-def came_through(translation: str, names: Sequence[str]) -> bool:
+def came_through(translation: str, found: Sequence[StandIn]) -> bool:
     """Whether every stand-in is there exactly once, as a word of its own."""
-    return all(len(re.findall(_pattern([name]), translation)) == 1 for name in names)
+    if not found:
+        return True
+    names = Counter(_pattern(found).findall(translation))
+    return all(names[one.name] == 1 for one in found)
 
 
-def pieces(text: str, names: Sequence[str]) -> list[str]:
+def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
     """What is before the first stand-in, it, what is before the next, and so on to the end."""
-    return re.split(f"({_pattern(names)})", text) if names else [text]
+    if not found:
+        return [text]
+    parts, at = [], 0
+    for match in _pattern(found).finditer(text):
+        parts += [text[at : match.start()], match[0]]
+        at = match.end()
+    return [*parts, text[at:]]
 
 
-def restored(translation: Run, found: Sequence[StandIn]) -> Run:
-    """A translation with what the stand-ins stand for, protected, in their places."""
+def restored(translation: Run, found: Sequence[StandIn], first: int = 0) -> Run:
+    """A translation with what the stand-ins stand for, protected, in their places from `first` on."""
     if not found:
         return translation
     by_name = {one.name: one for one in found}
-    matches = list(re.finditer(_pattern(list(by_name)), translation.text))
+    pattern = _pattern(found)
+    matches = [one for one in pattern.finditer(translation.text, first) if one[0] in by_name]
     protected = [Protected(*match.span(), by_name[match[0]].written) for match in matches]
     places = [(*match.span(), by_name[match[0]].original) for match in matches]
     return Run(translation.text, translation.tags, protected, translation.format).edited(places)
 
 
-def _pattern(names: Sequence[str]) -> str:
-    """Any of these; those of `unread` may touch words."""
-    return "|".join(name if name[-1] == "X" else rf"\b{name}\b" for name in names)
+def _pattern(found: Sequence[StandIn]) -> re.Pattern[str]:
+    """Any of them."""
+    if base := _FOR_PIECES.match(found[0].name):
+        return re.compile(rf"{base[0]}\d+X")
+    return re.compile("|".join(rf"\b{one.name}\b" for one in found))

@@ -14,7 +14,7 @@ from service.aligner import Aligner, Attention
 from service.bundle import load
 from service.engine.types import Floats
 from service.errors import DeadlineExceededError, TextTooLongError
-from service.text.document import Sentence
+from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslatedSentence
 from tests.conftest import TINY_BUNDLE

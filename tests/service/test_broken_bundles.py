@@ -150,7 +150,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("rules.clauses", {"max_words": -1}), "clauses.max_words"),
     (setting("rules.clauses", {}), "clauses.max_words: Field required"),
     (setting("rules.quotes", {"max_words": 9}), "quotes.max_words: Extra inputs"),
-    (setting("rules.magic", {}), "'magic' is no rule; there are abbreviations, case, "),
+    (setting("rules.magic", {}), "'magic' is no rule; there are abbreviations, already, "),
     (setting("rules.names", {"table": "../names.tsv"}), "no sha256 for ../names.tsv"),
     (setting("decoding.stop_rule", "never"), "decoding.stop_rule"),
     (setting("vocab_size", 0), "vocab_size"),

@@ -1,1 +1,1 @@
-"""HTML and XML: runs of text between tags, and tags put into translations."""
+"""Markup as runs: HTML, XML, Markdown, cells, subtitles, messages; and tags put into translations."""

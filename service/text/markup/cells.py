@@ -63,12 +63,17 @@ def _separators(run: Run) -> list[tuple[int, int]]:
         cells = [
             (first, last)
             for first, last in _in_line(run.text, line.start(), line.start(1))
-            if bisect_right(edges, first) == bisect_left(edges, last)  # no tag within
+            if not _has_tag_within(edges, first, last)
         ]
-        if cells:
+        if cells and not _has_tag_within(edges, *line.span(1)):
             found += [*([] if before in (*found[-1:], (0, 0)) else [before]), *cells, line.span(1)]
         before = line.span(1)
     return found
+
+
+def _has_tag_within(edges: list[int], first: int, last: int) -> bool:
+    """Whether one of these places is within a stretch."""
+    return bisect_right(edges, first) < bisect_left(edges, last)
 
 
 def _in_line(text: str, first: int, last: int) -> list[tuple[int, int]]:

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Literal, Self, cast
 
 import regex
 
 from service.bundle_files import printable
 from service.errors import BundleError
-from service.text.rules.rule import Parameters, Rule, Setting, TableName
+from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
 from service.text.tables import read_table
 
@@ -18,17 +18,11 @@ _ENDS_LINE = re.compile(r"[)\]}\"'”’“»]*[ \t]*(?:[\r\n]|\Z)")
 _BEGINS_SENTENCE = regex.compile(r"[)\]}\"'”’“»]*\s+[(\[{\"'„“‚«]*[^\W\d_\p{Ll}]")
 
 
-class Table(Parameters):
-    """What a bundle says of it."""
-
-    table: TableName
-    """Its abbreviations, by language."""
-
-
 class Abbreviations(Rule):
     """Writes out those of one language."""
 
     name: ClassVar[str] = "abbreviations"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
     parameters = Table
 
     def __init__(self, written_out: Mapping[str, str]) -> None:
@@ -67,14 +61,9 @@ class Abbreviations(Rule):
         return cls({short: long for code, short, long in rows if code == language})
 
     def prepare(self, run: Run) -> Run:
-        """A run with its abbreviations written out."""
-        return run.edited(
-            [
-                (*match.span(), self._instead(match))
-                for match in self._pattern.finditer(run.text)
-                if not run.is_protected(match.start())
-            ]
-        )
+        """The sentence with its abbreviations written out."""
+        found = self._pattern.finditer(run.text)
+        return run.edited_outside([(*match.span(), self._instead(match)) for match in found])
 
     def _instead(self, match: re.Match[str]) -> str:
         """What to write; with a dot where the abbreviation's own ended a sentence."""

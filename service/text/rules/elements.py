@@ -49,20 +49,25 @@ def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
         tag.raw[1:4].lower() == "sup"
         and not text[begin:end].strip(_OF_FOOTNOTES)
         and text[begin - 1 : begin].isalpha()
-        and begin - _word_before(run, begin) > _LONGEST_UNIT
+        and begin > _LONGEST_UNIT
+        and text[begin - _LONGEST_UNIT - 1 : begin].isalnum()
     )
 
 
 def _whole(run: Run) -> Run:
     """With words protected in which something is raised or lowered: `m<sup>2</sup>`, `H<sub>2</sub>O`."""
     found: list[Protected] = []
+    free = 0
     for index, last in _raised(run):
-        begin, end = _word_before(run, run.tags[index].at), run.tags[last].at
-        if found and found[-1].end > begin:
+        begin, end = run.tags[index].at, run.tags[last].at
+        if begin < free:
             continue
+        while begin > free and run.text[begin - 1].isalnum():
+            begin -= 1
         while end < len(run.text) and run.text[end].isalnum():
             end += 1
         found.append(Protected(begin, end))
+        free = end
     return run.protecting(found)
 
 
@@ -78,13 +83,6 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
             if depth == 0:
                 yield begin, index
                 opened = ""
-
-
-def _word_before(run: Run, at: int) -> int:
-    """Where the word begins that ends at a place."""
-    while at > 0 and run.text[at - 1].isalnum():
-        at -= 1
-    return at
 
 
 def _with_one_space(run: Run) -> Run:

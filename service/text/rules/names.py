@@ -11,18 +11,11 @@ from typing import ClassVar, Literal, Self, cast
 
 from service.bundle_files import printable
 from service.errors import BundleError
-from service.text.rules.rule import Parameters, Rule, Setting, TableName
+from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
 from service.text.tables import read_table
 
 _WORD = re.compile(r"\w+")
-
-
-class Table(Parameters):
-    """What a bundle says of it."""
-
-    table: TableName
-    """Its names, a column a language."""
 
 
 class Names(Rule):
@@ -76,10 +69,7 @@ class Names(Rule):
             return translation
         longest_first = sorted(found, key=len, reverse=True)
         pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
-        return translation.edited(
-            [
-                (*match.span(), self._translations[match[0]])
-                for match in pattern.finditer(text)
-                if not translation.is_protected(match.start())
-            ]
+        matches = pattern.finditer(text)
+        return translation.edited_outside(
+            [(*match.span(), self._translations[match[0]]) for match in matches]
         )

@@ -9,6 +9,7 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Protected, Run
 
 _DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d+")
 
 
 class Numbers(Rule):
@@ -43,7 +44,12 @@ class Numbers(Rule):
         if self._source.has_halves != self._target.has_halves:
             times = self._source.times(run.text)
             run = run.protecting([Protected(*one) for one in times])
-        return run.protecting([Protected(*match.span()) for match in NUMBER.finditer(run.text)])
+        for pattern in (
+            NUMBER,
+            _DIGITS,
+        ):  # the latter for what is left, where a tag or a long word is
+            run = run.protecting(Protected(*one.span()) for one in pattern.finditer(run.text))
+        return run
 
 
 def _halves(figures: Figures, run: Run) -> int:

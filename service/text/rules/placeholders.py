@@ -11,10 +11,12 @@ from service.text.rules.rule import Rule
 from service.text.run import Protected, Run
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
+_ENDS_URL = r"""\s<>"'()\]}“”„«»‚‘’"""
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
     # without the mark behind it, or the bracket that is around it
-    "URL": r"""(?:https?://|www\.)(?:[^\s<>"'()\]}]|\([^\s<>"'()]*+\))*(?:\([^\s<>"'()]*+\)|[^\s<>"'()\]}.,;:!?])""",
+    "URL": rf"(?:https?://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
+    rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}.,;:!?…])",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
     "hashtag": HASHTAG,

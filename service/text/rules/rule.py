@@ -15,17 +15,25 @@ TableName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
 class Parameters(BaseModel):
-    """What a bundle may say of a rule; none, unless a rule has its own."""
+    """What a bundle may say of a rule: nothing, unless a rule has more."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    table: TableName | None = None
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Those of the bundle's files that the rule reads."""
+        return ()
 
 
-class NoParameters(Parameters):
-    """Of a rule that has nothing to set."""
+class Table(Parameters):
+    """Of a rule that looks things up."""
 
-    table: None = None
+    table: TableName
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The table."""
+        return (self.table,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +57,9 @@ class Setting:
 class Rule:
     """One thing that is done to a text before a model sees it, and to the model's translation.
 
-    `prepare` and `restore` stand side by side: what one takes out or changes, the other puts back. A rule
-    keeps nothing of a text: `restore` is given what `prepare` was given. Neither touches what is protected.
+    `prepare` and `restore` stand side by side: what one changes, the other puts back. A rule keeps nothing
+    of a text: `restore` of a rule for sentences is given what its `prepare` was given. Neither touches what
+    is protected.
     """
 
     name: ClassVar[str]
@@ -59,7 +68,7 @@ class Rule:
     """Whether `prepare` takes runs, before they are cut, or their sentences."""
     is_default: ClassVar[bool] = False
     """Whether it is safe for every model, so that no bundle needs to ask for it."""
-    parameters: ClassVar[type[Parameters]] = NoParameters
+    parameters: ClassVar[type[Parameters]] = Parameters
 
     @classmethod
     def make(cls, setting: Setting) -> Self:  # noqa: ARG003 - most rules need nothing
@@ -90,8 +99,7 @@ class Rule:
         """The translation of a sentence, with what was prepared undone.
 
         Args:
-            source: the sentence as it was cut out of its run, which is what `prepare` of a rule for
-                sentences is given.
+            source: what `prepare` was given; for a rule for runs, the sentence as it was cut out of one.
             translation: what the model made of it, tags and protected stretches in their places.
         """
         return translation

@@ -20,16 +20,14 @@ class Slashes(Rule):
         """The sentence with spaces around its slashes."""
         if "/" not in run.text:
             return run
-        return run.edited([(*span, " / ") for span in _spans(_BETWEEN_WORDS, run)])
+        return run.edited_outside(
+            (*match.span(), " / ") for match in _BETWEEN_WORDS.finditer(run.text)
+        )
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation without spaces that its source does not have."""
         text = source.text
         if "/" not in text or " / " in text or not _BETWEEN_WORDS.search(text):
             return translation
-        return translation.edited([(*span, "/") for span in _spans(_SPACED, translation)])
-
-
-def _spans(pattern: re.Pattern[str], run: Run) -> list[tuple[int, int]]:
-    found = [match.span() for match in pattern.finditer(run.text)]
-    return [span for span in found if not run.is_protected(span[0])]
+        matches = _SPACED.finditer(translation.text)
+        return translation.edited_outside((*match.span(), "/") for match in matches)

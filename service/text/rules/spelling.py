@@ -1,13 +1,13 @@
 """What people type, and a vocabulary has otherwise."""
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from service.text.rules.rule import Rule
 from service.text.run import Run
 
 _UNTIDY = re.compile(
-    r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´]))(?=\w)"  # soft hyphens; don`t
+    r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´](?![^\s`´]*+[`´])))(?=\w)"
 )
 _MAY_BE_UNTIDY = re.compile("[\x00\u00ad\u200b\u2060\ufeff`´]")
 
@@ -19,13 +19,14 @@ class Spelling(Rule):
     """
 
     name: ClassVar[str] = "spelling"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
     is_default: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""
         if _MAY_BE_UNTIDY.search(run.text) is None:
             return run
-        return run.edited(
+        return run.edited_outside(
             [
                 (*match.span(), "'" if match["accent"] else "")
                 for match in _UNTIDY.finditer(run.text)

@@ -59,8 +59,12 @@ class Symbols(Rule):
 
 
 def _is_protected(match: re.Match[str], run: Run) -> bool:
-    """Whether symbols are; hashtags are by themselves, but not among symbols at the end of a line."""
-    return run.is_protected(match.start()) and not match.group().startswith("#")
+    """Whether symbols touch what is protected; hashtags are by themselves, and may be all of it."""
+    first, last = match.span()
+    touched = run.protected_between(first, last)
+    if not touched:
+        return False
+    return "#" not in match.group() or touched[0].begin < first or touched[-1].end > last
 
 
 def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:

@@ -1,24 +1,18 @@
-"""Texts taken apart by every rule there is, as far as no model is needed for it."""
+"""Texts taken apart by every rule there is, in their order, with a vocabulary that does as it is told."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from service.text import document
 from service.text.document import Document
 from service.text.languages import NEUTRAL, Language
-from service.text.pipeline import Pipeline
+from service.text.pipeline import ORDER, Pipeline
 from service.text.rules.abbreviations import Abbreviations
-from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
-from service.text.rules.directions import Directions
-from service.text.rules.elements import Elements
 from service.text.rules.names import Names
-from service.text.rules.placeholders import Placeholders
-from service.text.rules.quotes import Quotes
-from service.text.rules.scripts import Scripts
-from service.text.rules.spelling import Spelling
-from service.text.rules.symbols import Symbols
-from service.text.rules.unread import Unread
+from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
 
@@ -31,23 +25,20 @@ def every_rule(
     abbreviations: Abbreviations | None = None,
     max_words: int = 0,
 ) -> Pipeline:
-    """Rules that do what these say."""
-    return Pipeline(
-        [
-            Spelling(),
-            Placeholders(),
-            Elements(),
-            Directions(),
-            Symbols(),
-            Scripts(spells),
-            Unread(spells),
-            abbreviations or Abbreviations({}),
-            Quotes(target.quotes),
-            Case(usual_case, source, target),
-            Clauses(max_words, source=source, target=target),
-        ],
-        source,
+    """All rules; of names there are none."""
+    vocabulary = SimpleNamespace(
+        spells=spells,
+        usual_case=lambda word, language: usual_case(word),
+        within=lambda text, language: text,
     )
+    tokenizers: Any = SimpleNamespace(source=vocabulary, target=vocabulary)
+    setting = Setting(Path(), source.code, target.code, tokenizers, Parameters())
+    given: dict[type[Rule], Rule] = {
+        Abbreviations: abbreviations or Abbreviations({}),
+        Names: Names({}),
+        Clauses: Clauses(max_words, source=source, target=target),
+    }
+    return Pipeline([given.get(rule) or rule.make(setting) for rule in ORDER], source)
 
 
 def take_apart(

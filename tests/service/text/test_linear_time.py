@@ -296,7 +296,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "numbers": lambda text: Numbers().protect(Run(text)),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
-    "stand-ins": lambda text: stand_ins.came_through(text, stand_ins.NAMES),
+    "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
     "names": lambda text: NAMES.restore(Run(text), Run(text)),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from service.errors import BundleError
+from service.text.languages import profile
 from service.text.rules.abbreviations import Abbreviations
 from service.text.run import Run, replaced, shifted
 from tests.service.text.pipelines import take_apart
@@ -52,7 +53,7 @@ def test_small_letters_of_any_language_begin_no_sentence() -> None:
 
 def test_tags_and_placeholders_stay_where_they_were(german: Abbreviations) -> None:
     html = '<p>Obst, <b>z. B.</b> <i>Äpfel</i> <span translate="no">usw.</span> usw.</p>'
-    document = take_apart(html, "html", "sentences", abbreviations=german)
+    document = take_apart(html, "html", "sentences", abbreviations=german, source=profile("de"))
     [sentence] = document.sentences
     kept = '<span translate="no">usw.</span>'
     whole = f"Obst, zum Beispiel Äpfel {kept} und so weiter."

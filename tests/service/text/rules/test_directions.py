@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.text.document import Sentence
 from service.text.rules.directions import Directions
 from service.text.run import Run
+from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import aligned, assembled, unchanged
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from service.text.document import Sentence
 from service.text.languages import profile
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
 from service.text.run import Format, Run
+from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import aligned, assembled, unchanged
 

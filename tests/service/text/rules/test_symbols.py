@@ -2,10 +2,10 @@
 
 import pytest
 
-from service.text.document import Sentence
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.symbols import Symbols
 from service.text.run import Run
+from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import unchanged
 

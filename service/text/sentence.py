@@ -1,0 +1,135 @@
+"""What is given to a model at once, and how its translation is made readable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from service.text import stand_ins
+from service.text.markup.nesting import outermost
+from service.text.markup.projection import project, tree
+from service.text.pipeline import Pipeline
+from service.text.run import Protected, Run, Tag
+from service.text.stand_ins import StandIn
+from service.text.words import Alignment, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as a model is to see it, and what it was."""
+
+    text: str
+    """Plain, with stand-ins for what is protected."""
+    tags: tuple[Tag, ...] = ()
+    stand_ins: tuple[StandIn, ...] = ()
+    stages: tuple[Run, ...] = (Run(),)
+    """What was cut out of the text, and what each rule for sentences made of it."""
+    pipeline: Pipeline = field(default=Pipeline())
+    """The rules that its translation is restored by."""
+    prefix: str = ""
+    """With which its translation begins, exactly."""
+    around: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Tags in front of and behind all of it, which are no part of it."""
+
+    @property
+    def source(self) -> Run:
+        """What was cut out of the text."""
+        return self.stages[0]
+
+    @property
+    def as_written(self) -> str:
+        """As it stands in the text."""
+        return self.source.with_markup().text
+
+    @property
+    def pieces(self) -> list[str]:
+        """Its text cut at its stand-ins, which are every second piece: what to translate apart from them."""
+        return stand_ins.pieces(self.text, self.stand_ins)
+
+    def came_through(self, translation: str) -> bool:
+        """Whether all its stand-ins are in a translation, each once, and all that its rules demand."""
+        body = translation.removeprefix(self.prefix)
+        if not stand_ins.came_through(body, self.stand_ins):
+            return False
+        restored = stand_ins.restored(Run(body), self.stand_ins)
+        return self.pipeline.came_through(self.source, restored)
+
+    def with_more_protected(self) -> "Sentence | None":
+        """The same with all protected that its rules can; None if that is no more, or too much."""
+        source = self.pipeline.protect(self.source)
+        if source is self.source:
+            return None
+        found = prepared(source, self.pipeline)
+        return self._like_this(found) if found is not None else None
+
+    def in_pieces(self) -> "Sentence | None":
+        """The same with all protected that its rules can, to be translated in its `pieces` only."""
+        source = self.pipeline.protect(self.source)
+        found = prepared(source, self.pipeline, for_pieces=True)
+        return self._like_this(found) if found is not None and found.stand_ins else None
+
+    def _like_this(self, other: "Sentence") -> "Sentence | None":
+        """Another in the place of this one; None if other tags would be around it."""
+        return replace(other, prefix=self.prefix) if other.around == self.around else None
+
+    def translated(self, text: str, alignment: Alignment | None) -> Run:
+        """What a model made of it, as it is to be read; with tags only where there is an alignment."""
+        tags: Sequence[Tag] = ()
+        if self.tags and alignment is not None:
+            tags = project(tree(self.tags, len(self.text)), alignment)
+        return self._restored(Run(text, tags, (), self.source.format))
+
+    def readable(self, text: str) -> str:
+        """A translation without tags."""
+        return self.translated(text, None).with_markup().text
+
+    def words(self, spans: Sequence[Span]) -> list[str]:
+        """Its words, as the model sees them, but for the stand-ins."""
+        run = stand_ins.restored(Run(self.text, _edges(spans)), self.stand_ins)
+        return _stretches(run.with_markup())
+
+    def readable_words(self, text: str, spans: Sequence[Span]) -> list[str]:
+        """The words of a translation, as they are in `readable`."""
+        return _stretches(self._restored(Run(text, _edges(spans))).with_markup())
+
+    def _restored(self, translation: Run) -> Run:
+        begins = self.prefix and translation.text.startswith(self.prefix)
+        length = len(self.prefix) if begins else 0
+        restored = stand_ins.restored(translation, self.stand_ins, length)
+        if length:
+            restored = restored.protecting([Protected(0, length)])
+        return self.pipeline.restore(self.stages, restored)
+
+
+def prepared(source: Run, pipeline: Pipeline, for_pieces: bool = False) -> Sentence | None:
+    """A sentence out of a text, ready for a model; None if there are not enough stand-ins.
+
+    `for_pieces` no model sees them, so that there always are.
+    """
+    *stages, last = pipeline.prepare_sentence(source)
+    last = stand_ins.joined(last)
+    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last)
+    if found is None:
+        return None
+    places = [
+        (one.begin, one.end, new.name) for one, new in zip(last.protected, found, strict=True)
+    ]
+    named = replace(last, protected=()).edited(places)
+    before, inner, behind = outermost(list(named.tags), 0, len(named.text))
+    return Sentence(
+        named.text,
+        tuple(inner),
+        tuple(found),
+        (*stages, last),
+        pipeline,
+        around=(tuple(before), tuple(behind)),
+    )
+
+
+def _edges(spans: Sequence[Span]) -> list[Tag]:
+    """Tags of nothing where stretches begin and end, so that they move with what is changed."""
+    return [Tag(at, "", "void") for span in spans for at in span]
+
+
+def _stretches(run: Run) -> list[str]:
+    """What is between each two of its tags."""
+    ends = [tag.at for tag in run.tags]
+    return [run.text[begin:end] for begin, end in zip(ends[::2], ends[1::2], strict=True)]

@@ -1,0 +1,87 @@
+"""A sentence and its translation, with all rules at work: none undoes what another has done."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.text.languages import profile
+from service.text.rules.abbreviations import Abbreviations
+from service.text.run import Format
+from service.text.sentence import Sentence
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import unchanged
+
+GERMAN, ENGLISH = profile("de"), profile("en")
+
+
+def only(text: str, form: Format = "text") -> Sentence:
+    [sentence] = take_apart(text, form, "sentences", source=GERMAN, target=ENGLISH).sentences
+    return sentence
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>Siehe https://beispiel.example/#kontakt</p>",
+        "<p>Siehe https://beispiel.<wbr>example/#kontakt</p>",
+        "<p>Siehe http://a.example/caf´e und http://a.example/x#y</p>",
+    ],
+)
+def test_an_address_is_whole(html: str) -> None:
+    [stand_in, *_] = only(html, "html").stand_ins
+    assert stand_in.written in html
+    assert unchanged(take_apart(html, "html", "sentences")) == html
+
+
+def test_a_sentence_that_is_left_is_as_it_was() -> None:
+    english = "We have had a lot of rain in their hou\u00adses and so on, etc."
+    rules: dict[str, Any] = {
+        "abbreviations": Abbreviations({"etc.": "und so weiter."}),
+        "source": GERMAN,
+        "target": ENGLISH,
+    }
+    assert take_apart(english, "text", **rules).parts == (english,)
+
+
+@pytest.mark.parametrize("text", ["Wir essen jetzt.", "„Wir essen jetzt.“", "(Wir essen jetzt.)"])
+def test_a_translation_begins_with_a_capital_whatever_is_around_it(text: str) -> None:
+    assert only(text).readable("we are eating now.") == "We are eating now."
+
+
+def test_capitals_around_quotes_and_stand_ins() -> None:
+    sentence = only("„LIES {name} UND http://a.example/b!“")
+    assert sentence.text == "LIES Tom UND Boston!"
+    assert sentence.readable("Read Tom and Boston!") == "READ {name} AND http://a.example/b!"
+
+
+def test_what_is_around_a_sentence_is_around_its_second_attempt_or_there_is_none() -> None:
+    plain = only("<p>„Er hat 1000 Euro“</p>", "html").with_more_protected()
+    assert plain is not None
+    assert plain.text == "Er hat 2010 Euro"
+    tagged = only("<p>'Er hat 1<wbr>000 Euro'</p>", "html")
+    again = tagged.with_more_protected()
+    assert again is None or again.around == tagged.around
+
+
+def test_a_sentence_is_shown_as_its_client_wrote_it() -> None:
+    text = "ACHTUNG, z. B. DER „HUND“ BELLT {name}!"
+    assert only(text).as_written == text
+
+
+def test_words_move_with_what_is_put_back() -> None:
+    sentence = only("Der Hund sieht {name}.")
+    assert sentence.words([(0, 3), (15, 18)]) == ["Der", "{name}"]
+    assert sentence.readable_words("He sees Tom now.", [(3, 7), (8, 11), (12, 15)]) == [
+        "sees",
+        "{name}",
+        "now",
+    ]
+
+
+def test_a_prefix_is_no_part_of_what_must_come_through() -> None:
+    sentence = replace(only("Das kostet {name} 5 Euro."), prefix="Well, Tom, in 2024")
+    translation = "Well, Tom, in 2024 it costs Tom 5 euros."
+    assert sentence.came_through(translation)
+    assert sentence.readable(translation) == "Well, Tom, in 2024 it costs {name} 5 euros."
+    assert not sentence.came_through("Well, Tom, in 2024 it costs 5 euros.")
