@@ -13,6 +13,7 @@ from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
 from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
+from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
@@ -37,6 +38,7 @@ ORDER: tuple[type[Rule], ...] = (
     Spelling,
     Abbreviations,
     Quotes,
+    Ellipses,
     Slashes,
     Case,
     Names,

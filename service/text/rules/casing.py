@@ -19,6 +19,7 @@ FEWEST_LETTERS, FEWEST_SMALL_WORDS, FEWEST_CAPITAL_WORDS = 5, 3, 2
 """Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
 _ENDS = (".", "!", "?", "…", ":")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
+_UNIT = re.compile(r"\d[ \u00a0]?[^\W\d_]{1,2}(?:/[^\W\d_]{1,2})?(?!\w)")  # 80 km/h
 _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 
@@ -65,7 +66,8 @@ def in_usual_case(
         word = match.group()
         return word if keeps_acronyms and len(word) > 1 and word.isupper() else usual_case(word)
 
-    recased = _WORD.sub(recase, text)
+    units = {place for unit in _UNIT.finditer(text) for place in range(*unit.span())}
+    recased = _WORD.sub(lambda word: word[0] if word.start() in units else recase(word), text)
     return text[:first] + recased[first:] if len(recased) == len(text) else text
 
 

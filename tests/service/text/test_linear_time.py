@@ -25,6 +25,7 @@ from service.text.markup import elements, lexer
 from service.text.rules import casing
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.clauses import Clauses
+from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
@@ -293,6 +294,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "usual case": TOKENIZER.usual_case,
     "casing": lambda text: casing.in_usual_case(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
+    "ellipses": lambda text: Ellipses().prepare(Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text)),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),

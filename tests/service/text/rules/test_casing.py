@@ -168,3 +168,11 @@ def test_a_turkish_sentence_begins_with_its_own_capital() -> None:
 def test_a_vocabulary_is_asked_for_the_small_letters_of_the_language(tokenizer: Tokenizer) -> None:
     assert tokenizer.usual_case("IŞIK", profile("tr")) in ("Işık", "ışık")
     assert tokenizer.within("Iğdır", profile("tr")) in ("Iğdır", "ığdır")
+
+
+def test_units_keep_their_case() -> None:
+    text = "es fährt 80 km/h und wiegt 2 t am tag"
+    assert (
+        in_usual_case(text, str.upper, keeps_acronyms=False)
+        == "ES FÄHRT 80 km/h UND WIEGT 2 t AM TAG"
+    )

@@ -40,6 +40,8 @@ def protected(text: str) -> list[str]:
         ("Meier &amp; Sohn &#8211; R&D", ["&amp;", "&#8211;"]),
         ("Name: ______ und Ort ........ bitte", ["______", "........"]),
         ("Na ja.... gut...", []),
+        ("Ich, ..........., (______) und . . . . .", ["...........", "______", ". . . . ."]),
+        ("C++ oder C#, A+ und A++-Geräte, 1+1", ["C++", "C#", "A++"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
         ("{name} さん、%d 件", ["{name}", "%d"]),
     ],

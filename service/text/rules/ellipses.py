@@ -1,0 +1,60 @@
+"""Ellipses: models write two dots for three, or none; those of a text stand where they stood."""
+
+import re
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from service.text.rules.rule import Rule
+from service.text.run import Place, Run, Tag, shifted
+from service.text.segmenter import has_letter
+
+_ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
+_ENDS = re.compile(r"(?:\.{3}|…)\W*\Z")
+
+
+class Ellipses(Rule):
+    """Takes them out of a sentence as tags."""
+
+    name: ClassVar[str] = "ellipses"
+    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    is_default: ClassVar[bool] = True
+
+    def prepare(self, run: Run) -> Run:
+        """The sentence without them."""
+        if "..." not in run.text and "…" not in run.text:
+            return run
+        found = [
+            _taken(match)
+            for match in run.between_tags(_ELLIPSIS.finditer)
+            if not run.is_protected(match.start("dots"))
+        ]
+        places = [place for place, _ in found]
+        new = run.edited(places)
+        if not found or not has_letter(new.unprotected()):
+            return run
+        behind = shifted([first for first, _, _ in places], places)
+        tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
+        tags += [
+            (first, Tag(at, raw, "void"))
+            for ((first, _, _), raw), at in zip(found, behind, strict=True)
+        ]
+        return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation without a dot in front of an ellipsis at its end."""
+        text = translation.text
+        if not text.endswith(".") or text.endswith("..") or not _ENDS.search(source.text):
+            return translation
+        return translation.edited([(len(text) - 1, len(text), "")])
+
+
+def _taken(match: re.Match[str]) -> tuple[Place, str]:
+    """What to take out and to leave in its place, and what the tag there is."""
+    text, (first, last) = match.string, match.span("dots")
+    lead, trail = match["lead"], match["trail"]
+    following = text[match.end() : match.end() + 1]
+    if not following or not (following.isalnum() or trail):
+        return (match.start(), last, ""), f"{lead}{match['dots']}"
+    if lead or match.start() == 0:
+        return (first, match.end(), ""), f"{match['dots']}{trail}"
+    return (first, last, "" if trail else " "), match["dots"]

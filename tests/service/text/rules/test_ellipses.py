@@ -1,0 +1,63 @@
+"""Ellipses come through as they are, in their places."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.text.document import take_apart
+from service.text.pipeline import Pipeline
+from service.text.rules.ellipses import Ellipses
+from service.text.rules.placeholders import Placeholders
+from service.text.run import Run, Tag
+
+RULE = Ellipses()
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("Er sah ... nichts.", "Er sah nichts."),
+        ("Ich... gehe.", "Ich gehe."),
+        ("Na...gut", "Na gut"),
+        ("Bitte warten…", "Bitte warten"),
+        ("Bitte warten ...", "Bitte warten"),
+        ("...und weg", "und weg"),
+        ("Er kam …, sah", "Er kam, sah"),
+        ("Wirklich...?", "Wirklich...?"),
+        ("...", "..."),
+        ("Nr. 5. Ende", "Nr. 5. Ende"),
+    ],
+)
+def test_a_model_sees_none(text: str, seen: str) -> None:
+    run = RULE.prepare(Run(text))
+    assert run.text == seen
+    assert run.written().replace(" ", "") == text.replace(" ", "")
+
+
+def test_those_at_an_end_are_around_the_sentence() -> None:
+    document = take_apart("… dann weg ...", "text", pipeline=Pipeline([RULE]))
+    assert [str(getattr(part, "text", part)) for part in document.parts] == [
+        "… ",
+        "dann weg",
+        " ...",
+    ]
+
+
+def test_no_dot_is_left_in_front_of_one() -> None:
+    assert RULE.restore(Run("Bitte warten..."), Run("Please wait.")).text == "Please wait"
+    assert RULE.restore(Run("Bitte warten."), Run("Please wait.")).text == "Please wait."
+
+
+def test_tags_stay_in_order() -> None:
+    run = RULE.prepare(Run("Er ... geht heim", [Tag(7, "<b>", "open"), Tag(11, "</b>", "close")]))
+    assert run.written() == "Er ... <b>geht</b> heim"
+
+
+def test_gaps_to_fill_in_are_none() -> None:
+    run = Placeholders().prepare(Run("Ich, ........, gehe"))
+    assert RULE.prepare(run) == run
+
+
+@given(st.text(alphabet="aB .…?!", max_size=40))
+def test_nothing_but_blanks_is_lost(text: str) -> None:
+    assert RULE.prepare(Run(text)).written().replace(" ", "") == text.replace(" ", "")
