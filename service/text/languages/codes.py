@@ -9,8 +9,8 @@ from babel.core import get_global
 
 MAX_SUBTAGS = 8
 """Of a code that are looked at."""
-_ALIASES = {"zt": "zh_Hant", "pb": "pt_BR", "no": "nb"}
-"""Those of LibreTranslate, and Norwegian as it is mostly written: what CLDR's aliases leave out."""
+_ALIASES = {"zt": "zh_Hant", "pb": "pt_BR", "no": "nb", "fil": "tl", "tgl": "tl", "tl": "tl"}
+"""Those of LibreTranslate, Norwegian as it is mostly written, and Tagalog, which CLDR calls fil alone."""
 _SCRIPT, _REGION = re.compile(r"[a-z]{4}"), re.compile(r"[a-z]{2}|[0-9]{3}")
 
 

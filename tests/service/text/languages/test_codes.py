@@ -55,6 +55,8 @@ def test_a_region_that_has_no_model_of_its_own_falls_back(wanted: str, found: st
         ("sr-Latn", "srp_Latn"),
         ("uz", "uzn_Latn"),
         ("et", "ekk"),
+        ("tl", "fil"),
+        ("tl", "tgl_Latn"),
     ],
 )
 def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
@@ -86,6 +88,17 @@ def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
 )
 def test_the_nearest_one_is_found(wanted: str, known: list[str], found: str | None) -> None:
     assert lookup(wanted, known) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "shortest"),
+    [
+        *(("de", "de"), ("deu_Latn", "de"), ("zt", "zh-Hant"), ("zho_Hans", "zh"), ("pb", "pt-BR")),
+        *(("no", "nb"), ("tl", "tl"), ("fil", "tl"), ("srp_Latn", "sr-Latn"), ("zh-TW", "zh-TW")),
+    ],
+)
+def test_a_standard_code_is_as_short_as_may_be(code: str, shortest: str) -> None:
+    assert standard(code) == shortest
 
 
 @given(st.text("aAdDeEzhnt-_ 01İ\x00日", max_size=30))
