@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.text.languages import lookup, standard
+from service.text.languages import lookup, lookup_source, standard
 
 KNOWN = ["de", "en", "pt", "pt-BR", "zh-Hant"]
 
@@ -77,7 +77,9 @@ def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
         ("zt", ["zho_Hans"], None),
         ("zh", ["zho_Hant"], None),
         ("pb", ["por_Latn"], "por_Latn"),
-        ("pt", ["pb"], None),
+        ("pt", ["pb"], "pb"),  # as LibreTranslate has it
+        ("pt-PT", ["pb"], None),
+        ("en", ["en-GB", "en-US"], "en-GB"),
         ("sr-Latn", ["sr"], "sr"),
         ("sr", ["srp_Latn"], None),
         ("no", ["nb", "no"], "no"),
@@ -88,6 +90,24 @@ def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
 )
 def test_the_nearest_one_is_found(wanted: str, known: list[str], found: str | None) -> None:
     assert lookup(wanted, known) == found
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "found"),
+    [
+        ("zh", ["zt"], "zt"),
+        ("zh-CN", ["zho_Hant"], "zho_Hant"),
+        ("zh-TW", ["zh", "zt"], "zt"),
+        ("pt-PT", ["pb"], "pb"),
+        ("sr", ["srp_Latn"], "srp_Latn"),
+        ("nn", ["nb"], None),
+        ("auto", ["de", "auto"], "auto"),
+    ],
+)
+def test_who_reads_one_variant_reads_the_others(
+    wanted: str, known: list[str], found: str | None
+) -> None:
+    assert lookup_source(wanted, known) == found
 
 
 @pytest.mark.parametrize(
