@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from collections.abc import Sequence as Items
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from service.errors import DeadlineExceededError, MissingParameterError, TextToo
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.serving import ServedModel
 from service.text.detector import Detection, Detector
-from service.text.languages import lookup
+from service.text.languages import lookup, lookup_source, standard
 from service.translation import OnSentence, Translation, TranslationOptions
 
 AUTO = "auto"
@@ -24,14 +24,18 @@ DETECTED_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The way of one text; no direction where it is in the wanted language already."""
+    """The way of one text; no codes where it is in the wanted language already."""
 
-    direction: Direction | None
+    codes: tuple[str, str] | None
+    """Of source and target."""
     detected: Detection | None
 
 
 class ModelSet:
-    """Some models, never changed: who reloads makes another set and lets this one finish."""
+    """Some models, never changed: who reloads makes another set and lets this one finish.
+
+    Its languages have codes of BCP 47, whatever the models call them.
+    """
 
     def __init__(self, models: Items[ServedModel], max_characters: int) -> None:
         """Where two models have the same direction, the first one serves it.
@@ -43,7 +47,7 @@ class ModelSet:
         self._by_codes: dict[tuple[str, str], tuple[ServedModel, Direction]] = {}
         for model in models:
             for direction in model.bundle.manifest.directions:
-                codes = (direction.source, direction.target)
+                codes = (standard(direction.source), standard(direction.target))
                 self._by_codes.setdefault(codes, (model, direction))
         self.detector = Detector(self.sources)
 
@@ -143,11 +147,10 @@ class ModelSet:
             groups: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
             for at, route in enumerate(routes):
-                if route.direction is None:
+                if route.codes is None:
                     results[at] = Translation(texts[at], (), ())
                 else:
-                    codes = (route.direction.source, route.direction.target)
-                    groups.setdefault(codes, []).append(at)
+                    groups.setdefault(route.codes, []).append(at)
             work = [
                 self._group(codes, texts, places, options, timeout, on_sentence)
                 for codes, places in groups.items()
@@ -205,8 +208,8 @@ class ModelSet:
         Raises:
             UnsupportedLanguageError, MissingParameterError: there is none, or more than one.
         """
-        source = _known(source, [*self.sources, AUTO])
-        target = _known(target, self.targets)
+        source = _known(source, [*self.sources, AUTO], lookup_source)
+        target = _known(target, self.targets, lookup)
         if source is None:
             source = self.sources[0] if len(self.sources) == 1 else AUTO
         if target is None:
@@ -219,7 +222,7 @@ class ModelSet:
         if source != AUTO:
             if (source, target) not in self._by_codes:
                 raise Unsupported(f"{source} to {target} is not supported")
-            return [_Route(self._by_codes[source, target][1], None)] * len(texts)
+            return [_Route((source, target), None)] * len(texts)
         routes = []
         for number, text in enumerate(texts):
             if number % DETECTED_AT_ONCE == DETECTED_AT_ONCE - 1:
@@ -233,17 +236,19 @@ class ModelSet:
             if guess.language == target:
                 return _Route(None, guess)
             if (guess.language, target) in self._by_codes:
-                return _Route(self._by_codes[guess.language, target][1], guess)
+                return _Route((guess.language, target), guess)
         raise Unsupported(f"{AUTO} to {target} is not supported")
 
 
-def _known(code: str | None, codes: Items[str]) -> str | None:
+def _known(
+    code: str | None, codes: Items[str], find: Callable[[str, Items[str]], str | None]
+) -> str | None:
     """The one of `codes` that is meant, if one is given.
 
     Raises:
         UnsupportedLanguageError: there is none.
     """
-    found = None if code is None else lookup(code, codes)
+    found = None if code is None else find(code, codes)
     if code is not None and found is None:
         raise Unsupported(f"{code} is not supported")
     return found

@@ -280,7 +280,7 @@ class Settings(BaseSettings):
             "empty: nobody's."
         ),
     ] = ""
-    docs: Annotated[bool, Field(description="Whether /docs and /openapi.json are served.")] = True
+    docs: Annotated[bool, Field(description="Whether /docs and the schema are served.")] = True
     stop_delay_seconds: Annotated[
         float,
         Field(

@@ -30,10 +30,21 @@ router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
 NO_LIMIT = 10**12
 """What is told as the limit of characters where there is none."""
 _VARIANTS = {
-    "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
-    "pt": {"PT-BR": "Portuguese (Brazilian)", "PT-PT": "Portuguese (European)"},
+    "en": ("EN-GB", "EN-US"),
+    "pt": ("PT-BR", "PT-PT"),
+    "zh": ("ZH", "ZH-HANS"),
 }
-"""Clients of DeepL ask for one of these as a target, and refuse the plain language."""
+"""Clients of DeepL ask for one of these as a target, and refuse plain English and Portuguese."""
+_NAMES = {
+    "EN-GB": "English (British)",
+    "EN-US": "English (American)",
+    "PT-BR": "Portuguese (Brazilian)",
+    "PT-PT": "Portuguese (European)",
+    "ZH": "Chinese (simplified)",
+    "ZH-HANS": "Chinese (simplified)",
+    "ZH-HANT": "Chinese (traditional)",
+}
+"""What DeepL calls targets."""
 _UNSUPPORTED = (
     *("glossary_id", "glossary_ids", "style_id", "translation_memory_id"),
     "custom_instructions",
@@ -170,8 +181,10 @@ async def translate(request: Request) -> TranslateResponse:
     service = services(request)
     body = _translate_request(await _fields_of(request, service.gate))
     models, timeout = service.models, service.settings.request_timeout_seconds
-    source = _code(body.source_lang, "source_lang", models.sources) if body.source_lang else AUTO
-    target = _code(body.target_lang, "target_lang", models.targets)
+    source = AUTO
+    if body.source_lang:
+        source = _known("source_lang", languages.lookup_source(body.source_lang, models.sources))
+    target = _known("target_lang", languages.lookup(body.target_lang, models.targets))
     options = _options(body)
     work = models.translate(body.text, source, target, options, timeout)
     translations = await unless_client_leaves(request, work)
@@ -204,11 +217,15 @@ async def list_languages(
     if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
     if asked.type == "source":
-        return [_language(code) for code in models.sources]
+        codes = sorted({languages.parse(code).language for code in models.sources})
+        return [Language(language=_as_source(code), name=languages.name(code)) for code in codes]
+    names = {
+        variant: _NAMES.get(variant) or languages.name(code)
+        for code in models.targets
+        for variant in _VARIANTS.get(code, (code.upper(),))
+    }
     return [
-        Language(language=code, name=name, supports_formality=False)
-        for one in models.targets
-        for code, name in _VARIANTS.get(one, {one.upper(): languages.name(one)}).items()
+        Language(language=code, name=name, supports_formality=False) for code, name in names.items()
     ]
 
 
@@ -227,16 +244,16 @@ async def glossary_language_pairs(request: Request, gate: GateDependency) -> Glo
     return GlossaryPairs(supported_languages=[])
 
 
-def _code(given: str, name: str, known: list[str]) -> str:
-    """`EN-US` -> `en`."""
-    code = languages.lookup(given, known)
+def _known(name: str, code: str | None) -> str:
+    """What was found for a field's value."""
     if code is None:
         raise InvalidRequestError(f"Value for '{name}' not supported.")
     return code
 
 
-def _language(code: str) -> Language:
-    return Language(language=code.upper(), name=languages.name(code))
+def _as_source(code: str) -> str:
+    """`zh-Hant` -> `ZH`: DeepL's sources have no variants."""
+    return languages.parse(code).language.upper()
 
 
 def _options(body: TranslateRequest) -> TranslationOptions:
@@ -258,7 +275,7 @@ def _translated(
 ) -> TranslatedText:
     found = translation.detected.language if translation.detected else source
     return TranslatedText(
-        detected_source_language=found.upper(),
+        detected_source_language=_as_source(found),
         text=translation.text,
         billed_characters=len(text),
         model_type_used=model_type and model_type.removeprefix("prefer_"),

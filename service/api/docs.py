@@ -1,8 +1,12 @@
-"""The documentation at `/docs`: Swagger UI, out of an installed package instead of from a public host."""
+"""The documentation at `/docs`: Swagger UI, out of an installed package instead of from a public host.
+
+Its schema is at `/openapi.json`, and at `/spec`, where LibreTranslate's clients look for one.
+"""
 
 from importlib.resources import files
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
 
 from service.api import page
 
@@ -10,9 +14,14 @@ ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript
 
 
 def install(app: FastAPI) -> None:
-    """Serve `/docs` and its assets, unless `app` has no `/openapi.json` to show."""
+    """Serve `/docs`, its assets and `/spec`, unless `app` has no `/openapi.json` to show."""
     if app.openapi_url is None:
         return
+
+    async def spec(_: Request) -> JSONResponse:
+        return JSONResponse(app.openapi())
+
+    app.add_route("/spec", spec, include_in_schema=False)
     html = (page.WEB / "docs.html").read_text(encoding="utf-8")
     page.add(app, "/docs", html, "text/html", page.policy_of(html, files=True))
     folder = files("fastapi_offline") / "static"

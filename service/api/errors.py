@@ -94,7 +94,7 @@ def install(app: FastAPI) -> None:
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
         message, path = str(error.detail), request.scope["path"]
-        if is_deepl(path) and error.status_code == HTTPStatus.NOT_FOUND:
+        if message == HTTPStatus.NOT_FOUND.phrase:  # of no route
             message = f"Not Found: {shortened(path)} is not supported by this server"
         response = answer(error.status_code, message, code, path=path)
         response.headers.update(error.headers or {})  # Allow, of a 405

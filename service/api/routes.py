@@ -26,7 +26,7 @@ from service.api.schemas import (
     TranslateResponse,
 )
 from service.api.stream import EVENT_STREAM, streamed
-from service.errors import LimitExceededError
+from service.errors import AccessError, LimitExceededError
 from service.text import languages
 from service.translation import Translation, TranslationOptions
 
@@ -106,6 +106,18 @@ async def frontend_settings(
             target=SideSettings(code=target, name=languages.name(target)),
         ),
     )
+
+
+@router.post("/suggest", include_in_schema=False)
+async def suggest() -> None:
+    """Refused as LibreTranslate does where its operator has turned suggestions off."""
+    raise AccessError("Suggestions are disabled on this server.")
+
+
+@router.post("/translate_file", include_in_schema=False)
+async def translate_file() -> None:
+    """Refused likewise."""
+    raise AccessError("The translation of files is disabled on this server.")
 
 
 def _options(body: TranslateRequest) -> TranslationOptions:

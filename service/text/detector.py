@@ -109,6 +109,7 @@ class _Evidence:
         self._no_table = np.ones(len(self.labels), bool)
         self._no_table[self._in_table] = False
         self._other_script = functools.cache(self._in_other_scripts)
+        self.label_of = functools.cache(functools.partial(label_of, labels=self.labels))
 
     def ngrams(self, text: str, number: int = LIKELIEST) -> NDArray[np.float64]:
         """FastText's log-probability of each language; those after the likeliest share what is left."""
@@ -190,12 +191,13 @@ class Detector:
 
     def __init__(self, languages: Iterable[str]) -> None:
         """Choose among `languages`; those that no label stands for are never found."""
-        self.languages = sorted(set(languages), key=lambda code: (label_of(code) != FALLBACK, code))
         self._evidence = _evidence()
+        by_code = {code: self._evidence.label_of(code) for code in languages}
+        self.languages = sorted(by_code, key=lambda code: (by_code[code] != FALLBACK, code))
         self._by_label: dict[str, list[str]] = {}
         for code in self.languages:
-            if label_of(code) in self._evidence.numbers:
-                self._by_label.setdefault(label_of(code), []).append(code)
+            if label := by_code[code]:
+                self._by_label.setdefault(label, []).append(code)
         self._loaded = [self._evidence.numbers[label] for label in self._by_label]
         self._lead = _Weights.LOADED - _Weights.LOADED_SHRINK * math.log(
             max(1, len(self._loaded)) / 2
@@ -203,7 +205,7 @@ class Detector:
 
     def can_find(self, code: str) -> bool:
         """Whether texts in that language can be detected at all."""
-        return label_of(code) in self._by_label
+        return self._evidence.label_of(code) in self._by_label
 
     def detect(self, text: str) -> list[Detection]:
         """Every language that it may be, best first; where nothing tells them apart, all at 0 percent.
@@ -230,7 +232,7 @@ class Detector:
 
         Names and loan words are no proof. Both are codes of models, loaded or not.
         """
-        label, other = label_of(language), label_of(rather_than)
+        label, other = (self._evidence.label_of(one) or one for one in (language, rather_than))
         said, tables = _said(text), self._evidence.words
         if label == other:
             return False

@@ -1,7 +1,17 @@
 """What is to be known of languages: facts from data files, one a language, and codes and names from CLDR."""
 
-from service.text.languages.codes import lookup, standard
+from service.text.languages.codes import lookup, lookup_source, parse, standard
 from service.text.languages.language import Language
 from service.text.languages.profiles import NEUTRAL, Languages, name, profile
 
-__all__ = ["NEUTRAL", "Language", "Languages", "lookup", "name", "profile", "standard"]
+__all__ = [
+    "NEUTRAL",
+    "Language",
+    "Languages",
+    "lookup",
+    "lookup_source",
+    "name",
+    "parse",
+    "profile",
+    "standard",
+]

@@ -9,8 +9,8 @@ from babel.core import get_global
 
 MAX_SUBTAGS = 8
 """Of a code that are looked at."""
-_ALIASES = {"zt": "zh_Hant", "pb": "pt_BR", "no": "nb"}
-"""Those of LibreTranslate, and Norwegian as it is mostly written: what CLDR's aliases leave out."""
+_ALIASES = {"zt": "zh_Hant", "pb": "pt_BR", "no": "nb", "fil": "tl", "tgl": "tl", "tl": "tl"}
+"""Those of LibreTranslate, Norwegian as it is mostly written, and Tagalog, which CLDR calls fil alone."""
 _SCRIPT, _REGION = re.compile(r"[a-z]{4}"), re.compile(r"[a-z]{2}|[0-9]{3}")
 
 
@@ -43,21 +43,34 @@ def lookup(wanted: str, known: Iterable[str]) -> str | None:
     """The code among `known` that is meant; None if there is none.
 
     As RFC 4647, section 3.4 has it, a code without what is last in it is the next one to be looked for. Codes
-    are the same whatever standard they follow.
+    are the same whatever standard they follow. A language without a region is any that has one.
 
     >>> lookup("DE-at", ["de", "en"]), lookup("de", ["deu_Latn"]), lookup("zh-TW", ["zh", "zt"])
     ('de', 'deu_Latn', 'zt')
     """
-    exact, by_tag, bare = _index(tuple(known))
-    found = exact.get(_key(wanted))
+    index = _index(tuple(known))
+    found = index.exact.get(_key(wanted))
     if found is not None:
         return found
     tag = parse(wanted)
     for length in range(len(tag.others), -1, -1):
-        found = by_tag.get(tag._replace(others=tag.others[:length]))
+        found = index.by_tag.get(tag._replace(others=tag.others[:length]))
         if found is not None:
             return found
-    return bare.get(tag.language)
+    found = index.bare.get(tag.language)
+    if found is None and not tag.others:
+        return index.variants.get((tag.language, tag.script))
+    return found
+
+
+def lookup_source(wanted: str, known: Iterable[str]) -> str | None:
+    """The same of a language to translate from, where any variant will do if there is none that fits.
+
+    >>> lookup_source("zh", ["zt"]), lookup_source("pt-PT", ["pb"]), lookup_source("en", ["de"])
+    ('zt', 'pb', None)
+    """
+    known = tuple(known)
+    return lookup(wanted, known) or _index(known).any_variant.get(parse(wanted).language)
 
 
 def standard(code: str) -> str:
@@ -88,19 +101,29 @@ def _parse(code: str) -> tuple[Tag, bool]:
     return tag._replace(script=_usual_script(language, tag.region)), False
 
 
-@lru_cache(maxsize=64)
-def _index(known: tuple[str, ...]) -> tuple[dict[str, str], dict[Tag, str], dict[str, str]]:
-    """Codes as they are written, taken apart, and those of a language alone; a set of models serves long."""
-    exact: dict[str, str] = {}
-    by_tag: dict[Tag, str] = {}
-    bare: dict[str, str] = {}
-    for code in known:
-        tag, has_script = _parse(code)
-        exact[_key(code)] = code
-        by_tag.setdefault(tag, code)
-        if not (has_script or tag.others):
-            bare.setdefault(tag.language, code)
-    return exact, by_tag, bare
+class _Index:
+    """Codes, by what they are looked up by; of several, the first."""
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        self.exact: dict[str, str] = {}
+        """As they are written."""
+        self.by_tag: dict[Tag, str] = {}
+        self.bare: dict[str, str] = {}
+        """By language, those that have nothing but it."""
+        self.variants: dict[tuple[str, str], str] = {}
+        """By language and script."""
+        self.any_variant: dict[str, str] = {}
+        for code in known:
+            tag, has_script = _parse(code)
+            self.exact[_key(code)] = code
+            self.by_tag.setdefault(tag, code)
+            if not (has_script or tag.others):
+                self.bare.setdefault(tag.language, code)
+            self.variants.setdefault((tag.language, tag.script), code)
+            self.any_variant.setdefault(tag.language, code)
+
+
+_index = lru_cache(maxsize=64)(_Index)  # a set of models serves long
 
 
 def _key(code: str) -> str:

@@ -59,6 +59,27 @@ def test_errors_of_the_framework_have_our_shape(
     answer = client.request(method, path)
     assert answer.status_code == status
     assert answer.json().keys() == {"error", "code"}
+    if status == 404:
+        assert path in answer.json()["error"]
+
+
+def test_inference_itself_is_not_there_and_an_unknown_model_is_named(client: TestClient) -> None:
+    answer = client.post("/v2/models/tiny/infer", json={"inputs": []})
+    assert answer.status_code == 404
+    assert "/v2/models/tiny/infer is not supported" in answer.json()["error"]
+    assert client.get("/v2/models/other").json()["error"] == "no model is named other"
+
+
+@pytest.mark.parametrize(("path", "word"), [("/suggest", "uggestion"), ("/translate_file", "file")])
+def test_what_libretranslate_may_have_turned_off_is_refused_as_there(
+    client: TestClient, path: str, word: str
+) -> None:
+    for body in ({"data": {"q": "a", "s": "b"}}, {"files": {"file": ("a.txt", b"Hund")}}):
+        answer = client.post(path, **body)
+        assert answer.status_code == 403
+        assert answer.json()["code"] == "forbidden"
+        assert word in answer.json()["error"]
+    assert path not in client.get("/openapi.json").json()["paths"]
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,18 @@ def test_without_a_schema_there_is_no_documentation() -> None:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     docs.install(app)
     client = TestClient(app)
-    for path in ("/docs", *ASSETS, "/openapi.json"):
+    for path in ("/docs", *ASSETS, "/openapi.json", "/spec"):
         assert client.get(path).status_code == 404
+
+
+def test_the_schema_is_also_where_libretranslate_has_it(settings: Settings) -> None:
+    client = TestClient(create_app(settings))
+    found = client.get("/spec")
+    assert found.headers["content-type"] == "application/json"
+    assert found.json() == client.get("/openapi.json").json()
+    assert "/spec" not in found.json()["paths"]
+    assert client.head("/spec").status_code == 200
+    assert client.post("/spec").status_code == 405
 
 
 def test_the_service_has_the_pages_with_their_headers(settings: Settings) -> None:
@@ -140,5 +150,5 @@ def test_the_service_has_the_pages_with_their_headers(settings: Settings) -> Non
         assert client.head(path).headers["x-frame-options"] == "DENY", path
     client = TestClient(create_app(settings.model_copy(update={"docs": False})))
     assert client.get("/").status_code == 200
-    for path in ("/docs", *ASSETS, "/openapi.json"):
+    for path in ("/docs", *ASSETS, "/openapi.json", "/spec"):
         assert client.get(path).status_code == 404

@@ -5,7 +5,9 @@ import unicodedata
 import pytest
 
 from service.text.detector import Detector
-from service.text.language_labels import LABELS, fits, is_written_in, label_of, script_of
+from service.text.language_labels import fits, is_written_in, label_of, script_of
+
+LABELS = ["als", "az", "de", "en", "he", "fa", "no", "nn", "pt", "sh", "sq", "sr", "sw", "tl", "zh"]
 
 
 @pytest.mark.parametrize(
@@ -13,15 +15,32 @@ from service.text.language_labels import LABELS, fits, is_written_in, label_of, 
     [
         *(("de", "de"), ("DE-AT", "de"), ("deu_Latn", "de"), ("cmn", "zh"), ("zh_Hant", "zh")),
         *(("nb", "no"), ("nob_Latn", "no"), ("nn", "nn"), ("pes_Arab", "fa"), ("iw", "he")),
+        *(("pb", "pt"), ("zt", "zh"), ("azj_Latn", "az"), ("swh_Latn", "sw"), ("srp_Latn", "sr")),
+        *(("fil", "tl"), ("tgl", "tl"), ("tl", "tl"), ("sr-Latn", "sr"), ("sh", "sh")),
+        *(("als_Latn", "sq"), ("gsw", "als")),  # Wikipedia's code of Alemannic is that of Tosk
     ],
 )
 def test_a_code_has_a_label(code: str, label: str) -> None:
-    assert label_of(code) == label
+    assert label_of(code, LABELS) == label
 
 
-def test_every_label_is_one_that_can_be_found() -> None:
-    detector = Detector(set(LABELS.values()))
-    assert not [code for code in detector.languages if not detector.can_find(code)]
+@pytest.mark.parametrize("code", ["ace_Arab", "", "-", "_de", "x" * 100, "xx-de"])
+def test_a_code_of_another_language_has_none(code: str) -> None:
+    assert label_of(code, LABELS) is None
+
+
+def test_languages_of_iso_639_3_can_be_found() -> None:
+    codes = [
+        "afr", "amh", "ara", "arb", "azj", "bel", "ben", "bos", "bul", "cat", "ces", "cmn",
+        "cym", "dan", "deu", "ekk", "ell", "eng", "epo", "eus", "fas", "fil", "fin", "fra",
+        "gle", "glg", "guj", "heb", "hin", "hrv", "hun", "hye", "ind", "isl", "ita", "jpn",
+        "kan", "kat", "kaz", "khk", "khm", "kir", "kor", "lao", "lat", "lit", "ltz", "lvs",
+        "mal", "mar", "mkd", "mlt", "mya", "nld", "nob", "nno", "npi", "ory", "pan", "pes",
+        "plt", "pol", "por", "prs", "ron", "rus", "sin", "slk", "slv", "som", "spa", "srp",
+        "swe", "swh", "tam", "tat", "tel", "tgk", "tha", "tur", "uig", "ukr", "urd", "uzn",
+        "vie", "ydd", "yor", "zho", "zsm", "iw", "in", "ji", "mo",
+    ]  # fmt: skip
+    assert not [code for code in codes if not Detector(codes).can_find(code)]
 
 
 @pytest.mark.parametrize(
@@ -58,8 +77,17 @@ def test_serbian_has_two_scripts_and_japanese_uses_han() -> None:
     assert not is_written_in("el", "Latn")
 
 
-def test_a_code_without_a_script_fits_any() -> None:
-    assert fits("zh", "你們", "Hani")
+def test_a_code_without_a_script_is_in_the_usual_one() -> None:
+    assert not fits("zh", "你們", "Hani")
+    assert fits("zh", "你们", "Hani")
     assert fits("sr", "Где", "Cyrl")
     assert not fits("sr_Latn", "Где", "Cyrl")
     assert fits("zh-TW", "你們", "Hani")
+    assert fits("ja", "東京", "Hani")
+
+
+def test_letters_of_no_script_of_their_own_are_in_any() -> None:
+    assert script_of("ʼ") == "Latn"
+    assert script_of("ーー") in ("", "Kana")
+    assert script_of("") == "Latn"
+    assert is_written_in("de", script_of("ꓐꓑꓒ"))  # Lisu, which no label is written in

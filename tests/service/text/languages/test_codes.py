@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.text.languages import lookup, standard
+from service.text.languages import lookup, lookup_source, standard
 
 KNOWN = ["de", "en", "pt", "pt-BR", "zh-Hant"]
 
@@ -55,6 +55,8 @@ def test_a_region_that_has_no_model_of_its_own_falls_back(wanted: str, found: st
         ("sr-Latn", "srp_Latn"),
         ("uz", "uzn_Latn"),
         ("et", "ekk"),
+        ("tl", "fil"),
+        ("tl", "tgl_Latn"),
     ],
 )
 def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
@@ -75,7 +77,9 @@ def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
         ("zt", ["zho_Hans"], None),
         ("zh", ["zho_Hant"], None),
         ("pb", ["por_Latn"], "por_Latn"),
-        ("pt", ["pb"], None),
+        ("pt", ["pb"], "pb"),  # as LibreTranslate has it
+        ("pt-PT", ["pb"], None),
+        ("en", ["en-GB", "en-US"], "en-GB"),
         ("sr-Latn", ["sr"], "sr"),
         ("sr", ["srp_Latn"], None),
         ("no", ["nb", "no"], "no"),
@@ -86,6 +90,35 @@ def test_codes_of_all_standards_are_the_same(one: str, other: str) -> None:
 )
 def test_the_nearest_one_is_found(wanted: str, known: list[str], found: str | None) -> None:
     assert lookup(wanted, known) == found
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "found"),
+    [
+        ("zh", ["zt"], "zt"),
+        ("zh-CN", ["zho_Hant"], "zho_Hant"),
+        ("zh-TW", ["zh", "zt"], "zt"),
+        ("pt-PT", ["pb"], "pb"),
+        ("sr", ["srp_Latn"], "srp_Latn"),
+        ("nn", ["nb"], None),
+        ("auto", ["de", "auto"], "auto"),
+    ],
+)
+def test_who_reads_one_variant_reads_the_others(
+    wanted: str, known: list[str], found: str | None
+) -> None:
+    assert lookup_source(wanted, known) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "shortest"),
+    [
+        *(("de", "de"), ("deu_Latn", "de"), ("zt", "zh-Hant"), ("zho_Hans", "zh"), ("pb", "pt-BR")),
+        *(("no", "nb"), ("tl", "tl"), ("fil", "tl"), ("srp_Latn", "sr-Latn"), ("zh-TW", "zh-TW")),
+    ],
+)
+def test_a_standard_code_is_as_short_as_may_be(code: str, shortest: str) -> None:
+    assert standard(code) == shortest
 
 
 @given(st.text("aAdDeEzhnt-_ 01İ\x00日", max_size=30))
