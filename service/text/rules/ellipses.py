@@ -17,7 +17,6 @@ class Ellipses(Rule):
 
     name: ClassVar[str] = "ellipses"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_default: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The sentence without them."""
