@@ -25,7 +25,7 @@ def everything(_: str) -> bool:
         ("हिन्दी ist schwer.", latin, "Tom ist schwer."),
         ("Ich lerne Русский.", everything, "Ich lerne Русский."),
         ("Łódź und Curaçao", latin, "Łódź und Curaçao"),  # models copy these letter by letter
-        ("20 °C, 3 €, „Ja – nein …", latin, "20, 50, „Ja – nein"),
+        ("20 °C, 3 €, „Ja – nein", latin, "20, 50, „Ja – nein"),
     ],
 )
 def test_what_the_model_is_asked(text: str, spells: Callable[[str], bool], asked: str) -> None:
