@@ -1,5 +1,7 @@
 """Texts whose language is not said."""
 
+from typing import Any
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -11,7 +13,8 @@ from fastapi.testclient import TestClient
 def test_a_language_is_detected_best_guess_first(
     client: TestClient, text: str, language: str
 ) -> None:
-    for request in ({"json": {"q": text}}, {"data": {"q": text}}, {"params": {"q": text}}):
+    ways: list[dict[str, Any]] = [{way: {"q": text}} for way in ("json", "data", "params")]
+    for request in ways:
         guesses = client.post("/detect", **request).json()
         assert guesses[0]["language"] == language
         assert len(guesses) == 1  # the other is too unlikely to be named
