@@ -12,7 +12,12 @@ NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
 YEARS: tuple[str, ...] = ("2010", "2012", "1995", "2001")
 TIMES: tuple[str, ...] = ("10:15", "11:20", "10:40")
 _KINDS = (
-    (re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]|[-−–]?\d++(?:[.,]\d++)*"), NUMBERS),
+    (
+        re.compile(
+            r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu]|[-−–]?\d++(?:[.,]\d++)*+(?:[ ]?[^\W\d_]*+[²³])?"
+        ),
+        NUMBERS,
+    ),
     (re.compile(r"1\d{3}|20\d\d"), YEARS),
     (re.compile(r"\d{1,2}:\d\d"), TIMES),
 )

@@ -55,8 +55,11 @@ class Symbols(Rule):
 
 
 def _is_protected(match: re.Match[str], run: Run) -> bool:
-    """Whether symbols are; hashtags are by themselves, but not among symbols at the end of a line."""
-    return run.is_protected(match.start()) and not match.group().startswith("#")
+    """Whether symbols are, or begin what is; hashtags at the end of a line are, and yet symbols."""
+    first, last = match.span()
+    if run.is_protected(last - 1) and run.is_protected(last):
+        return True
+    return run.is_protected(first) and not match.group().startswith("#")
 
 
 def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:

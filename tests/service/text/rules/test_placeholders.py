@@ -38,6 +38,7 @@ def protected(text: str) -> list[str]:
         ("Name: ______ und Ort ........ bitte", ["______", "........"]),
         ("Na ja.... gut...", []),
         ("Ich, ..........., (______) und . . . . .", ["...........", "______", ". . . . ."]),
+        ("Es hat 24,5 m² und CO₂, 3³ oder km³.", ["24,5 m²", "CO₂", "3³", "km³"]),
         ("C++ oder C#, A+ und A++-Geräte, 1+1", ["C++", "C#", "A++"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
         ("{name} さん、%d 件", ["{name}", "%d"]),
