@@ -13,7 +13,7 @@ from service.text.run import Protected, Run
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
-    "URL": r"""https?://[^\s<>"']*[^\s<>"'.,;:!?)\]}]""",  # without the mark behind it
+    "URL": r"""(?:https?|(?<!\w)[a-z][a-z0-9+.-]{1,15}+)://[^\s<>"']*[^\s<>"'.,;:!?)\]}]""",  # not the mark behind
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
     "hashtag": HASHTAG,
@@ -29,6 +29,7 @@ KINDS = {
     r"(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)",
     "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])",
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
+    "percent sign": r"%%",
     "dollar": r"(?<![\w$])\$[A-Za-z_]\w*+",
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",

@@ -39,6 +39,7 @@ def protected(text: str) -> list[str]:
         ("Na ja.... gut...", []),
         ("Ich, ..........., (______) und . . . . .", ["...........", "______", ". . . . ."]),
         ("Es hat 24,5 m² und CO₂, 3³ oder km³.", ["24,5 m²", "CO₂", "3³", "km³"]),
+        ("%d%% von ftp://a.example/b, redis://c:1", ["%d", "%%", "ftp://a.example/b", "redis://c:1"]),
         ("C++ oder C#, A+ und A++-Geräte, 1+1", ["C++", "C#", "A++"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
         ("{name} さん、%d 件", ["{name}", "%d"]),
