@@ -2,9 +2,14 @@
 
 from typing import ClassVar, Literal, Self
 
+import regex
+
 from service.text.detector import Detector
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
+
+_NAME = regex.compile(r"(?<=\w )\p{Lu}\p{L}++(?: \p{Lu}\p{L}++){1,2}+(?! \p{Lu})")
+"""First and last name of somebody, which are words of another language as often as not."""
 
 
 class Already(Rule):
@@ -26,4 +31,8 @@ class Already(Rule):
 
     def leaves(self, sentence: Run) -> bool:
         """Whether a sentence is in the target language, which takes four words to tell."""
-        return self._detector.is_certainly(sentence.unprotected(), self._target, self._source)
+        text = sentence.unprotected()
+        return any(
+            self._detector.is_certainly(one, self._target, self._source)
+            for one in dict.fromkeys([text, _NAME.sub("", text)])
+        )

@@ -38,12 +38,12 @@ _BY_MARK = {
 
 
 class Time(NamedTuple):
-    """A time of day that a word says to be one: 2:30 pm, 14 Uhr."""
+    """A time of day that a word says to be one: 2:30 pm, 17:48 Uhr."""
 
     begin: int
     end: int
     written: str
-    """By 24 hours, as 14:30; as it stands, if there is no such time."""
+    """By 24 hours, as 14:30; as it stands, if it has no minutes or there is no such time."""
 
 
 class Figures:
@@ -55,9 +55,11 @@ class Figures:
             language.after_noon, 12
         )
         self._capitalizes_nouns = language.capitalizes_nouns
-        space, words = r"[ \u00a0\u202f]?", [*self._halves, *language.hour_words]
+        space, clock = r"[ \u00a0\u202f]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
+        halves, hours = _any(self._halves), _any(language.hour_words)
         self._time = re.compile(
-            rf"(?<![\w.,:/])(\d{{1,2}})(?::(\d\d))?{space}({_any(words)})(?!\w)", re.IGNORECASE
+            rf"{clock}?{space}(?P<half>{halves})(?!\w)|{clock}{space}(?:{hours})(?!\w)",
+            re.IGNORECASE,
         )
         self._half = re.compile(rf"{space}(?:{_any(self._halves)})(?!\w)", re.IGNORECASE)
         mark = _decimal_mark(language.code)
@@ -75,14 +77,13 @@ class Figures:
     def times(self, text: str) -> Iterator[Time]:
         """The times of day that a word says to be some."""
         for match in self._time.finditer(text):
-            hour, half = int(match[1]), self._halves.get(match[3].casefold())
-            if half is not None:
-                is_one = 0 < hour <= 12
-                hour = hour % 12 + half
-            else:
-                is_one = hour <= 24
-            is_one = is_one and int(match[2] or 0) < 60
-            yield Time(*match.span(), f"{hour}:{match[2] or '00'}" if is_one else match[0])
+            hour, minute = int(match[1] or match[4]), match[2] or match[5]
+            is_one = (
+                minute is not None and int(minute) < 60 and hour <= (12 if match["half"] else 24)
+            )
+            if match["half"]:
+                hour = hour % 12 + self._halves[match["half"].casefold()]
+            yield Time(*match.span(), f"{hour}:{minute}" if is_one else match[0])
 
     def read(self, text: str) -> list[tuple[str, list[str]]]:
         """Each number: as it stands, and what it is in any language; a date is three.
@@ -93,7 +94,7 @@ class Figures:
         found: list[tuple[str, list[str]]] = []
         rest, at = [], 0
         for time in self.times(text):
-            found.append((time.written, [time.written.removesuffix(":00")]))
+            found.append((time.written, [time.written]))
             rest.append(text[at : time.begin])
             at = time.end
         text = " ".join([*rest, text[at:]])
@@ -120,7 +121,7 @@ class Figures:
             if date := _DATE.fullmatch(number):
                 yield from map(_plain, date.group(1, 3, 4))
             elif clock := _CLOCK.fullmatch(number):
-                yield f"{int(clock[1])}:{clock[2]}".removesuffix(":00")
+                yield f"{int(clock[1])}:{clock[2]}"
             elif ":" in number:
                 yield from number.split(":")
             else:

@@ -15,7 +15,7 @@ _ENDS_URL = r"""\s<>"'()\]}“”„«»‚‘’"""
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
     # without the mark behind it, or the bracket that is around it
-    "URL": rf"(?:https?://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
+    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
     rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}.,;:!?…])",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
@@ -31,7 +31,8 @@ KINDS = {
     "printf": r"%(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?"
     r"(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)",
     "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])",
-    "percent signs": r"%%[^%\s]++%% | %\w++% | %%",  # %%name%%, %name%
+    "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
+    "percent sign": r"%%",
     "dollar": r"(?<![\w$])\$[A-Za-z_]\w*+",
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",

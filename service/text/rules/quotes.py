@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 
 from service.text.rules.pairs import Pair, as_tags
 from service.text.rules.rule import Rule, Setting
-from service.text.run import Run, Tag
+from service.text.run import Run, Tag, replaced
 from service.text.segmenter import has_letter
 
 _QUOTED = re.compile(
@@ -73,7 +73,8 @@ class Quotes(Rule):
     def _unquoted(self, run: Run) -> Run:
         """With those around words as tags."""
         pairs: list[Pair] = []
-        for match in run.between_tags(_QUOTED.finditer):
+        as_words = [(one.begin, one.end, "x" * (one.end - one.begin)) for one in run.protected]
+        for match in replace(run, text=replaced(run.text, as_words)).between_tags(_QUOTED.finditer):
             first, last = match.start(), match.end() - 1
             own = self._quotes[:2] if match["double"] else self._quotes[2:]
             opening, closing = own[:1] or run.text[first], own[1:] or run.text[last]

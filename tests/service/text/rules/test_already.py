@@ -14,6 +14,7 @@ from service.text.run import Run
     [
         ("de", "en", "We would like to know when the train leaves tomorrow."),
         ("en", "de", "Wir möchten wissen, wann der Zug morgen abfährt."),
+        ("en", "de", "Wir haben gehört, dass George Walker nach Hause will."),
         ("deu_Latn", "eng_Latn", "She has never been to the sea before."),
         ("en", "fr", "Je ne sais pas où il a mis les clés de la maison."),
         ("en", "ru", "Мы хотели бы знать, когда завтра отходит поезд."),

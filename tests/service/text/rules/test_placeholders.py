@@ -41,6 +41,7 @@ def protected(text: str) -> list[str]:
         ("Name: ______ und Ort ........ bitte", ["______", "........"]),
         ("Na ja.... gut...", []),
         ("Ich, ..........., (______) und . . . . .", ["...........", "______", ". . . . ."]),
+        ("%d%% von ftp://a.example/b, redis://c:1", ["%d", "%%", "ftp://a.example/b", "redis://c:1"]),
         ("C++ oder C#, A+ und A++-Geräte, 1+1", ["C++", "C#", "A++"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
         ("{name} さん、%d 件", ["{name}", "%d"]),

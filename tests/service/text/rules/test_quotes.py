@@ -20,6 +20,11 @@ from tests.service.text.test_document import aligned, assembled, unchanged
         ("It's a 'small problem'.", "It's a small problem.", [(7, "'"), (20, "'")]),
         ('"Kommst du?", fragte er.', '"Kommst du?", fragte er.', []),  # a sentence of its own
         ("Ich sagte: „Geh.“", "Ich sagte: „Geh.“", []),
+        (
+            "'%s' fehlt, „{x}“ auch",
+            "%s fehlt, {x} auch",
+            [(0, "'"), (2, "'"), (10, "„"), (13, "“")],
+        ),
         ('27" or 30", "offen', '27" or 30", "offen', []),
         ("rock 'n' roll, don't, the boys' ball", "rock 'n' roll, don't, the boys' ball", []),
         ('`a = "b"` {"x"} lang="de"', '`a = "b"` {"x"} lang="de"', []),

@@ -76,3 +76,8 @@ def test_within_an_element_they_stay_in_it() -> None:
     order = ["<b>", "😀", "</b>", "<i>", "👍", "</i>"]
     [sentence] = take_apart(html, "html", "sentences").sentences
     assert [tag.raw.strip() for tag in sentence.tags] == order
+
+
+def test_a_smiley_that_ends_in_what_is_protected_is_none() -> None:
+    document = take_apart(r"ja :\\srv\a", "text")
+    assert unchanged(document) == r"ja :\\srv\a"
