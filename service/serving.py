@@ -23,8 +23,8 @@ from service.proof import (
 from service.searcher import Searcher
 from service.sentence_cache import SentenceCache
 from service.settings import Settings
-from service.text.tokenizer import Tokenizers
 from service.translator import Translator
+from service.vocabularies import load_tokenizers
 
 FIRST_RUN_SECONDS = 60.0
 """In which graphs must have run for the first time: one may loop for ever."""
@@ -107,7 +107,9 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         lone_runner=lone_runner,
         on_fault=metrics.on_fault,
     )
-    attention = engine.watch.watched("an alignment", runner.align)
+    attention = None
+    if bundle.scorer:
+        attention = engine.watch.watched("an alignment", runner.align)
     translator = Translator(
         bundle,
         tokenizers,
@@ -140,27 +142,6 @@ def _prove(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
     run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
     check_translations(bundle, model.engine, special, translator.tokenizers)
     run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
-
-
-def load_tokenizers(bundle: Bundle) -> Tokenizers:
-    """The vocabularies of both sides.
-
-    Raises:
-        BundleError: one is no vocabulary, or not the one that the manifest describes.
-    """
-    manifest = bundle.manifest
-    paths = bundle.vocabulary, bundle.target_vocabulary
-    tokenizers = Tokenizers.load(*paths)
-    for path, tokenizer in zip(paths, tokenizers, strict=True):
-        if tokenizer.vocab_size != manifest.vocab_size:
-            raise BundleError(
-                f" has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}", path
-            )
-        for name, found in tokenizer.special_ids.items():
-            expected = getattr(manifest.special_tokens, name)
-            if found != expected:
-                raise BundleError(f": {name} is {found}, the manifest says {expected}", path)
-    return tokenizers
 
 
 def _described(error: Exception) -> str:
