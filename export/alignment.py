@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from export.material import Pieces
 from model.data.corpus import Pair
-from model.tokenizer import BOS_ID, EOS_ID, Vocabularies
+from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 
 MOST_HEADS = 4
@@ -30,13 +31,14 @@ class AlignmentHead(NamedTuple):
 
 
 def choose_heads(
-    network: Transformer, pairs: Sequence[Pair], vocabularies: Vocabularies
+    network: Transformer, pairs: Sequence[Pair], pieces: Pieces, before: int = 1
 ) -> tuple[list[AlignmentHead], float]:
     """The heads whose mean aligns best, and the share of shared tokens that it aligns with themselves.
 
-    Greedy: the best head, then the one that adds most to it, while any does.
+    Greedy: the best head, then the one that adds most to it, while any does. `before` tokens stand in front
+    of the sources' pieces.
     """
-    seen = [found for pair in pairs if (found := _shared(network, pair, vocabularies))]
+    seen = [found for pair in pairs if (found := _shared(network, pair, pieces, before))]
     sizes = network.config
     every = [
         AlignmentHead(layer, head, shift)
@@ -47,7 +49,7 @@ def choose_heads(
     chosen: list[AlignmentHead] = []
     best = 0.0
     while len(chosen) < MOST_HEADS:
-        scores = {one: _score(seen, [*chosen, one]) for one in every if one not in chosen}
+        scores = {one: _score(seen, [*chosen, one], before) for one in every if one not in chosen}
         candidate = max(scores, key=lambda one: scores[one])
         if chosen and scores[candidate] <= best:
             break
@@ -59,16 +61,15 @@ def choose_heads(
 _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]
 
 
-def _shared(network: Transformer, pair: Pair, vocabularies: Vocabularies) -> _Seen | None:
+def _shared(network: Transformer, pair: Pair, pieces: Pieces, before: int) -> _Seen | None:
     """Each head's weights [T, S], and the places of what both sides have exactly once."""
     source, target = pair.source.tolist(), pair.target.tolist()
     if target[-1] == EOS_ID:
         target = target[:-1]
     source_pieces, target_pieces = (
-        [tokenizer.processor.id_to_piece(token) for token in ids]
-        for tokenizer, ids in zip(vocabularies, (source, target), strict=True)
+        list(map(piece, ids)) for piece, ids in zip(pieces, (source, target), strict=True)
     )
-    on_source, on_target = Counter(source_pieces[1:-1]), Counter(target_pieces)
+    on_source, on_target = Counter(source_pieces[before:-1]), Counter(target_pieces)
     once = [piece for piece in target_pieces if on_target[piece] == 1 and on_source[piece] == 1]
     if not once:
         return None
@@ -83,13 +84,13 @@ def _shared(network: Transformer, pair: Pair, vocabularies: Vocabularies) -> _Se
     return weights, [(target_pieces.index(piece), source_pieces.index(piece)) for piece in once]
 
 
-def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead]) -> float:
+def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead], before: int) -> float:
     """How many of the shared tokens are aligned with themselves, of all there are."""
     right = total = 0
     for weights, places in seen:
         mean = sum(weights[head] for head in heads)
         assert isinstance(mean, np.ndarray)
-        inner = mean[:, 1:-1]  # neither tag nor EOS is anybody's translation
-        right += sum(int(inner[t].argmax()) + 1 == s for t, s in places)
+        inner = mean[:, before:-1]  # neither tag nor EOS is anybody's translation
+        right += sum(int(inner[t].argmax()) + before == s for t, s in places)
         total += len(places)
     return right / total if total else 0.0

@@ -1,11 +1,10 @@
-"""Checkpoint to bundle: graphs, proof, manifest, in a folder beside its place that is renamed at the end."""
+"""Network to bundle: graphs, proof, manifest, in a folder beside its place that is renamed at the end."""
 
 import json
 import logging
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from export.alignment import choose_heads
 from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import ActivationRange, GraphBuilder
+from export.material import ExportOptions as ExportOptions
+from export.material import Material, VocabularyFiles, material_of
 from export.quantize import calibrate
 from export.scorer import build_scorer
 from export.verify import (
@@ -28,22 +29,16 @@ from export.verify import (
 )
 from model.checkpoint import Checkpoint
 from model.data.batches import batches_of
-from model.data.corpus import encode_pairs
-from model.evaluate import suppressed_ids
 from model.search import Found
-from model.tokenizer import BOS_ID, EOS_ID, FILE_NAME, PAD_ID, TARGET_FILE_NAME, UNK_ID
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from service.bundle import (
     FORMAT_VERSION,
     GOLDEN,
     MANIFEST,
     Bundle,
-    DecodingDefaults,
-    Direction,
     Graphs,
-    Limits,
     Manifest,
     Precision,
-    Provenance,
     SpecialTokens,
     sha256,
 )
@@ -53,47 +48,42 @@ from service.engine.types import SpecialIds
 logger = logging.getLogger(__name__)
 
 SCORER = "scorer.int8.onnx"
+MIN_ALIGNED = 0.5
+"""Of the tokens that a sentence shares with its translation; with fewer, attention tells nothing of words."""
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """What to make of a checkpoint."""
-
-    name: str
-    precisions: tuple[Precision, ...] = ("int8", "fp16")
-    licences: tuple[str, ...] = ()
-    calibration_batches: int = 40
-    """Batches of held-out text whose activations set the int8 scales."""
-    golden_sentences: int = 40
-    """Held-out sentences that the reference search translates for the proof."""
-    aligned_pairs: int = 400
-    """Held-out pairs by which the heads that align are chosen."""
-    like: Bundle | None = None
-    """A bundle whose decoding defaults and rules are taken over."""
 
 
 def write_bundle(
     checkpoint: Checkpoint, text: dict[str, list[str]], out: Path, options: ExportOptions
 ) -> Manifest:
-    """Export, verify and publish a checkpoint as the folder `out`, replacing a bundle that is there.
+    """Export, verify and publish a checkpoint; see `publish`.
 
     Args:
         checkpoint: weights, configuration and vocabulary.
         text: held-out lines by language, aligned; for calibration and proof.
-        out: the bundle's folder; nothing is written to it unless all went well.
+        out: the bundle's folder.
         options: precisions, name and so on.
+
+    Raises:
+        VerificationError, FileExistsError: as `publish` does.
+    """
+    return publish(material_of(checkpoint, text, options), out, options)
+
+
+def publish(material: Material, out: Path, options: ExportOptions) -> Manifest:
+    """Export, verify and publish a network as the folder `out`, replacing a bundle that is there.
+
+    Nothing is written to `out` unless all went well.
 
     Raises:
         VerificationError: a graph does not compute what the network does.
         FileExistsError: `out` is there and is no bundle.
     """
-    if out.exists() and not (out / MANIFEST).is_file():
-        raise FileExistsError(f"{out} exists and is not a bundle")
+    check_place(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        manifest = _write(checkpoint, text, partial, options)
+        manifest = _write(material, partial, options)
         partial.chmod(0o755)
         if out.exists():
             _keep_documents(out, partial)
@@ -104,17 +94,22 @@ def write_bundle(
     return manifest
 
 
-def _write(
-    checkpoint: Checkpoint, text: dict[str, list[str]], folder: Path, options: ExportOptions
-) -> Manifest:
-    config, vocabularies = checkpoint.config, checkpoint.vocabularies
-    network = checkpoint.network()
-    suppressed = suppressed_ids(vocabularies, config)
-    held_out = encode_pairs(text, config.data, vocabularies)
+def check_place(out: Path) -> None:
+    """Whether a bundle may be written there.
+
+    Raises:
+        FileExistsError: something is there that is no bundle.
+    """
+    if out.exists() and not (out / MANIFEST).is_file():
+        raise FileExistsError(f"{out} exists and is not a bundle")
+
+
+def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest:
+    network, held_out = material.network, material.pairs
     batches = islice(batches_of(held_out, batch_tokens=2048), options.calibration_batches)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     ranges = calibrate(network, batches)
-    vocabularies.save(folder)
+    vocabulary = material.save_vocabulary(folder)
     rules = _copy_tables(options.like, folder) if options.like else {}
 
     every = max(1, len(held_out) // options.golden_sentences)
@@ -122,70 +117,58 @@ def _write(
     sources = [pair.source.tolist() for pair in pairs]
     reference = []
     for source in tqdm(sources, desc="reference search", unit="sentence"):
-        reference += reference_translations(network, [source], suppressed)
+        reference += reference_translations(network, [source], material.suppressed)
     _write_golden(folder / GOLDEN, sources, reference)
 
     graphs: dict[Precision, Graphs] = {}
     for precision in options.precisions:
-        graphs[precision] = _write_graphs(
-            checkpoint, weights, ranges, suppressed, folder, precision
-        )
+        graphs[precision] = _write_graphs(material, weights, ranges, folder, precision)
         encoder, decoder = folder / graphs[precision].encoder, folder / graphs[precision].decoder
         logger.info(
             verify(precision, reference, engine_translations(encoder, decoder, SPECIAL, sources))
         )
-
     aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
-    heads, share = choose_heads(network, aligned, vocabularies)
+    heads, share = choose_heads(network, aligned, material.pieces, material.before)
     logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
-    scorer = build_scorer(GraphBuilder("int8", weights, ranges), config.model, heads)
-    onnx.save(scorer, folder / SCORER)
-    runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
-    logger.info(verify_scorer(network, heads, runner, pairs))
+    if share >= MIN_ALIGNED or material.has_opposites:
+        scorer = build_scorer(GraphBuilder("int8", weights, ranges), network.config, heads)
+        onnx.save(scorer, folder / SCORER)
+        runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
+        logger.info(verify_scorer(network, heads, runner, pairs))
+    else:
+        logger.warning("no head aligns well enough: words are aligned by their order")
 
-    decoding = options.like.manifest.decoding if options.like else DecodingDefaults()
-    described = _describe(checkpoint, graphs, folder, decoding, options)
+    described = _describe(material, graphs, vocabulary, folder, options)
     manifest = described.model_copy(update={"rules": rules})
     write_manifest(folder, manifest)
     return manifest
 
 
 def _describe(
-    checkpoint: Checkpoint,
+    material: Material,
     graphs: dict[Precision, Graphs],
+    vocabulary: VocabularyFiles,
     folder: Path,
-    decoding: DecodingDefaults,
     options: ExportOptions,
 ) -> Manifest:
     """The manifest of the files that are in `folder`."""
-    config = checkpoint.config
+    network = material.network
     return Manifest(
         format_version=FORMAT_VERSION,
         name=options.name,
-        directions=[
-            Direction(
-                source=source, target=target, tag=checkpoint.vocabularies.source.tag_id(target)
-            )
-            for source, target in (direction.split("-") for direction in config.data.directions)
-        ],
-        vocabulary=FILE_NAME,
-        target_vocabulary=None if checkpoint.vocabularies.is_joint else TARGET_FILE_NAME,
-        vocab_size=config.model.vocab_size,
+        directions=material.directions,
+        vocabulary=vocabulary.source,
+        target_vocabulary=vocabulary.target,
+        pieces=vocabulary.pieces,
+        target_pieces=vocabulary.target_pieces,
+        vocab_size=network.config.vocab_size,
         special_tokens=SpecialTokens(pad=PAD_ID, unk=UNK_ID, bos=BOS_ID, eos=EOS_ID),
-        limits=Limits(
-            max_source_length=config.model.max_positions // 2,
-            max_target_length=config.model.max_positions,
-        ),
-        decoding=decoding,
+        limits=material.limits,
+        decoding=material.decoding,
         graphs=graphs,
-        scorer=SCORER,
+        scorer=SCORER if (folder / SCORER).exists() else None,
         files={path.name: sha256(path) for path in sorted(folder.iterdir())},
-        provenance=Provenance(
-            config=config.to_mapping(),
-            step=checkpoint.step,
-            parameters=sum(tensor.numel() for tensor in checkpoint.weights.values()),
-            licences=list(options.licences),
-        ),
+        provenance=material.provenance,
     )
 
 
@@ -199,22 +182,20 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _write_graphs(
-    checkpoint: Checkpoint,
+    material: Material,
     weights: dict[str, np.ndarray],
     ranges: dict[str, ActivationRange],
-    suppressed: tuple[int, ...],
     folder: Path,
     precision: Precision,
 ) -> Graphs:
     def builder(prefix: str = "") -> GraphBuilder:
         return GraphBuilder(precision, weights, ranges, prefix)
 
-    sizes = checkpoint.config.model
+    sizes = material.network.config
     graphs = Graphs(encoder=f"encoder.{precision}.onnx", decoder=f"decoder.{precision}.onnx")
     onnx.save(build_encoder(builder(), sizes), folder / graphs.encoder)
-    onnx.save(
-        build_decoder(builder(), builder("step."), sizes, suppressed), folder / graphs.decoder
-    )
+    decoder = build_decoder(builder(), builder("step."), sizes, material.suppressed)
+    onnx.save(decoder, folder / graphs.decoder)
     return graphs
 
 

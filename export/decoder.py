@@ -35,7 +35,6 @@ out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancesto
 """
 
 import functools
-import math
 
 import numpy as np
 import onnx
@@ -45,7 +44,7 @@ from export.encoder import feed_forward, queries_keys_values
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
-from model.transformer import sinusoids
+from model.transformer import position_table
 
 
 def build_decoder(
@@ -124,7 +123,7 @@ def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None
     """
     step = b.op("Range", b.constant(0), "steps", b.constant(1))
     position = b.op("Add", b.op("Unsqueeze", step, b.constant([1, 2])), "position")
-    sines = sinusoids(config.max_positions, config.d_model).numpy().astype(b.float_dtype)
+    sines = position_table(config).numpy().astype(b.float_dtype)
     b.named("encodings", "Gather", b.initializer("positions", sines), position)
     length = b.op("Cast", position, to=TensorProto.FLOAT)  # before this step
     base = b.op(
@@ -210,7 +209,7 @@ def _body(
     table = b.weights["embedding.weight"]
     x = b.op(
         "Add",
-        b.embed(f"{p}ids", table * math.sqrt(config.d_model), f"{p}embedding.weight.scaled"),
+        b.embed(f"{p}ids", table * config.embedding_scale, f"{p}embedding.weight.scaled"),
         b.op("Gather", "encodings", f"{p}iteration", axis=0),
     )
     x = b.op("Reshape", x, "grouped")

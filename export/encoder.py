@@ -5,22 +5,21 @@ out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N, fp16 u
 """
 
 import functools
-import math
 
 import numpy as np
 import onnx
 
 from export.graph import GraphBuilder, tensor, to_model
 from model.config import ModelConfig
-from model.transformer import sinusoids
+from model.transformer import position_table
 
 
 def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto:
     """Build the graph in the builder's precision."""
     b = builder
     table = "embedding" if config.embeddings == "shared" else "source_embedding"
-    scaled = b.weights[f"{table}.weight"] * math.sqrt(config.d_model)
-    positions = sinusoids(config.max_positions, config.d_model).numpy()
+    scaled = b.weights[f"{table}.weight"] * config.embedding_scale
+    positions = position_table(config).numpy()
     length = b.op("Shape", "source_ids", start=1, end=2)
     x = b.op(
         "Add",

@@ -13,7 +13,6 @@ out: log_probs f32 [B]           of the translation and its EOS, in nats
      alignment f32 [B, T, S]     the mean of the heads that align best; each row sums to 1
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -25,7 +24,7 @@ from export.encoder import feed_forward, self_attention
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from model.config import ModelConfig
 from model.tokenizer import PAD_ID
-from model.transformer import sinusoids
+from model.transformer import position_table
 
 
 def build_scorer(
@@ -89,9 +88,9 @@ class _Decoder:
     def _embedded(self) -> str:
         """[N, T + 1, d]: embeddings and positions."""
         b, sizes = self.b, self.config
-        positions = sinusoids(sizes.max_positions, sizes.d_model).numpy().astype(b.float_dtype)
+        positions = position_table(sizes).numpy().astype(b.float_dtype)
         place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
-        table, root = b.weights["embedding.weight"], math.sqrt(sizes.d_model)
+        table, root = b.weights["embedding.weight"], sizes.embedding_scale
         if b.precision == "int8":  # the projection's own table, which is half of this file
             stored, scales = b.int8_rows(table, "embedding.weight")
             rows = b.to_float(b.op("Gather", stored, self.read))
@@ -123,7 +122,8 @@ def _rows(b: GraphBuilder, weights: str, head: AlignmentHead) -> str:
 def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
     """From states [B, T + 1, d] to the log-probability of what follows each, summed up to EOS: [B]."""
     name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
-    bias = b.initializer("projection.bias", np.zeros(config.vocab_size, b.float_dtype))
+    added = b.weights["projection_bias"] if config.projection_bias else np.zeros(config.vocab_size)
+    bias = b.initializer("projection.bias", added.astype(b.float_dtype))
     logits = b.matmul(states, b.weights[name], name, "projection", bias)
     wanted = _slice(b, "target_ids", 1, np.iinfo(np.int64).max)  # [N, T + 1]
     pairs = b.op("Concat", b.op("Shape", states, start=0, end=1), b.constant([1, 1]), axis=0)

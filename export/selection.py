@@ -19,13 +19,15 @@ DEAD = -1e9
 def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:
     """States [G, Q, d] to float32 log-probabilities [G, Q, V]; V is padded to whole groups.
 
-    Padding, suppressed tokens and banned ones get none. Most runs ban nothing, and spare the copy of all
-    logits that ScatterND is.
+    Padding, suppressed tokens and banned ones get none; forbidden ones get theirs, and lose it. Most runs ban
+    nothing, and spare the copy of all logits that ScatterND is.
     """
     vocab_size = config.vocab_size
     padding = -vocab_size % group_size(vocab_size)
     nothing = [*suppressed, *range(vocab_size, vocab_size + padding)]
     bias = np.zeros(vocab_size + padding, dtype=b.float_dtype)
+    if config.projection_bias:
+        bias[:vocab_size] = b.weights["projection_bias"]
     bias[nothing] = -np.inf
     name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
     stored_bias = b.initializer("projection.bias", bias)
@@ -43,9 +45,17 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
         result = branch.op("LogSoftmax", allowed, axis=-1)
         described = tensor(f"{branch.prefix}log_probs", "f32", None)
         branches[name] = branch.finish(name, [], {result: described})
-    return str(
-        b.op("If", "any_banned", then_branch=branches["banned"], else_branch=branches["free"])
-    )
+    found = b.op("If", "any_banned", then_branch=branches["banned"], else_branch=branches["free"])
+    return _without(b, str(found), config.forbidden_ids, vocab_size + padding)
+
+
+def _without(b: GraphBuilder, log_probs: str, forbidden: tuple[int, ...], width: int) -> str:
+    """Log-probabilities [..., width] without those of some tokens, whose share nobody gets."""
+    if not forbidden:
+        return log_probs
+    mask = np.zeros(width, np.float32)
+    mask[list(forbidden)] = -np.inf
+    return str(b.op("Add", log_probs, b.initializer("forbidden", mask)))
 
 
 def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:

@@ -7,7 +7,6 @@ file relies on.
 """
 
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,9 @@ from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config
 from model.tokenizer import PAD_ID, Tokenizer, Vocabularies
 from model.transformer import Transformer
+
+PADDED = ("embedding.weight", "projection.weight", "projection_bias")
+"""What the projection has for a few tokens more than there are."""
 
 
 def load(folder: Path) -> Checkpoint:
@@ -47,9 +49,11 @@ def load(folder: Path) -> Checkpoint:
     for name, like in Transformer(config.model, PAD_ID).state_dict().items():
         array = stored.get(name)
         if array is None and f"{name}.scaled" in stored:  # a table that is not the projection too
-            array = stored[f"{name}.scaled"].astype(np.float32) / math.sqrt(config.model.d_model)
-        if array is not None and name in ("embedding.weight", "projection.weight"):
-            array = array[: config.model.vocab_size]  # a projection is padded
+            array = stored[f"{name}.scaled"].astype(np.float32) / config.model.embedding_scale
+        if name == "projection_bias":  # what is never produced has -inf in the graph
+            array = np.nan_to_num(stored["projection.bias"], neginf=0.0)
+        if array is not None and name in PADDED:
+            array = array[: config.model.vocab_size]
         if array is None or array.shape != tuple(like.shape):
             raise CheckpointError(
                 f"{folder}: the graphs hold no {name} of shape {tuple(like.shape)}"

@@ -10,89 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from model.checks import ConfigError as ConfigError
+from model.checks import above_0, at_least, one_of, require, share
+from model.network_config import ModelConfig as ModelConfig
+
 PRESETS = Path(__file__).parent / "configs"
 SubwordSides = Literal["both", "source"]
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot work; the message names the key, the value and the limit."""
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ConfigError(message)
-
-
-def _one_of(section: object, name: str, **choices: tuple[str, ...]) -> None:
-    for key, allowed in choices.items():
-        value = getattr(section, key)
-        _require(
-            value in allowed, f"{name}.{key} = {value!r} is none of {', '.join(sorted(allowed))}"
-        )
-
-
-def _at_least(limit: int, section: object, name: str, *keys: str) -> None:
-    for key in keys:
-        value = getattr(section, key)
-        _require(value >= limit, f"{name}.{key} = {value} must be at least {limit}")
-
-
-def _above_0(section: object, name: str, *keys: str) -> None:
-    for key in keys:
-        value = getattr(section, key)
-        _require(value > 0, f"{name}.{key} = {value} must be above 0")
-
-
-def _share(section: object, name: str, *keys: str) -> None:
-    for key in keys:
-        value = getattr(section, key)
-        _require(0 <= value < 1, f"{name}.{key} = {value} must be in [0, 1)")
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """Sizes of the network, in the names of section 3 of the paper."""
-
-    vocab_size: int
-    d_model: int = 512
-    d_ff: int = 2048
-    num_heads: int = 8
-    num_encoder_layers: int = 6
-    num_decoder_layers: int = 6
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu", "silu"] = "relu"
-    embeddings: Literal["shared", "target", "separate"] = "shared"
-    max_positions: int = 1024
-
-    def __post_init__(self) -> None:
-        """Refuse sizes that no network can have."""
-        layers = ("num_encoder_layers", "num_decoder_layers")
-        _at_least(1, self, "model", "vocab_size", "d_model", "d_ff", "num_heads", *layers)
-        _at_least(8, self, "model", "max_positions")
-        _require(
-            self.d_model % (2 * self.num_heads) == 0,
-            f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
-        )
-        _share(self, "model", "dropout", "attention_dropout", "activation_dropout")
-        _one_of(self, "model", norm=("post", "pre"), activation=("relu", "gelu", "silu"))
-        _one_of(self, "model", embeddings=("shared", "target", "separate"))
-
-    @property
-    def d_head(self) -> int:
-        """Width of one attention head: d_k = d_v of section 3.2.2."""
-        return self.d_model // self.num_heads
-
-    def with_regularization_of(self, other: "ModelConfig") -> "ModelConfig":
-        """These sizes with the other's dropout, which a trained network may change."""
-        return dataclasses.replace(
-            self,
-            dropout=other.dropout,
-            attention_dropout=other.attention_dropout,
-            activation_dropout=other.activation_dropout,
-        )
 
 
 @dataclass(frozen=True)
@@ -104,14 +27,14 @@ class CorpusConfig:
 
     def __post_init__(self) -> None:
         """Refuse a weight that no sampling can have."""
-        _at_least(0, self, "data.corpora.NAME", "weight")
+        at_least(0, self, "data.corpora.NAME", "weight")
         _check_directions("data.corpora: directions", self.directions)
 
 
 def _check_directions(name: str, directions: tuple[str, ...]) -> None:
     for direction in directions:
         source, _, target = direction.partition("-")
-        _require(
+        require(
             bool(source and target and source != target),
             f"{name}: {direction!r} is not of the form 'de-en'",
         )
@@ -136,27 +59,27 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         """Refuse directions that are not written `de-en`."""
-        _require(len(self.directions) >= 1, "data.directions must name at least one direction")
+        require(len(self.directions) >= 1, "data.directions must name at least one direction")
         _check_directions("data.directions", self.directions)
         for name, corpus in self.corpora.items():
             unknown = sorted(set(corpus.directions) - set(self.directions))
-            _require(
+            require(
                 not unknown,
                 f"data.corpora.{name}: {', '.join(unknown)} is not among data.directions",
             )
-        _require(
+        require(
             0 <= self.subword_alpha <= 1,
             f"data.subword_alpha = {self.subword_alpha} must be in [0, 1]",
         )
-        _require(
+        require(
             0 < self.character_coverage <= 1,
             f"data.character_coverage = {self.character_coverage} must be in (0, 1]",
         )
-        _at_least(1, self, "data", "temperature", "vocab_sentences")
-        _at_least(4, self, "data", "max_tokens")
-        _one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
-        _one_of(self, "data", normalization=("nmt_nfkc", "nfkc", "identity"))
-        _one_of(self, "data", subword_sides=("both", "source"))
+        at_least(1, self, "data", "temperature", "vocab_sentences")
+        at_least(4, self, "data", "max_tokens")
+        one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
+        one_of(self, "data", normalization=("nmt_nfkc", "nfkc", "identity"))
+        one_of(self, "data", subword_sides=("both", "source"))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -207,8 +130,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse a recipe that cannot run."""
         every = ("log_every", "validate_every", "checkpoint_every")
-        _at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
-        _at_least(
+        at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
+        at_least(
             1,
             self,
             "training",
@@ -217,15 +140,15 @@ class TrainingConfig:
             "bleu_sentences",
             "risk_batches",
         )
-        _at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop", "risk")
+        at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop", "risk")
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
-        _above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
-        _share(self, "training", "label_smoothing")
-        _require(
+        above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
+        share(self, "training", "label_smoothing")
+        require(
             all(0 <= beta < 1 for beta in self.adam_betas),
             f"training.adam_betas = {list(self.adam_betas)} must be in [0, 1)",
         )
-        _one_of(self, "training", precision=("auto", "bf16", "fp32"), optimizer=("adam", "muon"))
+        one_of(self, "training", precision=("auto", "bf16", "fp32"), optimizer=("adam", "muon"))
 
 
 @dataclass(frozen=True)
@@ -238,7 +161,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse one table for two vocabularies."""
-        _require(
+        require(
             self.data.vocabulary == "joint" or self.model.embeddings != "shared",
             'data.vocabulary = "separate" needs model.embeddings = "target" or "separate": two '
             "vocabularies cannot share one table",
@@ -249,7 +172,7 @@ class Config:
         """Build from nested mappings; a wrong key or type is a ConfigError that names `origin`."""
         sections = {field.name: field.type for field in dataclasses.fields(cls)}
         for name in values:
-            _require(
+            require(
                 name in sections,
                 f"{origin}: unknown section [{name}]; known: {', '.join(sections)}",
             )
@@ -277,22 +200,22 @@ class Config:
 
 def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, Any]:
     """The arguments of one of the dataclasses above, of the right names and types."""
-    _require(isinstance(values, Mapping), f"{origin} must be a table, not {values!r}")
+    require(isinstance(values, Mapping), f"{origin} must be a table, not {values!r}")
     fields = {field.name: field for field in dataclasses.fields(kind)}
     result: dict[str, Any] = {}
     for name, value in values.items():
-        _require(name in fields, f"{origin}: unknown key {name!r}; known: {', '.join(fields)}")
+        require(name in fields, f"{origin}: unknown key {name!r}; known: {', '.join(fields)}")
         result[name] = _value(name, value, fields[name].default, origin)
     for name, one in fields.items():
         optional = one.default is not dataclasses.MISSING or name == "corpora"
-        _require(name in result or optional, f"{origin}: {name} is missing")
+        require(name in result or optional, f"{origin}: {name} is missing")
     return result
 
 
 def _value(name: str, value: Any, default: Any, origin: str) -> Any:
     """One value, converted to what its field holds."""
     if name == "corpora":
-        _require(isinstance(value, Mapping), f"{origin}: corpora must be a table, not {value!r}")
+        require(isinstance(value, Mapping), f"{origin}: corpora must be a table, not {value!r}")
         return {
             corpus: CorpusConfig(**_section(CorpusConfig, one, f"{origin}: corpora.{corpus}"))
             for corpus, one in value.items()
@@ -304,7 +227,7 @@ def _value(name: str, value: Any, default: Any, origin: str) -> Any:
     expected: type = int if default is dataclasses.MISSING else type(default)
     if name == "directions":
         expected = tuple
-    _require(
+    require(
         type(value) is expected, f"{origin}: {name} = {value!r} is not of type {expected.__name__}"
     )
     return value
@@ -335,7 +258,7 @@ def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
     for override in overrides:
         name, equals, text = override.partition("=")
         *sections, key = name.strip().split(".")
-        _require(bool(equals and sections), f"--set {override}: not of the form section.key=value")
+        require(bool(equals and sections), f"--set {override}: not of the form section.key=value")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
@@ -343,6 +266,6 @@ def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
         table = values
         for section in sections:
             table = table.setdefault(section, {})
-            _require(isinstance(table, dict), f"--set {override}: {section} is not a table")
+            require(isinstance(table, dict), f"--set {override}: {section} is not a table")
         table[key] = value
     return Config.from_mapping(values, str(path))

@@ -75,11 +75,13 @@ def next_log_probs(
 ) -> Tensor:
     """What follows each prefix: memory [1, S, d_model], source [1, S], prefixes [N, T] -> [N, V].
 
-    `mask` [V] or [N, V] is added to the logits.
+    `mask` [V] or [N, V] is added to the logits. What the network forbids keeps its share of probability.
     """
     count = len(prefixes)
     states = network.decode(prefixes, memory.expand(count, -1, -1), source.expand(count, -1))[:, -1]
-    return (network.project(states).float() + mask).log_softmax(-1)
+    log_probs = (network.project(states).float() + mask).log_softmax(-1)
+    log_probs[:, list(network.config.forbidden_ids)] = -torch.inf
+    return log_probs
 
 
 def forbidden(ids: Sequence[int], options: SearchOptions) -> list[int]:
@@ -139,7 +141,8 @@ def greedy_search(
     """The most probable token at every step, a batch at once: sources [B, S] -> ids without BOS and EOS."""
     lengths = (sources != PAD_ID).sum(1)
     limit = int(max_target_length(int(lengths.max())))
-    mask = suppressed_mask(network.config.vocab_size, suppressed).to(sources.device)
+    never = [*suppressed, *network.config.forbidden_ids]
+    mask = suppressed_mask(network.config.vocab_size, never).to(sources.device)
     memory = network.encode(sources)
     target = torch.full((len(sources), 1), BOS_ID, device=sources.device)
     live = torch.arange(len(sources), device=sources.device)  # rows that have not ended

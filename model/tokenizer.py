@@ -1,6 +1,6 @@
 """SentencePiece vocabularies: one for both sides or one for each, with a tag for each target language."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -136,6 +136,11 @@ class Vocabularies(NamedTuple):
         (folder / FILE_NAME).write_bytes(self.source.model)
         if not self.is_joint:
             (folder / TARGET_FILE_NAME).write_bytes(self.target.model)
+
+    @property
+    def pieces(self) -> tuple[Callable[[int], str], Callable[[int], str]]:
+        """The pieces of both sides by id."""
+        return self.source.processor.id_to_piece, self.target.processor.id_to_piece
 
     @property
     def is_joint(self) -> bool:

@@ -105,14 +105,14 @@ class PositionwiseFeedForward(nn.Module):
 
 
 class PositionalEncoding(nn.Module):
-    """Adds the sinusoids of section 3.5; even dimensions are sines, odd ones cosines."""
+    """Adds the sinusoids of section 3.5."""
 
     table: Tensor
 
-    def __init__(self, d_model: int, max_positions: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         """Precompute [max_positions, d_model]; longer sequences are an error."""
         super().__init__()
-        self.register_buffer("table", sinusoids(max_positions, d_model), persistent=False)
+        self.register_buffer("table", position_table(config), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Add positions 0 .. T-1 to x [B, T, d_model]."""
@@ -123,10 +123,26 @@ class PositionalEncoding(nn.Module):
         return x + self.table[: x.shape[1]]
 
 
-def sinusoids(positions: int, d_model: int) -> Tensor:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same); [positions, d_model]."""
-    frequency = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+def position_table(config: ModelConfig) -> Tensor:
+    """What the config's network adds at each position: [max_positions, d_model]."""
+    count, first = config.max_positions, config.position_offset
+    inclusive = config.position_exponent == "inclusive"
+    halves = config.position_layout == "halves"
+    return sinusoids(first + count, config.d_model, inclusive=inclusive, halves=halves)[first:]
+
+
+def sinusoids(
+    positions: int, d_model: int, *, inclusive: bool = False, halves: bool = False
+) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same); [positions, d_model].
+
+    If `inclusive`, the exponent's d_model is less by 2, so that it ends at 1; `halves` has sines first.
+    """
+    steps = max(1, d_model - 2) if inclusive else d_model
+    frequency = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / steps))
     angle = torch.arange(positions)[:, None] * frequency  # [positions, d_model / 2]
+    if halves:
+        return torch.cat((angle.sin(), angle.cos()), dim=-1)
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)
 
 
@@ -225,7 +241,9 @@ class Transformer(nn.Module):
             self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
         if config.embeddings == "separate":
             self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.positions = PositionalEncoding(config.d_model, config.max_positions)
+        if config.projection_bias:
+            self.projection_bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.positions = PositionalEncoding(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
@@ -239,7 +257,7 @@ class Transformer(nn.Module):
                 nn.init.zeros_(parameter)
 
     def _embed(self, ids: Tensor, table: nn.Embedding) -> Tensor:
-        scaled = table(ids) * math.sqrt(self.config.d_model)
+        scaled = table(ids) * self.config.embedding_scale
         embedded: Tensor = self.dropout(self.positions(scaled))
         return embedded
 
@@ -277,7 +295,8 @@ class Transformer(nn.Module):
     def project(self, states: Tensor) -> Tensor:
         """The pre-softmax projection: states [..., d_model] -> logits [..., V]."""
         own = self.config.embeddings == "separate"
-        return F.linear(states, self.projection.weight if own else self.embedding.weight)
+        bias = self.projection_bias if self.config.projection_bias else None
+        return F.linear(states, self.projection.weight if own else self.embedding.weight, bias)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: source ids [B, S] and target ids [B * K, T] (from BOS on) -> logits [B * K, T, V].

@@ -41,7 +41,7 @@ class Aligner:
         self,
         tokenizers: Tokenizers,
         special: SpecialTokens,
-        attention: Attention,
+        attention: Attention | None,
         threads: int,
         clock: Callable[[], float],
         on_fault: Callable[[str, int], None] = lambda *_: None,
@@ -49,7 +49,8 @@ class Aligner:
     ) -> None:
         """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds.
 
-        Of more than `max_tokens`, tag and EOS counted, a sentence is aligned by its order.
+        Without `attention`, or beyond `max_tokens`, tag and EOS counted, words belong together by their
+        order: that is good enough to put tags in their places, and no alignment to give out.
         """
         self.max_tokens = max_tokens
         self.tokenizers, self.special = tokenizers, special
@@ -68,7 +69,7 @@ class Aligner:
     async def align(
         self,
         translated: Items[TranslatedSentence],
-        tag: int,
+        prefix: Items[int],
         wanted: bool,
         deadline: float,
         promise: Promise,
@@ -77,7 +78,7 @@ class Aligner:
 
         Args:
             translated: sentences and their translations.
-            tag: the token in front of their sources.
+            prefix: what stands in front of their sources.
             wanted: whether to align those without tags, too.
             deadline: when it is given up, as it is when the caller is cancelled.
             promise: of this work, in the backlog.
@@ -92,7 +93,7 @@ class Aligner:
             for text in one.targets
         )
         aligned: list[TranslatedSentence] = []
-        steps = self._steps(translated, tag, wanted, aligned)
+        steps = self._steps(translated, prefix, wanted, aligned)
         while len(aligned) < len(translated):
             # the threads' line is first come, first served: whoever comes again stands at its end
             turn = partial(_turn, steps)
@@ -101,14 +102,14 @@ class Aligner:
             self.backlog.measured(cost, seconds)
         return aligned
 
-    def measure(self, one: TranslatedSentence, tag: int) -> None:
+    def measure(self, one: TranslatedSentence, prefix: Items[int]) -> None:
         """Align a sentence on this thread, for a first measurement of how long that takes."""
-        self.backlog.measured(*_turn(self._steps([one], tag, True, []), lambda: None))
+        self.backlog.measured(*_turn(self._steps([one], prefix, True, []), lambda: None))
 
     def _steps(
         self,
         translated: Items[TranslatedSentence],
-        tag: int,
+        prefix: Items[int],
         wanted: bool,
         into: list[TranslatedSentence],
     ) -> Iterator[int]:
@@ -131,42 +132,48 @@ class Aligner:
                 )
             alignments = []
             for text in one.targets:
-                alignments.append(self._alignment(source, text, tag))
+                alignments.append(self._alignment(source, text, prefix))
                 yield cost_of(source, text)
             into.append(replace(one, alignments=tuple(alignments)))
 
-    def _alignment(self, source: str, target: str, tag: int) -> Alignment:
+    def _alignment(self, source: str, target: str, prefix: Items[int]) -> Alignment:
         """Of a sentence and one of its translations."""
         bos, eos = self.special.bos, self.special.eos
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
-        weights = self._weights([tag, *source_ids, eos], [bos, *target_ids, eos])
-        return align_words(source, target, source_pieces, target_pieces, weights[:, 1:-1])
+        if self.attention is None:
+            in_order = _in_order(len(target_ids), len(source_ids))
+            guess = align_words(source, target, source_pieces, target_pieces, in_order)
+            return replace(guess, is_guess=True)
+        ids = [*prefix, *source_ids, eos], [bos, *target_ids, eos]
+        weights = self._weights(self.attention, *ids, len(prefix))
+        return align_words(source, target, source_pieces, target_pieces, weights)
 
-    def _weights(self, source: Items[int], target: Items[int]) -> Floats:
-        """How much each target token looked at each source token, [T, S], as `attention` takes them.
+    def _weights(
+        self, attention: Attention, source: Items[int], target: Items[int], before: int
+    ) -> Floats:
+        """How much each target token looked at each source token, [T, S] without `before` ids and EOS.
 
         Where the graph fails or gives invalid values, each looked where it is itself: the answer is there.
         """
         shape = len(target) - 2, len(source)
         if max(len(source), len(target)) > self.max_tokens:
-            return _by_order(shape)
+            return _in_order(shape[0], shape[1] - before - 1)
         try:
-            weights = self.attention(source, target)
+            weights = attention(source, target)
             if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
-                return weights
+                return weights[:, before:-1]
             logger.error("a sentence is aligned by its order: its attention has invalid values")
         except BaseException:  # whatever it is, it must not end the event loop
             logger.exception("a sentence is aligned by its order: its attention failed")
         self.on_fault("alignment", 1)
-        return _by_order(shape)
+        return _in_order(shape[0], shape[1] - before - 1)
 
 
-def _by_order(shape: tuple[int, int]) -> Floats:
-    """As if each target token, [T, S], had looked where it is itself."""
-    inner = shape[1] - 2  # without tag and EOS
-    at = 1 + np.arange(shape[0]) * inner // max(1, shape[0])
-    return np.eye(shape[1], dtype=np.float32)[at]
+def _in_order(targets: int, sources: int) -> Floats:
+    """Weights [T, S] of tokens that look where they are themselves."""
+    at = np.arange(targets) * sources // max(1, targets)
+    return np.eye(max(1, sources), dtype=np.float32)[at, :sources]
 
 
 def cost_of(source: str, target: str) -> int:

@@ -55,6 +55,7 @@ FileName = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_i
 Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
 """Of a language."""
 Id = Annotated[int, Field(strict=True, ge=0)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Length = Annotated[int, Field(strict=True, ge=8, le=MAX_LENGTH)]
 
 
@@ -67,8 +68,13 @@ class Direction(_Strict):
 
     source: Code
     target: Code
-    tag: Id
-    """The token in front of the source that asks for this target."""
+    tag: Id | None = None
+    """The token in front of the source that asks for this target; the only target needs none."""
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """What stands in front of the source's pieces."""
+        return () if self.tag is None else (self.tag,)
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -120,6 +126,14 @@ class Graphs(_Strict):
     decoder: FileName
 
 
+class Origin(_Strict):
+    """What an imported bundle was made of."""
+
+    format: str
+    name: str
+    files: dict[FileName, Sha256]
+
+
 class Provenance(_Strict):
     """Where the model is from; shown, never interpreted, but for `config` by those who train on."""
 
@@ -129,6 +143,8 @@ class Provenance(_Strict):
     licences: list[str] = []
     bleu: dict[str, str] = {}
     """By direction: score and sacreBLEU signature."""
+    origin: Origin | None = None
+    """Of a bundle that was imported."""
 
 
 class Manifest(_Strict):
@@ -141,18 +157,25 @@ class Manifest(_Strict):
     """The SentencePiece model of both sides, or of the source."""
     target_vocabulary: FileName | None = None
     """That of the target, where it has its own."""
+    pieces: FileName | None = None
+    """The pieces by id, where SentencePiece's own ids are not the network's; see `service.text`."""
+    target_pieces: FileName | None = None
+    """Those of the target, where they are others."""
     vocab_size: Annotated[int, Field(strict=True, ge=8, le=MAX_VOCABULARY)]
     """Of each."""
     special_tokens: SpecialTokens
     limits: Limits
     decoding: DecodingDefaults
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
-    scorer: FileName
-    """The graph that reads a translation beside its source; runs on a CPU, beside any precision."""
+    scorer: FileName | None = None
+    """The graph that reads a translation beside its source; runs on a CPU, beside any precision.
+
+    Without it, words are aligned by their order, and no direction judges the opposite one.
+    """
     rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
     """Names and parameters of the rules its text needs beside those for every model; see `service.text`."""
     files: Annotated[
-        dict[FileName, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]],
+        dict[FileName, Sha256],
         Field(max_length=MAX_FILES),
     ]
     """sha256 of every file but the manifest."""
@@ -160,7 +183,8 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        named = {self.vocabulary, self.target_vocabulary or self.vocabulary, self.scorer}
+        maybe = self.target_vocabulary, self.pieces, self.target_pieces, self.scorer
+        named = {self.vocabulary, *(name for name in maybe if name is not None)}
         asked = [pipeline.checked(name, parameters) for name, parameters in self.rules.items()]
         named |= {file for parameters in asked for file in parameters.files}
         for graphs in self.graphs.values():
@@ -180,14 +204,16 @@ class Manifest(_Strict):
         pairs = [(one.source, one.target) for one in directions]
         if twice := _first_twice(pairs):
             raise ValueError(f"direction {'-'.join(twice)} is duplicated")
-        by_target = {(one.target, one.tag) for one in directions}
+        if len({one.target for one in directions if one.tag is None}) > 1:
+            raise ValueError("two targets have no tag")
+        by_target = {(one.target, one.tag) for one in directions if one.tag is not None}
         if one_tag := _first_twice(tag for _, tag in by_target):
             raise ValueError(f"two targets have tag {one_tag}")
         specials = set(special.model_dump().values())
         for direction in directions:
             if direction.tag in specials:
                 raise ValueError(f"tag {direction.tag} is one of the special tokens")
-        last = max(*specials, *(direction.tag for direction in directions))
+        last = max(specials.union(*(direction.prefix for direction in directions)))
         if last >= self.vocab_size:
             raise ValueError(f"id {last} is outside the vocabulary of {self.vocab_size}")
         return self
@@ -198,6 +224,12 @@ class Manifest(_Strict):
             if (direction.source, direction.target) == (source, target):
                 return direction
         return None
+
+    def judge(self, direction: Direction) -> Direction | None:
+        """The opposite direction, if the model has it and can read what the direction writes."""
+        if self.scorer is None or self.target_vocabulary is not None:
+            return None
+        return self.direction(direction.target, direction.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +250,9 @@ class Bundle:
         return self.folder / (self.manifest.target_vocabulary or self.manifest.vocabulary)
 
     @property
-    def scorer(self) -> Path:
-        """The scorer's file."""
-        return self.folder / self.manifest.scorer
+    def scorer(self) -> Path | None:
+        """The scorer's file, if there is one."""
+        return self.folder / self.manifest.scorer if self.manifest.scorer else None
 
     def read_text(self, name: str) -> str:
         """One of its files.

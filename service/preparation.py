@@ -128,7 +128,7 @@ class Preparation:
             reverse_tag=self.decoding.reverse_tag if can_be_read_back else None,
             num_hypotheses=num_hypotheses or self.decoding.num_hypotheses,
         )
-        return (self.direction.tag, *ids, self.manifest.special_tokens.eos), options
+        return (*self.direction.prefix, *ids, self.manifest.special_tokens.eos), options
 
     def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
@@ -164,7 +164,8 @@ class Preparation:
         return [min(longest, room * length // total) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
-        most = self.manifest.limits.max_source_length - 2  # a tag and EOS are the others
+        around = len(self.direction.prefix) + 1  # EOS
+        most = self.manifest.limits.max_source_length - around
         if tokens > most:
             raise TextTooLongError(
                 f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
@@ -206,9 +207,7 @@ def decoding_options(
             f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
             f"{options.max_decoding_length}"
         )
-    reverse = None
-    if may_rerank and options.rerank and manifest.target_vocabulary is None:
-        reverse = manifest.direction(direction.target, direction.source)
+    reverse = manifest.judge(direction) if may_rerank and options.rerank else None
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,
         beam_size=beam_size,

@@ -82,15 +82,17 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
         Exception: whatever ONNX Runtime says, or that an answer has invalid values.
     """
     manifest = bundle.manifest
-    tag, last = manifest.directions[0].tag, manifest.vocab_size - 1
-    short = [tag, last, special.eos]
-    weights = runner.align(short, [special.bos, last, special.eos])
-    if weights.shape != (1, len(short)) or not np.isfinite(weights).all():
-        raise ValueError(f"the scorer aligns one token with three as {weights.tolist()}")
+    last = manifest.vocab_size - 1
+    short = [*manifest.directions[0].prefix, last, special.eos]
     source_ids, bias = cache.pad([short], special.pad)
-    scores = runner.score(source_ids, bias, np.array([[special.bos, last, special.eos]]))
-    if scores.shape != (1,) or not scores[0] < np.inf:  # which NaN is not, either
-        raise ValueError(f"the scorer finds a translation as probable as {scores.tolist()}")
+    if manifest.scorer is not None:
+        target = [special.bos, last, special.eos]
+        weights = runner.align(short, target)
+        if weights.shape != (1, len(short)) or not np.isfinite(weights).all():
+            raise ValueError(f"the scorer aligns one token with {len(short)} as {weights.tolist()}")
+        scores = runner.score(source_ids, bias, np.array([target]))
+        if scores.shape != (1,) or not scores[0] < np.inf:  # which NaN is not, either
+            raise ValueError(f"the scorer finds a translation as probable as {scores.tolist()}")
     longest = manifest.limits.max_target_length
     state = cache.admit(
         cache.empty_state(), [DecodingOptions(longest)], [0], [len(short)], bos_id=last
@@ -112,7 +114,9 @@ def check_translations(
     golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
     count, known = max(SENTENCES, engine.config.num_loops), []
     for direction in {one.tag: one for one in bundle.manifest.directions}.values():
-        mine = [one for one in golden if one.source_ids[0] == direction.tag]
+        mine = [
+            one for one in golden if one.source_ids[: len(direction.prefix)] == direction.prefix
+        ]
         known += [mine[number % len(mine)] for number in range(count)] if mine else []
         source = mine[0].source_ids if mine else _any_source(direction, special)
         # judged by the scorer, too; an engine whose steps fail has to do this one again
@@ -133,15 +137,16 @@ def check_translations(
 def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
     """Align golden sentences, so that how long it takes is known before a request asks for it."""
     for one in read_golden(bundle)[:MEASURED]:
-        [source] = aligner.tokenizers.source.decode([one.source_ids[1:-1]])
+        before = len(bundle.manifest.directions[0].prefix)
+        [source] = aligner.tokenizers.source.decode([one.source_ids[before:-1]])
         [target] = aligner.tokenizers.target.decode([one.ids])
         sentence = TranslatedSentence(Sentence(source), (target,), (one.score,), "end")
-        aligner.measure(sentence, one.source_ids[0])
+        aligner.measure(sentence, one.source_ids[:before])
 
 
 def _any_source(direction: Direction, special: SpecialIds) -> tuple[int, ...]:
     """Something to translate."""
-    return direction.tag, special.vocab_size - 1, special.eos
+    return *direction.prefix, special.vocab_size - 1, special.eos
 
 
 def _decoded(found: Items[Hypothesis], tokenizers: Tokenizers) -> list[str]:
@@ -174,9 +179,7 @@ def _options(
 ) -> DecodingOptions:
     """Those of the golden sentences; with the opposite of a direction, if there is one, as its judge."""
     manifest = bundle.manifest
-    reverse = None
-    if judged and manifest.target_vocabulary is None:
-        reverse = manifest.direction(judged.target, judged.source)
+    reverse = manifest.judge(judged) if judged else None
     return DecodingOptions(
         min(len(source) - 2 + EXTRA_LENGTH, manifest.limits.max_target_length),
         beam_size=BEAM_SIZE,

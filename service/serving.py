@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import partial
 
-from service.aligner import Aligner
-from service.bundle import Bundle, Precision
+from service.aligner import Aligner, Attention
+from service.bundle import Bundle, Manifest, Precision
 from service.cores import available_cores
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
@@ -25,6 +25,7 @@ from service.sentence_cache import SentenceCache
 from service.settings import Settings
 from service.text.tokenizer import Tokenizers
 from service.translator import Translator
+from service.vocabularies import load_tokenizers
 
 FIRST_RUN_SECONDS = 60.0
 """In which graphs must have run for the first time: one may loop for ever."""
@@ -107,20 +108,13 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         lone_runner=lone_runner,
         on_fault=metrics.on_fault,
     )
-    attention = engine.watch.watched("an alignment", runner.align)
+    attention = engine.watch.watched("an alignment", runner.align) if bundle.scorer else None
+    aligner = _aligner(manifest, tokenizers, attention, engine, metrics)
     translator = Translator(
         bundle,
         tokenizers,
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
-        Aligner(
-            tokenizers,
-            tokens,
-            attention,
-            config.num_loops,
-            engine.clock,
-            metrics.on_fault,
-            manifest.limits.max_target_length,
-        ),
+        aligner,
         settings.max_beam_size,
         settings.rerank == "on" or (settings.rerank == "auto" and device == "cpu"),
         metrics.on_outcome,
@@ -138,6 +132,18 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
     return model
 
 
+def _aligner(
+    manifest: Manifest,
+    tokenizers: Tokenizers,
+    attention: Attention | None,
+    engine: Engine,
+    metrics: Metrics,
+) -> Aligner:
+    special, longest = manifest.special_tokens, manifest.limits.max_target_length
+    threads, clock = engine.config.num_loops, engine.clock
+    return Aligner(tokenizers, special, attention, threads, clock, metrics.on_fault, longest)
+
+
 def _prove(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
     """Have a model whose engine has started show what it can do.
 
@@ -148,27 +154,6 @@ def _prove(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
     run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
     check_translations(bundle, model.engine, special, translator.tokenizers)
     run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
-
-
-def load_tokenizers(bundle: Bundle) -> Tokenizers:
-    """The vocabularies of both sides.
-
-    Raises:
-        BundleError: one is no vocabulary, or not the one that the manifest describes.
-    """
-    manifest = bundle.manifest
-    paths = bundle.vocabulary, bundle.target_vocabulary
-    tokenizers = Tokenizers.load(*paths)
-    for path, tokenizer in zip(paths, tokenizers, strict=True):
-        if tokenizer.vocab_size != manifest.vocab_size:
-            raise BundleError(
-                f" has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}", path
-            )
-        for name, found in tokenizer.special_ids.items():
-            expected = getattr(manifest.special_tokens, name)
-            if found != expected:
-                raise BundleError(f": {name} is {found}, the manifest says {expected}", path)
-    return tokenizers
 
 
 def _described(error: Exception) -> str:

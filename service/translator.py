@@ -96,7 +96,8 @@ class Translator:
             teller = _Teller(documents, on_sentence)
 
             ranks = options.alternatives + 1
-            aligned = [task.sentence.text for task in tasks if options.align or task.sentence.tags]
+            align = options.align and self.aligner.attention is not None
+            aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
                 tell = teller.tell if on_sentence else None
                 translated = await self.sentences.translate(
@@ -105,7 +106,7 @@ class Translator:
                 teller.tell_the_rest(translated)
                 if aligned:
                     translated = await self.aligner.align(
-                        translated, direction.tag, options.align, deadline, promise
+                        translated, direction.prefix, align, deadline, promise
                     )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 

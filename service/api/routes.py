@@ -175,6 +175,7 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
     details = []
     for one in translation.sentences:
         found = one.alignments[0] if with_alignment and one.alignments else None
+        found = None if found and found.is_guess else found
         sentence, target = one.sentence, one.targets[0]
         details.append(
             SentenceDetails(

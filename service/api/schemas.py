@@ -153,7 +153,11 @@ class TranslateRequest(BaseModel):
         bool, Field(description="Adds `details`: every sentence with its score.")
     ] = False
     return_alignment: Annotated[
-        bool, Field(description="Adds `details` with every sentence's words and their alignment.")
+        bool,
+        Field(
+            description="Adds `details` with every sentence's words and their alignment, where the model "
+            "has one."
+        ),
     ] = False
     timeout_seconds: Annotated[
         float | None,

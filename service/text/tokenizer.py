@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +31,13 @@ class Tokenizer:
             self._processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (RuntimeError, OSError) as error:
             raise BundleError(" is not a SentencePiece model", path, str(error)) from None
-        spelled = (one for one in range(self.vocab_size) if not self._processor.is_byte(one))
-        self._characters = frozenset("".join(map(self._processor.id_to_piece, spelled)))
+        self._characters = frozenset("".join(self._spelled_pieces()))
+
+    def _spelled_pieces(self) -> Iterator[str]:
+        """All that it cuts texts into, but for bytes."""
+        for id in range(self._processor.vocab_size()):
+            if not self._processor.is_byte(id):
+                yield self._processor.id_to_piece(id)
 
     @property
     def vocab_size(self) -> int:

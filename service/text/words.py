@@ -28,6 +28,8 @@ class Alignment:
     target_spans: list[Span]
     weights: NDArray[np.float32]
     """[T, S]: how much each target word looked at each source word; rows sum to 1."""
+    is_guess: bool = False
+    """Whether it is by the words' order alone, for a model that cannot align."""
 
     @property
     def source_words(self) -> list[str]:

@@ -14,7 +14,7 @@ def test_between_one_and_four_heads_are_chosen(checkpoint: Checkpoint) -> None:
     for german, english in toy.sentences()[::7]:
         source = [tokenizer.tag_id("en"), *tokenizer.encode([german])[0], EOS_ID]
         pairs.append(Pair(np.array(source), np.array([*tokenizer.encode([english])[0], EOS_ID])))
-    chosen, share = choose_heads(checkpoint.network(), pairs, checkpoint.vocabularies)
+    chosen, share = choose_heads(checkpoint.network(), pairs, checkpoint.vocabularies.pieces)
     assert 1 <= len(chosen) <= 4
     assert len(set(chosen)) == len(chosen)
     assert 0 < share <= 1

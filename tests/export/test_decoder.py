@@ -16,11 +16,12 @@ from export.encoder import build_encoder
 from export.graph import MASKED, GraphBuilder, Precision
 from export.quantize import calibrate
 from export.selection import DEAD
+from model import bundle
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
 from model.data.batches import Batch
 from model.evaluate import suppressed_ids
-from model.search import SearchOptions, beam_search
+from model.search import SearchOptions, beam_search, next_log_probs
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 from service.engine import cache, types
@@ -34,6 +35,7 @@ from tests.conftest import TINY_BUNDLE
 
 SPECIAL = SpecialIds(pad=0, bos=BOS_ID, eos=EOS_ID)
 SUPPRESSED = (0, 2)
+DEFAULT_BUNDLE = Path(types.__file__).parents[1] / "default_bundle"
 NO_BANS = np.zeros((0, 3), np.int64)
 GREEDY = DecodingOptions(max_decoding_length=99, beam_size=1)
 
@@ -59,6 +61,8 @@ def network(request: pytest.FixtureRequest) -> Transformer:
     sizes = ModelConfig(40, 32, 48, 4, 2, 2, dropout=0.0, max_positions=64)
     network = Transformer(replace(sizes, **getattr(request, "param", {})), 0).eval()
     torch.nn.init.normal_(network.embedding.weight, std=0.6)
+    if network.config.projection_bias:
+        torch.nn.init.normal_(network.projection_bias)
     return network
 
 
@@ -79,9 +83,11 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
         {},
         {"norm": "pre", "activation": "gelu", "embeddings": "target"},
         {"norm": "post", "activation": "silu", "embeddings": "separate"},
+        {"position_layout": "halves", "position_exponent": "inclusive", "position_offset": 2},
+        {"scaled_embeddings": False, "projection_bias": True},
     ],
     indirect=True,
-    ids=["post-relu-shared", "pre-gelu-target", "post-silu-separate"],
+    ids=["post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"],
 )
 def test_cached_decoding_equals_full_decoding(
     network: Transformer, tmp_path: Path, precision: Precision, tolerance: float
@@ -164,6 +170,9 @@ def check_against_reference(
 
 
 @pytest.mark.parametrize(
+    "network", [{}, {"forbidden_ids": (1, 7), "projection_bias": True}], indirect=True
+)
+@pytest.mark.parametrize(
     "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]
 )
 def test_the_engines_search_is_the_references(
@@ -177,6 +186,32 @@ def test_the_engines_search_is_the_references(
         )
     finally:
         engine.close()
+
+
+def test_what_is_forbidden_keeps_its_share_of_probability(network: Transformer) -> None:
+    forbidding = Transformer(replace(network.config, forbidden_ids=(4, 9)), 0).eval()
+    forbidding.load_state_dict(network.state_dict())
+    source, prefix = torch.tensor([[5, 6, EOS_ID]]), torch.tensor([[BOS_ID, 7]])
+    free, found = (
+        next_log_probs(one, one.encode(source), source, prefix, torch.zeros(40))[0]
+        for one in (network, forbidding)
+    )
+    others = [id for id in range(40) if id not in (4, 9)]
+    torch.testing.assert_close(found[others], free[others])
+    assert found[[4, 9]].tolist() == [-np.inf, -np.inf]
+
+
+def test_the_graphs_of_published_bundles_stay_as_they_are(tmp_path: Path) -> None:
+    """Built anew from their own fp16 weights, byte for byte."""
+    published = bundle.load(DEFAULT_BUNDLE)
+    weights = {name: tensor.numpy() for name, tensor in published.network().state_dict().items()}
+    sizes, never = published.config.model, suppressed_ids(published.vocabularies, published.config)
+    body = GraphBuilder("fp16", weights, prefix="step.")
+    onnx.save(build_encoder(GraphBuilder("fp16", weights), sizes), tmp_path / "encoder.fp16.onnx")
+    decoder = build_decoder(GraphBuilder("fp16", weights), body, sizes, never)
+    onnx.save(decoder, tmp_path / "decoder.fp16.onnx")
+    for path in tmp_path.iterdir():
+        assert path.read_bytes() == (DEFAULT_BUNDLE / path.name).read_bytes(), path.name
 
 
 def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Checkpoint) -> None:

@@ -121,6 +121,20 @@ def test_scores_are_the_networks_whatever_stands_beside_a_pair(
     np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-4)
 
 
+def test_a_bias_of_the_projection_counts(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    biased = Transformer(replace(network.config, projection_bias=True), PAD_ID).eval()
+    bias = torch.linspace(-2, 2, network.config.vocab_size)
+    biased.load_state_dict({**network.state_dict(), "projection_bias": bias})
+    runner = runner_with(biased, HEADS, tmp_path)
+    for pair in pairs[:5]:
+        source, target = pair.source.tolist(), pair.target.tolist()
+        mask = np.zeros((1, len(source)), np.float32)
+        [found] = runner.score(np.array([source]), mask, np.array([[BOS_ID, *target]]))
+        assert found == pytest.approx(log_prob(biased, source, target), abs=1e-3)
+
+
 def test_any_encoder_of_a_bundle_serves_its_scorer(pairs: list[Pair]) -> None:
     """The scorer is in int8 and reads fp16; the fp32 graphs have their keys and values in fp32."""
     runners = [

@@ -15,6 +15,7 @@ from model.transformer import (
     MultiHeadAttention,
     Transformer,
     look_ahead_mask,
+    position_table,
     sinusoids,
 )
 
@@ -47,6 +48,48 @@ def test_positions_are_the_papers_sinusoids() -> None:
             angle = position / 10000 ** (2 * i / 16)
             assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-5)
             assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+@pytest.mark.parametrize("inclusive", [False, True])
+@pytest.mark.parametrize("offset", [0, 2])
+def test_positions_as_others_have_them(inclusive: bool, offset: int) -> None:
+    config = ModelConfig(
+        8,
+        d_model=16,
+        num_heads=2,
+        max_positions=50,
+        position_layout="halves",
+        position_exponent="inclusive" if inclusive else "exclusive",
+        position_offset=offset,
+    )
+    table = position_table(config)
+    assert table.shape == (50, 16)
+    for row in (0, 1, 7, 49):
+        for i in range(8):
+            angle = (row + offset) / 10000 ** (i / (7 if inclusive else 8))
+            assert table[row, i].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[row, 8 + i].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_embeddings_may_be_taken_as_they_are() -> None:
+    torch.manual_seed(0)
+    scaled = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0), 0)
+    plain = Transformer(replace(scaled.config, scaled_embeddings=False), 0)
+    plain.load_state_dict(scaled.state_dict())
+    with torch.no_grad():
+        plain.embedding.weight *= 4.0  # sqrt(16)
+    source = torch.tensor([[5, 6, 3]])
+    torch.testing.assert_close(plain.encode(source), scaled.encode(source))
+
+
+def test_a_bias_is_added_to_the_logits() -> None:
+    torch.manual_seed(0)
+    without = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0), 0)
+    network = Transformer(replace(without.config, projection_bias=True), 0)
+    bias = torch.randn(8)
+    network.load_state_dict({**without.state_dict(), "projection_bias": bias})
+    source, target = torch.tensor([[5, 6, 3]]), torch.tensor([[2, 5]])
+    torch.testing.assert_close(network(source, target), without(source, target) + bias)
 
 
 def test_no_position_sees_the_future(network: Transformer) -> None:

@@ -114,6 +114,14 @@ def in_a_circle(path: Path) -> None:
     path.symlink_to(path)
 
 
+def untagged(folder: Path) -> None:
+    """No direction says what it is for."""
+    manifest = _manifest(folder)
+    for direction in manifest["directions"]:
+        del direction["tag"]
+    _write(folder, manifest)
+
+
 def doubled(folder: Path) -> None:
     manifest = _manifest(folder)
     manifest["directions"].append(manifest["directions"][0])
@@ -167,6 +175,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("directions.0.tag", 72), "id 72 is outside the vocabulary of 72"),
     (setting("directions.0.tag", 3), "tag 3 is one of the special tokens"),
     (setting("directions.0.tag", 4), "two targets have tag 4"),
+    (untagged, "two targets have no tag"),
     (doubled, "direction de-en is duplicated"),
     (setting("special_tokens.eos", 0), "special_tokens must be different"),
     (setting("special_tokens.bos", 3), "special_tokens must be different"),

@@ -196,6 +196,7 @@ class HeldAttention:
     def __call__(self, source: Items[int], target: Items[int]) -> Floats:
         self.asked += 1
         assert self.goes_on.wait(10)
+        assert self.real is not None
         return self.real(source, target)
 
 
@@ -272,6 +273,7 @@ def test_alignments_to_come_count_for_those_who_ask_for_some(
 
     def held(source: Items[int], target: Items[int]) -> Floats:
         assert end.wait(10)
+        assert attention is not None
         return attention(source, target)
 
     monkeypatch.setattr(aligner, "attention", held)

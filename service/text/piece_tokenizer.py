@@ -1,0 +1,96 @@
+"""A SentencePiece model whose pieces have other ids than its own, as Marian's models have them.
+
+The ids stand in a file of their own: a JSON list of the pieces, null where an id is no piece's. Both sides
+may share one though each has a SentencePiece model.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from service.bundle_files import read_text
+from service.errors import BundleError, quoted
+from service.text.tokenizer import Tokenizer
+
+NAMES = {"<pad>": "pad", "<unk>": "unk", "<s>": "bos", "</s>": "eos"}
+"""Pieces that no text spells."""
+MAX_BYTES = 64 * 1024 * 1024
+
+
+class PieceTokenizer(Tokenizer):
+    """Cuts as SentencePiece does, and takes the ids of the pieces from a list."""
+
+    def __init__(self, path: Path, pieces: Path) -> None:
+        """Load a SentencePiece model, and the pieces by id.
+
+        Raises:
+            BundleError: a file is not what it should be.
+        """
+        self._pieces = read_pieces(pieces)
+        self._ids = {piece: id for id, piece in enumerate(self._pieces) if piece is not None}
+        if "<unk>" not in self._ids:
+            raise BundleError(": has no <unk>", pieces)
+        self._unknown = self._ids["<unk>"]
+        super().__init__(path)
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are."""
+        return len(self._pieces)
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        """Those of pad, unk, bos and eos, as far as it has them."""
+        return {name: self._ids[piece] for piece, name in NAMES.items() if piece in self._ids}
+
+    def id_of(self, piece: str) -> int:
+        """The id of a piece; that of `<unk>` where it has none."""
+        return self._ids.get(piece, self._unknown)
+
+    def piece(self, id: int) -> str:
+        """The piece of an id; empty where it has none."""
+        return self._pieces[id] or ""
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Ids of each sentence, without tag, BOS or EOS."""
+        cut = (self._processor.encode(sentence, out_type=str) for sentence in sentences)
+        return [[self.id_of(piece) for piece in pieces] for pieces in cut]
+
+    def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of a sentence, and the characters that each stands for."""
+        found = self._processor.encode(sentence, return_type="offset_mapping")
+        return [self.id_of(piece) for piece in found["pieces"]], found["offsets"]
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Text of each list of ids; what no text spells is left out."""
+        rows = ([self._pieces[id] for id in row] for row in ids)
+        spelled = ([piece for piece in row if piece and piece not in NAMES] for row in rows)
+        return [self._processor.decode(row).strip() if row else "" for row in spelled]
+
+    def _spelled_pieces(self) -> Iterator[str]:
+        """Those that it cuts texts into, as far as they have an id."""
+        return (piece for piece in super()._spelled_pieces() if piece in self._ids)
+
+
+def read_pieces(path: Path) -> list[str | None]:
+    """The pieces by id.
+
+    Raises:
+        BundleError: it is no list of different pieces.
+    """
+    try:
+        pieces: Any = json.loads(read_text(path, MAX_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise BundleError(": is not JSON", path, str(error)) from None
+    if not isinstance(pieces, list):
+        raise BundleError(": is no list of pieces", path)
+    seen: set[str] = set()
+    for id, piece in enumerate(pieces):
+        if piece is None:
+            continue
+        if not isinstance(piece, str) or not piece or piece in seen:
+            why = "is there twice" if piece in seen else "is no piece"
+            raise BundleError(f": {quoted(str(piece))}, of id {id}, {why}", path)
+        seen.add(piece)
+    return list(pieces)
