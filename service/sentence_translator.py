@@ -163,7 +163,7 @@ class SentenceTranslator:
         for (mine, at), result in zip(places, found, strict=True):
             before, core, behind = words_of(mine[at])
             [text] = self._target.decode([result.hypotheses[0].ids])
-            mine[at] = f"{before}{text.rstrip('.') or core}{behind}"
+            mine[at] = f"{before}{piece(core, text)}{behind}"
         for at, sentence in sentences.items():
             targets = ("".join(pieces[at]),)
             translated[at] = replace(
@@ -176,6 +176,16 @@ class SentenceTranslator:
         for start in range(0, len(work), at_once):
             found += await self._searcher.search(work[start : start + at_once], deadline)
         return found
+
+
+def piece(source: str, translation: str) -> str:
+    """The translation of a piece; the piece itself where that is empty or has a number of its own.
+
+    >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns.")
+    ('meet at half', 'wir treffen uns')
+    """
+    invents = any(map(str.isdecimal, translation)) and not any(map(str.isdecimal, source))
+    return source if invents else translation.rstrip(".") or source
 
 
 def ranked(found: Items[Kind], rank: int) -> Kind:

@@ -13,7 +13,7 @@ from service.text.run import Protected, Run
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
-    "URL": r"""(?:https?|(?<!\w)[a-z][a-z0-9+.-]{1,15}+)://[^\s<>"']*[^\s<>"'.,;:!?)\]}]""",  # not the mark behind
+    "URL": r"""(?:https?|(?<!\w)[a-z][a-z0-9+.-]{1,15}+)://[^\s<>"']*[^\s<>"'.,;:!?)\]}]""",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
     "hashtag": HASHTAG,
