@@ -228,8 +228,18 @@ class _Pieces:
         pieces = self.pieces.copy()
         for place, translation in zip(self.places, translations, strict=True):
             before, core, behind = words_of(pieces[place])
-            pieces[place] = f"{before}{translation.rstrip('.') or core}{behind}"
+            pieces[place] = f"{before}{piece(core, translation)}{behind}"
         return "".join(pieces)
+
+
+def piece(source: str, translation: str) -> str:
+    """The translation of a piece; the piece itself where that is empty or has a number of its own.
+
+    >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns.")
+    ('meet at half', 'wir treffen uns')
+    """
+    invents = any(map(str.isdecimal, translation)) and not any(map(str.isdecimal, source))
+    return source if invents else translation.rstrip(".") or source
 
 
 def ranked(found: Items[Kind], rank: int) -> Kind:

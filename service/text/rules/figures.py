@@ -25,6 +25,7 @@ _DIGIT = re.compile(r"\d")
 NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
 """What is protected as one."""
 _BY = re.compile(r"[x×](?=[ ]?\d)")
+_FRACTION = re.compile(r"\d[.,]\d")
 _CODE = regex.compile(r"\p{Lu}|[a-z][.-]?\d")  # AX-9920, v2.0-rc.1
 _NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]$")
 _PART = re.compile(r"(?P<sign>^[-−–])?(?P<number>\d+(?:[.,'’:/]\d+)*)(?P<letter>[a-z](?!\w))?")
@@ -107,7 +108,7 @@ class Figures:
 
     def _is_named(self, figure: str, text: str, at: int) -> bool:
         """Whether a name is in front of a number: that of Python 3.11 is no decimal."""
-        if self._capitalizes_nouns or figure.isdecimal():
+        if self._capitalizes_nouns or not _FRACTION.search(figure):
             return False
         return _NAME.search(text, max(0, at - 24), at) is not None
 

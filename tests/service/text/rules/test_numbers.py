@@ -34,6 +34,7 @@ def came_through(source: str, translation: str, languages: str = "de-en") -> boo
         ("en-de", "at 12:30 am", "um 0:30 Uhr"),
         ("en-de", "at 5:00 p.m.", "um 17:00 Uhr"),
         ("en-de", "We need 3.5 litres.", "Wir brauchen 3,5 Liter."),
+        ("en-de", "On July 22nd, 2024", "Am 22. Juli 2024"),
         ("en-de", "About 4.5 kg", "Etwa 4,5 kg"),
         ("de-en", "1,5 x 2 m", "1.5 x 2 m"),
         ("de-en", "Länge 3,5 m", "Length 3.5 m"),
