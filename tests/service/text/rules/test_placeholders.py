@@ -84,6 +84,6 @@ def test_a_hashtag_at_the_end_keeps_its_tags_too() -> None:
     assert document.parts[2:] == (" #<span>Pilze</span>", "</p>")
 
 
-@given(st.text(alphabet="ab.%{}$&;:/\\_[]#@ <1", max_size=40))
+@given(st.text(alphabet="ab.%{}$&;/\\_[]#@ <1", max_size=40))
 def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
     assert unchanged(take_apart(text, "text")) == text
