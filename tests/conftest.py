@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import settings as hypothesis_settings
 
 from service.app import create_app
 from service.settings import Settings
 
+# the same examples in each run, however long one takes: what is found is found by whoever changes something
+hypothesis_settings.register_profile("same", derandomize=True, deadline=None, database=None)
+hypothesis_settings.load_profile("same")
 TINY_BUNDLE = Path(__file__).parent / "data" / "tiny_bundle"
 
 

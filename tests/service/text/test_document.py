@@ -258,7 +258,7 @@ def tags_of(text: str) -> list[str]:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=500, derandomize=True, deadline=None, database=None)
+@settings(max_examples=500)
 def test_whatever_the_alignment_tags_nest_and_nothing_is_lost(rng: random.Random) -> None:
     for _ in range(4):
         sources = rng.randint(1, 7)
@@ -278,7 +278,7 @@ def test_whatever_the_alignment_tags_nest_and_nothing_is_lost(rng: random.Random
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=250, derandomize=True, deadline=None, database=None)
+@settings(max_examples=250)
 def test_elements_over_several_sentences_nest_too(rng: random.Random) -> None:
     for _ in range(4):
         sentences = [f"W{index} v{index}." for index in range(rng.randint(2, 5))]
@@ -301,7 +301,7 @@ def test_elements_over_several_sentences_nest_too(rng: random.Random) -> None:
 
 
 @given(st.text(alphabet="<>/ab\"'=! -&;[]?", max_size=40), st.sampled_from(KINDS))
-@settings(max_examples=1000, derandomize=True, deadline=None, database=None)
+@settings(max_examples=1000)
 def test_any_input_comes_through_the_tokens_whole(text: str, kind: lexer.Kind) -> None:
     assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
     take_apart(text, kind, "sentences")

@@ -116,7 +116,7 @@ WORDS = st.sampled_from([*MARKS, *(word for pair in SENTENCES.values() for word 
 
 
 @given(st.lists(WORDS, max_size=12), st.sampled_from(sorted(SENTENCES)), st.booleans())
-@settings(derandomize=True, deadline=None, database=None, max_examples=300)
+@settings(max_examples=300)
 def test_whatever_they_are_put_together_to_nothing_is_lost(
     words: list[str], code: str, is_html: bool
 ) -> None:

@@ -347,7 +347,7 @@ def test_every_step_takes_time_in_proportion_to_its_text(name: str) -> None:
     st.lists(st.sampled_from(UNITS) | st.text(min_size=1, max_size=3), min_size=1, max_size=5),
     st.sampled_from(["text", "xml", "prepared", "text again", "html again"]),
 )
-@settings(max_examples=30, derandomize=True, deadline=None, database=None)
+@settings(max_examples=30)
 def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
     assert grows(name, partial(_repeated, "".join(units))) == ""
 
@@ -382,7 +382,6 @@ def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
 
 
 @given(st.text("0123456789xa;&# ", max_size=30))
-@settings(derandomize=True, deadline=None, database=None)
 def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
     assert elements.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
 

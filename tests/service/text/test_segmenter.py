@@ -61,7 +61,7 @@ ALPHABET = 'aB.!? \n\t\r-*1)("„“»…😀\u00a0\u2028\u200fßÄ。」z3Iგ�
     st.sampled_from(["all", "sentences", "none"]),
     st.sampled_from(["und", *Languages().codes]),
 )
-@settings(max_examples=500, derandomize=True, deadline=None, database=None)
+@settings(max_examples=500)
 def test_the_layout_is_never_lost(text: str, splitting: Splitting, code: str) -> None:
     segments = split(text, splitting, profile(code))
     assert "".join(segment.text for segment in segments) == text

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.languages import lookup, lookup_source, standard
@@ -122,7 +122,6 @@ def test_a_standard_code_is_as_short_as_may_be(code: str, shortest: str) -> None
 
 
 @given(st.text("aAdDeEzhnt-_ 01İ\x00日", max_size=30))
-@settings(derandomize=True, deadline=None, database=None)
 def test_anything_is_a_code(text: str) -> None:
     assert lookup(text, KNOWN) in [*KNOWN, None]
     assert lookup(text, [text]) == text

@@ -294,7 +294,7 @@ TEXTS = st.lists(PIECES).map("".join) | st.lists(LINES).map("\n".join) | st.text
 @example("'{\ufffc {n, select, a {b}}")
 @example("<b>" * 300 + "a")
 @example("<b>" * 99 + "„a“ „b“" + "</b>" * 99)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_whatever_the_text_nothing_is_lost(text: str) -> None:
     runs(text)
     for splitting in SPLITTINGS:
@@ -314,7 +314,7 @@ def test_the_words_are_those_that_another_parser_finds() -> None:
 
 
 @given(st.lists(LINES).map("\n".join))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_copied_words_are_rendered_alike(text: str) -> None:
     document = take_apart(text, "text")
     assert READER.render(unchanged(document)) == READER.render(text)

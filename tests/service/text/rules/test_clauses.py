@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.languages import profile
@@ -68,7 +68,6 @@ def test_where_there_is_none_any_blank_will_do() -> None:
 
 
 @given(st.lists(st.sampled_from(["Wort", "wort,", "3,", "–", "(", ")", '"', "wort;"]), min_size=1))
-@settings(derandomize=True, deadline=None, database=None)
 def test_clauses_are_the_sentence_and_none_is_too_short(words: list[str]) -> None:
     text = " ".join(words)
     parts = Clauses(10).cut(text)
@@ -109,7 +108,6 @@ PIECES = ["Wort", "a", "b,", "c;", "3,", "–", "-", "(", ")", '"', " ", "d,", "
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=200), st.integers(1, 30), st.booleans())
-@settings(derandomize=True, deadline=None, database=None)
 def test_clauses_are_what_their_definition_says(
     words: list[str], most_words: int, spaced: bool
 ) -> None:
@@ -185,7 +183,6 @@ def test_commas_of_all_scripts_part_clauses(code: str, text: str) -> None:
         st.sampled_from(["日本", "，", "、", "。", " ", "a", "(", "「", "ไทย", ", "]), max_size=80
     )
 )
-@settings(derandomize=True, deadline=None, database=None)
 def test_nothing_but_blanks_is_lost_between_clauses(pieces: list[str]) -> None:
     text = "".join(pieces)
     for code in ("ja", "th", "und"):
