@@ -9,7 +9,7 @@ from service.text.run import Place, Run, Tag, shifted
 from service.text.segmenter import has_letter
 
 _ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
-_ENDS = re.compile(r"(?:\.{3}|…)\W*\Z")
+_END = re.compile(r"(?:\A|\w)(\W*+)\Z")
 
 
 class Ellipses(Rule):
@@ -42,9 +42,15 @@ class Ellipses(Rule):
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation without a dot in front of an ellipsis at its end."""
         text = translation.text
-        if not text.endswith(".") or text.endswith("..") or not _ENDS.search(source.text):
+        if not text.endswith(".") or text.endswith("..") or not _ends_with_one(source.text):
             return translation
         return translation.edited([(len(text) - 1, len(text), "")])
+
+
+def _ends_with_one(text: str) -> bool:
+    """Whether one is behind the last word."""
+    end = _END.search(text)
+    return end is not None and ("..." in end[1] or "…" in end[1])
 
 
 def _taken(match: re.Match[str]) -> tuple[Place, str]:
