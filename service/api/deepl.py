@@ -140,7 +140,7 @@ async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
         except MissingKeyError as error:
             raise InvalidKeyError(str(error)) from None
 
-    return await fields_of(request, enter, "auth_key")
+    return await fields_of(request, enter, key="auth_key", text="text")
 
 
 def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
