@@ -1,6 +1,9 @@
 """The documentation at `/docs`: Swagger UI, out of an installed package instead of from a public host."""
 
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -13,9 +16,21 @@ def install(app: FastAPI) -> None:
     """Serve `/docs` and its assets, unless `app` has no `/openapi.json` to show."""
     if app.openapi_url is None:
         return
+    app.openapi = partial(_openapi, app.openapi)  # type: ignore[method-assign]
     html = (page.WEB / "docs.html").read_text(encoding="utf-8")
     page.add(app, "/docs", html, "text/html", page.policy_of(html, files=True))
     folder = files("fastapi_offline") / "static"
     for name, media_type in ASSETS.items():
         content = (folder / name).read_text(encoding="utf-8")
         page.add(app, f"/docs/{name}", content, media_type)
+
+
+def _openapi(generate: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The interface's description without the framework's own 422, in the place of which there is our 400."""
+    schema = generate()
+    for path in schema["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("422", None)
+    for name in ("HTTPValidationError", "ValidationError"):
+        schema["components"]["schemas"].pop(name, None)
+    return schema

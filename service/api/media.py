@@ -1,4 +1,4 @@
-"""Header fields with parameters: what a body is, and what its answer may be (RFC 9110, 5.6.6, 8.3, 12.5.1)."""
+"""Header fields with parameters: what a body is, what an answer may be (RFC 9110, 5.6.6, 8.3, 12.5.1)."""
 
 import re
 from collections.abc import Iterator
