@@ -25,8 +25,10 @@ HEAD_SECONDS = 30.0
 """In which a request's head must arrive, counted from its first byte."""
 WRITE_SECONDS = 30.0
 """For which, in all, an answer may wait for its client to read on."""
+QUIET_SECONDS = 0.25
+"""After a client has closed its side: for which the answer may come before the client is looked for."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
-"""After a client has closed its side: the pauses between looks at whether it has closed the other, too."""
+"""From then on: the pauses between looks at whether it has closed the other, too."""
 
 
 class Connection(H11Protocol):
@@ -106,17 +108,13 @@ class Connection(H11Protocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Go on with an answer: the client may have closed only its own side, as `nc -N` does.
 
-        One that has gone altogether answers an interim response with a reset; as HTTP/1.0 has no such thing,
-        there its silence is taken for consent.
+        One that has gone altogether answers with a reset when it is sent something.
         """
         self._has_client_ended = True
         self._end_if_all_is_answered()
         if self.is_idle or self.transport.is_closing():
             return False
-        if not self.cycle.response_started and self.scope["http_version"] == "1.1":
-            probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
-            self.transport.write(self.conn.send(probe) or b"")
-        self._probe(0)
+        self._probe_timer = self.loop.call_later(QUIET_SECONDS, self._ask)
         return True
 
     def pause_writing(self) -> None:
@@ -188,7 +186,7 @@ class Connection(H11Protocol):
         """Answer, where no answer has begun, and close."""
         if self.transport.is_closing():
             return
-        path = self.scope["path"] if self.scope and not self.is_idle else ""
+        path = self.conn.path if self.is_idle else self.scope["path"]
         response = answer(status, message, code, path=path)
         headers = [*response.raw_headers, (b"connection", b"close")]
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -243,6 +241,16 @@ class Connection(H11Protocol):
         """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
         connected: socket.socket = self.transport.get_extra_info("socket")
         return bool(connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+
+    def _ask(self) -> None:
+        """Send an interim response, which any client of HTTP/1.1 discards (RFC 9110, section 15.2).
+
+        HTTP/1.0 has no such thing: there a client's silence is taken for consent.
+        """
+        if not self.cycle.response_started and self.scope["http_version"] != "1.0":
+            probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+            self.transport.write(self.conn.send(probe) or b"")
+        self._probe(0)
 
     def _probe(self, looks: int) -> None:
         """Look whether a client that has closed its side has answered with a reset by now."""

@@ -2,7 +2,9 @@
 
 What is accepted and changes nothing: `context`, `model_type` (there is one model, which is both),
 `preserve_formatting`, `show_billed_characters` (billed characters are always told), formality other than
-`more` and `less`. What would change a translation and is not supported is refused.
+`more` and `less`. What would change a translation and is not supported is refused: glossaries,
+styles, instructions, and tags that split texts or do not (`splitting_tags`, `non_splitting_tags`,
+`outline_detection` off).
 """
 
 from typing import Annotated, Any, Literal
@@ -48,6 +50,7 @@ _NAMES = {
 _UNSUPPORTED = (
     *("glossary_id", "glossary_ids", "style_id", "translation_memory_id"),
     "custom_instructions",
+    *("splitting_tags", "non_splitting_tags"),
 )
 TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
 
@@ -75,6 +78,9 @@ class TranslateRequest(BaseModel):
     split_sentences: SplitSentences | None = None
     tag_handling: Literal["html", "xml"] | None = None
     ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
+    outline_detection: Annotated[
+        bool | None, Field(description="Whether tags tell where texts end; only true is supported.")
+    ] = None
     formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] | None = None
     model_type: (
         Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
@@ -151,7 +157,7 @@ async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
         except MissingKeyError as error:
             raise InvalidKeyError(str(error)) from None
 
-    return await fields_of(request, enter, "auth_key")
+    return await fields_of(request, enter, key="auth_key", text="text")
 
 
 def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
@@ -257,6 +263,8 @@ def _as_source(code: str) -> str:
 
 
 def _options(body: TranslateRequest) -> TranslationOptions:
+    if body.outline_detection is False:
+        raise InvalidRequestError("Value for 'outline_detection' not supported.")
     if body.formality in ("more", "less"):
         raise InvalidRequestError(
             f"Target language '{shortened(body.target_lang)}' doesn't support formality."

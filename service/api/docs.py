@@ -3,7 +3,10 @@
 Its schema is at `/openapi.json`, and at `/spec`, where LibreTranslate's clients look for one.
 """
 
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -17,6 +20,7 @@ def install(app: FastAPI) -> None:
     """Serve `/docs`, its assets and `/spec`, unless `app` has no `/openapi.json` to show."""
     if app.openapi_url is None:
         return
+    app.openapi = partial(_openapi, app.openapi)  # type: ignore[method-assign]
 
     async def spec(_: Request) -> JSONResponse:
         return JSONResponse(app.openapi())
@@ -28,3 +32,14 @@ def install(app: FastAPI) -> None:
     for name, media_type in ASSETS.items():
         content = (folder / name).read_text(encoding="utf-8")
         page.add(app, f"/docs/{name}", content, media_type)
+
+
+def _openapi(generate: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The interface's description without the framework's own 422, in the place of which there is our 400."""
+    schema = generate()
+    for path in schema["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("422", None)
+    for name in ("HTTPValidationError", "ValidationError"):
+        schema["components"]["schemas"].pop(name, None)
+    return schema

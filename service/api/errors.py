@@ -2,7 +2,7 @@
 
 import logging
 import math
-from http import HTTPStatus
+from http import HTTPMethod, HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from service import errors
 from service.api.paths import is_deepl
@@ -97,7 +98,9 @@ def install(app: FastAPI) -> None:
         if message == HTTPStatus.NOT_FOUND.phrase:  # of no route
             message = f"Not Found: {shortened(path)} is not supported by this server"
         response = answer(error.status_code, message, code, path=path)
-        response.headers.update(error.headers or {})  # Allow, of a 405
+        response.headers.update(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            response.headers["Allow"] = ", ".join(_methods(request))
         return response
 
     @app.exception_handler(Exception)
@@ -109,6 +112,17 @@ def install(app: FastAPI) -> None:
             "internal_error",
             path=request.scope["path"],
         )
+
+
+def _methods(request: Request) -> list[str]:
+    """What a path can be asked for: each of its routes knows its own methods only."""
+    found = [
+        method
+        for method in HTTPMethod
+        for route in request.app.routes
+        if route.matches({**request.scope, "method": method})[0] is Match.FULL
+    ]
+    return sorted({*found, HTTPMethod.HEAD} if HTTPMethod.GET in found else found)
 
 
 def shortened(given: str) -> str:

@@ -1,55 +1,62 @@
 """What clients send: a JSON object, a form of either kind, plain text, or all of it in the query.
 
-Fields of the body go over those of the query. Form and query repeat a text to give a list.
+Form and query repeat a text to give a list. A field that comes in query and body, or
+twice where it may not, is refused: a proxy or a filter may have looked at the other one.
 """
 
 import asyncio
 import json
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
-from python_multipart.exceptions import FormParserError
-from starlette.exceptions import HTTPException
 
 from service.api.errors import shortened
+from service.api.forms import Fields, multipart, urlencoded
+from service.api.media import check_charset, parse_value
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART = "multipart/form-data"
 PARSED_ON_LOOP_BYTES = 65_536
 _PARSER = ThreadPoolExecutor(1, "parser")
-"""Larger bodies are parsed one after another beside the event loop: a form of percent signs takes long."""
-_LISTS = ("q", "text", "ignore_tags")
-MAX_FIELDS = 4096
-"""Of a form or a query; each text of a list is one."""
+"""Larger bodies are parsed one after another beside the event loop, which they would hold up."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Enter = Callable[[Request, object], None]
 """Lets a request in, or raises; is given the key among its fields, whatever stands there."""
 
 
-async def fields_of(request: Request, enter: Enter, key: str = "api_key") -> dict[str, Any]:
-    """The fields of query and body together, once the caller may `enter`; the `key` is one of them.
+async def fields_of(
+    request: Request, enter: Enter, key: str = "api_key", text: str = "q"
+) -> dict[str, Any]:
+    """The fields of query and body together, once the caller may `enter`.
 
     Who may not, or too often, learns that before anything of what is wrong with the fields.
+
+    Args:
+        request: whose query and body are read.
+        enter: lets the caller in.
+        key: the field that has the API key.
+        text: the field that a body of plain text is.
 
     Raises:
         AccessError, RateLimitError: the caller may not go on.
         InvalidRequestError: query or body cannot be read.
     """
-    fields: dict[str, Any] = {}
+    fields = Fields()
     try:
-        fields |= _pairs(request.scope["query_string"].decode("latin-1"), "query")
-        fields |= await _body_fields(request)
+        fields = urlencoded(request.scope["query_string"], "query")
+        fields = fields.beside(await _body_fields(request, text))
     except InvalidRequestError:
         enter(request, fields.get(key))
         raise
     enter(request, fields.get(key))
+    fields.check()
     return fields
 
 
@@ -65,45 +72,33 @@ def parse(model: type[Model], fields: dict[str, Any]) -> Model:
         raise RequestValidationError(error.errors()) from None
 
 
-async def _body_fields(request: Request) -> dict[str, Any]:
+async def _body_fields(request: Request, text: str) -> Fields:
     """The fields of the body; those of a large one are parsed beside the event loop."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await request.body()
-    if kind == MULTIPART:
-        return await _parts(request, body)
+    kind, body = request.headers.get("content-type", ""), await request.body()
     if len(body) <= PARSED_ON_LOOP_BYTES:
-        return _fields(kind, body)
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, _fields, kind, body)
+        return _fields(kind, body, text)
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, _fields, kind, body, text)
 
 
-def _fields(kind: str, body: bytes) -> dict[str, Any]:
-    """The body's fields."""
-    if not body.strip():
-        return {}
-    text = _decode(body)
+def _fields(content_type: str, body: bytes, text: str) -> Fields:
+    """The body's fields; plain text is the one named `text`."""
+    kind, parameters = parse_value(content_type)
+    if not body.strip() and kind != MULTIPART:
+        return Fields()
+    check_charset(parameters)
+    decoded = _decode(body)
     if kind in (JSON, ""):
-        return _json_object(text)
+        return _json_object(decoded)
     if kind == FORM:
-        return _pairs(text, "form")
+        return urlencoded(decoded.encode(), "form")
+    if kind == MULTIPART:
+        return multipart(body, parameters.get("boundary", ""))
     if kind == PLAIN:
-        return {"q": text}
+        return Fields([(text, decoded)])
     raise InvalidRequestError(
         f"Invalid request: content-type {shortened(kind)} is not supported; send {JSON}, {FORM}, "
         f"{MULTIPART} or {PLAIN}"
     )
-
-
-async def _parts(request: Request, body: bytes) -> dict[str, Any]:
-    """The fields of a form in several parts, as browsers, curl's -F and PHP send it."""
-    _decode(body)  # what is no UTF-8 would be taken for another encoding
-    try:
-        form = await request.form(max_files=0, max_fields=MAX_FIELDS, max_part_size=len(body) + 1)
-    except (HTTPException, FormParserError) as error:
-        reason = error.detail if isinstance(error, HTTPException) else str(error)
-        raise InvalidRequestError(
-            f"Invalid request: the form cannot be read: {shortened(reason)}"
-        ) from None
-    return _gathered([(name, str(value)) for name, value in form.multi_items()])
 
 
 def _decode(body: bytes) -> str:
@@ -120,49 +115,31 @@ def _decode(body: bytes) -> str:
         ) from None
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> Fields:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=Fields, parse_float=_finite)
     except json.JSONDecodeError as error:
+        wrong = error.msg.removesuffix(" at")  # of "Invalid control character at"
         raise InvalidRequestError(
-            f"Invalid request: the body is not valid JSON: {error.msg} at character {error.pos}"
+            f"Invalid request: the body is not valid JSON: {wrong} at character {error.pos}"
         ) from None
     except RecursionError:
         raise InvalidRequestError("Invalid request: the JSON body is nested too deeply") from None
     except ValueError:  # as Python says it, with its own limit
         message = "Invalid request: a number in the JSON body has too many digits"
         raise InvalidRequestError(message) from None
-    if not isinstance(value, dict):
+    if not isinstance(value, Fields):
         raise InvalidRequestError("Invalid request: the body must be a JSON object")
     return value
 
 
-def _pairs(encoded: str, place: str) -> dict[str, Any]:
-    """Fields of a form or a query; an empty one but for the text counts as absent."""
-    count = encoded.count("&") + 1
-    if count > MAX_FIELDS:
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
         raise InvalidRequestError(
-            f"Invalid request: the {place} has {count} fields, the limit is {MAX_FIELDS}"
+            f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
         )
-    try:
-        pairs = parse_qsl(encoded, keep_blank_values=True, errors="strict")
-    except UnicodeDecodeError as error:
-        raise InvalidRequestError(
-            f"Invalid request: the {place} is not valid UTF-8: {error.reason}"
-        ) from None
-    return _gathered(pairs)
-
-
-def _gathered(pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """Fields by name; those that may be lists are one if they come more than once."""
-    fields: dict[str, Any] = {}
-    texts: dict[str, list[str]] = {}
-    for name, value in pairs:
-        if name in _LISTS:
-            texts.setdefault(name, []).append(value)
-        elif value:
-            fields[name] = value
-    return fields | {name: found if len(found) > 1 else found[0] for name, found in texts.items()}
+    return number
 
 
 def openapi_body(model: type[BaseModel]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ MAX_FIELDS = 256
 MAX_CHUNKS = 4096
 """Of a chunked body; each costs as much as a kilobyte."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
+_START = re.compile(rb"\S{1,40}+ ([^\s?]{1,200}+)[\s?]")
 
 Refusal = tuple[HTTPStatus, str, str]
 """Status, message and code of an error."""
@@ -21,6 +22,8 @@ class BoundedParser(h11.Connection):
 
     refusal: Refusal | None = None
     """What to say of the request that was refused here."""
+    path = ""
+    """Of the request whose head is coming, as soon as that is known."""
     _chunks = 0
     _scanned = 0
     """Bytes of the head so far in which fields were counted."""
@@ -49,10 +52,12 @@ class BoundedParser(h11.Connection):
         """
         if self.their_state is h11.IDLE:
             self._skip_empty_lines()
+            self._note_path()
             self._count_fields()
         event = super().next_event()
         if isinstance(event, h11.Request):
             self._chunks = self._scanned = self._fields = 0
+            self.path = ""
         elif isinstance(event, h11.Data) and event.chunk_start:
             self._chunks += 1
             if self._chunks > MAX_CHUNKS:
@@ -68,6 +73,11 @@ class BoundedParser(h11.Connection):
         head = self._receive_buffer._data
         if not self._scanned and head.startswith((b"\r", b"\n")):
             del head[: len(head) - len(head.lstrip(b"\r\n"))]
+
+    def _note_path(self) -> None:
+        """Look for the path while it is there: what is wrong may be behind it."""
+        if not self.path and (found := _START.match(self._receive_buffer._data)):
+            self.path = found[1].decode("latin-1")
 
     def _count_fields(self) -> None:
         """Refuse a head of too many bytes or fields before each of them is looked at."""

@@ -12,6 +12,7 @@ from service.api.dependencies import (
 )
 from service.api.errors import documented
 from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
+from service.api.media import preferred
 from service.api.schemas import (
     SPLITTING,
     DetectedLanguage,
@@ -50,7 +51,7 @@ async def translate(request: Request) -> Response:
     models = service.models
     timeout = _timeout(body.timeout_seconds, service.settings.request_timeout_seconds)
     asked = (body.texts, body.source, body.target, _options(body), timeout)
-    accepted = request.headers.get("accept")
+    accepted = preferred(",".join(request.headers.getlist("accept")), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
         return await streamed(
             request,

@@ -11,6 +11,7 @@ from pydantic import (
     model_validator,
 )
 
+from service.api.numbers import INTEGER, NUMBER
 from service.errors import InvalidRequestError, MissingParameterError
 from service.searcher import Finish
 from service.text.segmenter import Splitting
@@ -102,10 +103,14 @@ class TranslateRequest(BaseModel):
         Choice, Field(description="What the text is: `text` or `html`, whose tags are kept.")
     ] = "text"
     alternatives: Annotated[
-        int, Field(ge=0, le=1_000, description="How many translations beside the best.")
+        int,
+        Field(ge=0, le=1_000, description="How many translations beside the best."),
+        INTEGER,
     ] = 0
     beam_size: Annotated[
-        int | None, Field(ge=1, le=1_000, description="Beams of the search; 1 is greedy.")
+        int | None,
+        Field(ge=1, le=1_000, description="Beams of the search; 1 is greedy."),
+        INTEGER,
     ] = None
     length_penalty: Annotated[
         float | None,
@@ -115,6 +120,7 @@ class TranslateRequest(BaseModel):
             allow_inf_nan=False,
             description="Alpha of the length penalty; higher prefers longer.",
         ),
+        NUMBER,
     ] = None
     max_decoding_length: Annotated[
         int | None,
@@ -123,6 +129,7 @@ class TranslateRequest(BaseModel):
             le=1_000_000,
             description="Most tokens of a sentence's translation; else the source's and 50.",
         ),
+        INTEGER,
     ] = None
     no_repeat_ngram_size: Annotated[
         int,
@@ -131,6 +138,7 @@ class TranslateRequest(BaseModel):
             le=1_000,
             description="No sentence has the same n tokens in a row twice; 0 allows it.",
         ),
+        INTEGER,
     ] = 0
     rerank: Annotated[
         bool,
@@ -167,6 +175,7 @@ class TranslateRequest(BaseModel):
             allow_inf_nan=False,
             description="Deadline, past which the answer is 504; up to the operator's own.",
         ),
+        NUMBER,
     ] = None
     api_key: Annotated[
         Key | None, Field(description="May also be given as `Authorization: Bearer KEY`.")

@@ -2,6 +2,7 @@
 
 import re
 from http import HTTPStatus
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -10,7 +11,8 @@ from service.api.errors import answer
 _AUTHORITY = re.compile(r"https?://[^/]*", re.IGNORECASE)
 _SLASHES = re.compile("/{2,}")
 _BLOCKED = ("/admin", "/metrics")
-_VERSIONS = ("1.0", "1.1")
+_NEEDLESS = re.compile(r"%(2[DEF]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)", re.IGNORECASE)
+"""Letters, digits, `-._~` and the slash, percent-encoded: no client has to (RFC 3986, section 2.3)."""
 
 
 class Targets:
@@ -25,16 +27,17 @@ class Targets:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        path, raw = _paths_of(scope)
         version = scope.get("http_version", "1.1")
-        if version not in _VERSIONS:
+        if not version.startswith("1."):  # a higher minor version is read as 1.1 (RFC 9110, 6.2)
             message = f"HTTP/{version} is not supported, HTTP/1.1 is"
             status = HTTPStatus.HTTP_VERSION_NOT_SUPPORTED
-            await answer(status, message, "http_version")(scope, receive, send)
+            refusal = answer(status, message, "http_version", path=path)
+            refusal.headers["connection"] = "close"
+            await refusal(scope, receive, send)
             return
-        path = _plain(scope["path"])
         if path != scope["path"]:
-            raw = _plain(scope.get("raw_path", b"").decode("latin-1")).encode("latin-1")
-            scope = {**scope, "path": path, "raw_path": raw}
+            scope = {**scope, "path": path, "raw_path": raw.encode("latin-1")}
         if scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
@@ -43,6 +46,19 @@ class Targets:
             await send({**message, "body": b""} if "body" in message else message)
 
         await self.app({**scope, "method": "GET"}, receive, send_head)
+
+
+def _paths_of(scope: Scope) -> tuple[str, str]:
+    """The path that routes look at, and the same as it was encoded.
+
+    Of what needs no percent-encoding and has it, no route knows the path: what a proxy blocks or limits by a
+    path must have that path only.
+    """
+    raw = scope.get("raw_path")
+    if not raw:
+        return _plain(scope["path"]), ""
+    plain = _plain(raw.decode("latin-1"))
+    return plain if _NEEDLESS.search(plain) else unquote(plain), plain
 
 
 def _plain(path: str) -> str:
@@ -54,5 +70,5 @@ def _plain(path: str) -> str:
     if match := _AUTHORITY.match(path):
         path = path[match.end() :] or "/"
     plain = _SLASHES.sub("/", path)
-    # what a proxy blocks by its path must have that path only
+    # what a proxy blocks has not even doubled slashes
     return path if plain.startswith(_BLOCKED) else plain

@@ -39,7 +39,8 @@ def parse(
         is_escaped: whether `&lt;` stands for `<`, or all text between tags for itself.
     """
     stream = list(tokens(text, kind))
-    parser = _Parser(kind, frozenset(ignored), stream, is_escaped)
+    names = frozenset(name.lower() if kind == "html" else name for name in ignored)
+    parser = _Parser(kind, names, stream, is_escaped)
     at = 0
     while at < len(stream):
         at = parser.take(at)

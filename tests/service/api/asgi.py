@@ -1,6 +1,7 @@
 """Requests to an application without a server."""
 
 import asyncio
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope
 
@@ -24,13 +25,15 @@ async def ask(
     async def send(message: Message) -> None:
         sent.append(message)
 
+    path = str(fields.get("path", "/"))
     scope = {
         "type": "http",
         "method": "POST" if size else "GET",
-        "path": "/",
+        "path": unquote(path),
+        "raw_path": path.encode(),
         "query_string": b"",
         "headers": [],
-        **fields,
+        **{name: value for name, value in fields.items() if name != "path"},
     }
-    await app({**scope, "raw_path": scope["path"].encode()}, receive or from_pieces, send)
+    await app(scope, receive or from_pieces, send)
     return (sent[0]["status"], sent[1].get("body", b"")) if sent else (0, b"")

@@ -211,6 +211,52 @@ def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
     talk(conversation)
 
 
+def test_an_answer_that_comes_soon_has_no_interim_response_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "QUIET_SECONDS", 2 * SLOW_SECONDS)
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /slow ") + b"\r\n")
+        await asyncio.sleep(0.05)
+        writer.write_eof()
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert answer.endswith(b"ok")
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize(
+    ("rest", "status"),
+    [
+        (b" HTTP/1.1\r\n\r\n", b"400"),  # no host
+        (b" HTTP/1.1\r\nhost: here\r\n" + b"a:\r\n" * 300, b"431"),
+        (b" HTTP/1.1\r\na: " + b"b" * 6000, b"431"),
+        (b"?text=" + b"a" * 6000, b"414"),
+    ],
+)
+def test_what_is_wrong_with_a_head_is_told_in_the_shape_of_its_path(
+    rest: bytes, status: bytes
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        for path, shape in (
+            (b"/v2/translate", {"message", "detail"}),
+            (b"/translate", {"error", "code"}),
+        ):
+            reader, writer = await connect()  # what was asked for before is another matter
+            writer.write(HEAD.replace(b" / ", b" /v2/usage ") + b"\r\n")
+            await reader.readuntil(b"ok")
+            writer.write(b"POST ")
+            await asyncio.sleep(0.02)
+            writer.write(path + rest)
+            found, error = await refusal(reader)
+            assert (found, set(error)) == (status, shape)
+
+    talk(conversation)
+
+
 @pytest.mark.parametrize("pieces", [1, 2])
 def test_all_that_was_sent_before_a_client_closed_its_own_side_is_answered(pieces: int) -> None:
     async def conversation(connect: Connect) -> None:

@@ -103,7 +103,10 @@ def test_a_side_that_is_none_is_a_mistake(client: TestClient, value: str, messag
 
 def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", "context": "Pets.", "formality": "prefer_more"}
-    more = {"show_billed_characters": True, "formality": None, "ignore_tags": None}
+    more = {
+        **{"show_billed_characters": True, "formality": None, "ignore_tags": None},
+        **{"outline_detection": True, "splitting_tags": [], "non_splitting_tags": None},
+    }
     answer = client.post("/v2/translate", json={**fields, **more})
     assert answer.status_code == 200
     assert "model_type_used" not in answer.json()["translations"][0]
@@ -132,6 +135,10 @@ def test_the_kind_of_model_that_is_asked_for_is_told(
         ("style_id", "a"),
         ("translation_memory_id", "a"),
         ("custom_instructions", ["Be brief."]),
+        ("splitting_tags", "p,br"),
+        ("non_splitting_tags", ["b"]),
+        ("outline_detection", False),
+        ("outline_detection", "0"),
     ],
 )
 def test_what_would_change_a_translation_and_is_not_supported_is_refused(

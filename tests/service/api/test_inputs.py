@@ -2,12 +2,13 @@
 
 import threading
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.api import inputs
+from service.api.forms import urlencoded
 
 
 @pytest.mark.parametrize("place", ["form", "query"])
@@ -35,10 +36,10 @@ def test_a_large_body_is_parsed_beside_the_event_loop(client: TestClient) -> Non
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         threads.append(threading.current_thread().name)
-        return parse_qsl(*args, **kwargs)
+        return urlencoded(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "parse_qsl", watched)
+        patch.setattr(inputs, "urlencoded", watched)
         client.post("/translate", content=body, headers=kind)
         assert not threads[-1].startswith("parser")
         patch.setattr(inputs, "PARSED_ON_LOOP_BYTES", 1000)

@@ -63,3 +63,11 @@ def test_deepls_tag_handling(client: TestClient) -> None:
     [one] = client.post("/v2/translate", json={**fields, **more}).json()["translations"]
     assert one["text"].startswith("<t>")
     assert "<x>Hund</x>" in one["text"]
+
+
+def test_names_of_tags_to_ignore_are_read_as_their_format_reads_them(client: TestClient) -> None:
+    fields = {"text": "<B>Hund</B> <b>Hund</b>", "target_lang": "EN", "source_lang": "DE"}
+    for names, form, kept in (("B", "html", 2), ("b", "html", 2), ("B", "xml", 1), ("x", "xml", 0)):
+        more = {"tag_handling": form, "ignore_tags": names}
+        [one] = client.post("/v2/translate", json={**fields, **more}).json()["translations"]
+        assert one["text"].count("Hund") == kept, (names, form)

@@ -152,3 +152,10 @@ def test_the_service_has_the_pages_with_their_headers(settings: Settings) -> Non
     assert client.get("/").status_code == 200
     for path in ("/docs", *ASSETS, "/openapi.json", "/spec"):
         assert client.get(path).status_code == 404
+
+
+def test_the_documented_statuses_are_those_that_come(settings: Settings) -> None:
+    schema = TestClient(create_app(settings)).get("/openapi.json").json()
+    operations = [one for path in schema["paths"].values() for one in path.values()]
+    assert not [one["operationId"] for one in operations if "422" in one["responses"]]
+    assert "ValidationError" not in str(schema)

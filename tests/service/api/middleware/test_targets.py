@@ -1,12 +1,14 @@
 """What may be asked for in more than one form."""
 
 import asyncio
+import json
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
+from tests.conftest import started
 from tests.service.api.asgi import ask
 
 
@@ -34,14 +36,67 @@ def test_a_slash_too_many_is_not_redirected_to_a_host_that_the_client_names(
     assert "elsewhere" not in str(answer.headers)
 
 
-@pytest.mark.parametrize("version", ["2.0", "1.2", "0.9"])
+@pytest.mark.parametrize("version", ["2.0", "0.9"])
 def test_other_versions_of_http_are_told_so(settings: Settings, version: str) -> None:
-    scope = {"path": "/health/live", "http_version": version}
-    status, body = asyncio.run(ask(create_app(settings), scope))
-    assert status == 505
-    assert f"HTTP/{version} is not supported".encode() in body
+    for path, shape in (("/health/live", {"error", "code"}), ("/v2/usage", {"message", "detail"})):
+        scope = {"path": path, "http_version": version}
+        status, body = asyncio.run(ask(create_app(settings), scope))
+        assert (status, json.loads(body).keys()) == (505, shape)
+        assert f"HTTP/{version} is not supported".encode() in body
+
+
+def test_a_higher_minor_version_of_http_is_served(settings: Settings) -> None:
+    scope = {"path": "/health/live", "http_version": "1.2"}
+    assert asyncio.run(ask(create_app(settings), scope))[0] == 200
 
 
 @pytest.mark.parametrize("path", ["//metrics", "//admin//reload", "/metrics//"])
 def test_what_a_proxy_blocks_by_its_path_has_no_other(client: TestClient, path: str) -> None:
     assert client.get(f"http://testserver{path}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/%6Detrics",
+        "/metric%73",
+        "/%2fmetrics",
+        "/admin%2Freload",
+        "/%61dmin/reload",
+        "http%3A//here/metrics",
+        "/translat%65",
+        "/v2%2ftranslate",
+        "/v2/us%61ge",
+        "/health%2Flive",
+    ],
+)
+def test_a_path_has_no_other_spelling(settings: Settings, path: str) -> None:
+    for method in ("GET", "POST"):
+        status, body = asyncio.run(ask(create_app(settings), {"path": path, "method": method}))
+        assert status == 404, body
+
+
+def test_what_has_to_be_encoded_in_a_path_is_decoded(settings: Settings) -> None:
+    with started(settings) as client:
+        for name, told in (("a%20b%C3%BC", "a bü"), ("a%41", "a%41")):
+            answer = client.get(f"/v2/models/{name}")
+            assert answer.json()["error"] == f"no model is named {told}"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v2/translate", "GET, HEAD, POST"),
+        ("DELETE", "/v2/languages", "GET, HEAD, POST"),
+        ("PUT", "/v2/usage", "GET, HEAD, POST"),
+        ("POST", "/health", "GET, HEAD"),
+        ("POST", "/v2/models/x/ready", "GET, HEAD"),
+        ("HEAD", "/translate", "POST"),
+        ("POST", "/", "GET, HEAD"),
+    ],
+)
+def test_of_a_path_every_method_is_told_that_is_allowed(
+    client: TestClient, method: str, path: str, allowed: str
+) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)

@@ -1,0 +1,145 @@
+"""Fields as forms, queries and JSON objects give them; what comes more than once is remembered."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, Self
+
+from service.api.media import check_charset, parse_value
+from service.errors import InvalidRequestError, quoted
+
+MAX_FIELDS = 4096
+"""Of a form or a query; each text of a list is one."""
+_EMPTY = ("", None)
+_LISTS = ("q", "text", "ignore_tags")
+_TRIPLETS = re.compile(rb"(?:%[0-9A-Fa-f]{2})++")
+
+
+class Fields(dict[str, Any]):
+    """Fields by name, of which the last value counts."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
+        """Gather them; a name that comes twice is noted."""
+        super().__init__()
+        self.repeated = ""
+        """A field that was given more than once."""
+        for name, value in pairs:
+            if name in self:
+                self.repeated = name
+            self[name] = value
+
+    @classmethod
+    def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+        """Those that may be lists are one if they come more than once; others that are empty are absent."""
+        texts: dict[str, list[str]] = {}
+        single = []
+        for name, value in pairs:
+            if name in _LISTS:
+                texts.setdefault(name, []).append(value)
+            elif value:
+                single.append((name, value))
+        fields = cls(single)
+        fields.update({name: one if len(one) > 1 else one[0] for name, one in texts.items()})
+        return fields
+
+    def beside(self, other: "Fields") -> "Fields":
+        """Those of a query and a body together: of a field in both, one may be empty or null."""
+        joined = Fields()
+        joined.repeated = self.repeated or other.repeated
+        for name, value in [*self.items(), *other.items()]:
+            if joined.get(name) in _EMPTY:
+                joined[name] = value
+            elif value not in _EMPTY:
+                joined.repeated = name
+        return joined
+
+    def check(self) -> None:
+        """Refuse what cannot be told apart.
+
+        Raises:
+            InvalidRequestError: a field was given more than once.
+        """
+        if self.repeated:
+            name = quoted(self.repeated).strip('"')
+            raise InvalidRequestError(f"Invalid request: {name} parameter is given more than once")
+
+
+def urlencoded(encoded: bytes, place: str) -> Fields:
+    """Fields of a form or a query, as `place` says.
+
+    Raises:
+        InvalidRequestError: there are too many, or they are no UTF-8.
+    """
+    _check_number(encoded.count(b"&") + 1, place)
+    pairs = [one.partition(b"=") for one in encoded.split(b"&") if one]
+    try:
+        return Fields.of_form((_unquoted(name), _unquoted(value)) for name, _, value in pairs)
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(
+            f"Invalid request: the {place} is not valid UTF-8: {error.reason}"
+        ) from None
+
+
+def multipart(body: bytes, boundary: str) -> Fields:
+    """Fields of a form in several parts, as browsers, curl's -F and PHP send it (RFC 7578).
+
+    Raises:
+        InvalidRequestError: it is none, or does not end, or has files.
+    """
+    if not boundary or not boundary.isascii():
+        raise _unreadable("the content-type has no valid boundary")
+    delimiter = re.compile(rb"\r\n--%b(?:(--)|[ \t]*+\r\n)" % re.escape(boundary.encode()))
+    body, found = b"\r\n" + body, []
+    for one in delimiter.finditer(body):
+        found.append(one)
+        if one[1]:
+            break
+        _check_number(len(found), "form")
+    else:
+        raise _unreadable("it does not end with its boundary and two hyphens")
+    return Fields.of_form(_part(body[begin.end() : end.start()]) for begin, end in pairwise(found))
+
+
+def _part(part: bytes) -> tuple[str, str]:
+    """Name and value of a part."""
+    head, separator, value = (b"\r\n" + part).partition(b"\r\n\r\n")
+    fields = dict(_head(head.decode()))
+    name = fields.get("content-disposition", {}).get("name")
+    if not separator or name is None:
+        raise _unreadable("a part has no name")
+    if fields["content-disposition"].keys() & {"filename", "filename*"}:
+        raise _unreadable("a part is a file, which is not supported")
+    check_charset(fields.get("content-type", {}))
+    return name, value.decode()
+
+
+def _head(head: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The header fields of a part, with their parameters."""
+    for line in head.split("\r\n"):
+        name, _, value = line.partition(":")
+        yield name.strip().lower(), parse_value(value)[1]
+
+
+def _unquoted(encoded: bytes) -> str:
+    """Percent-encoded text; a percent sign without two digits stands for itself.
+
+    Runs are decoded at once, and what is no triplet costs nothing: urllib's `unquote` splits at each sign.
+
+    >>> _unquoted(b"100%+%C3%BC%zz")
+    '100% ü%zz'
+    """
+    decoded = _TRIPLETS.sub(
+        lambda run: bytes.fromhex(run[0].replace(b"%", b"").decode()), encoded.replace(b"+", b" ")
+    )
+    return decoded.decode()
+
+
+def _check_number(count: int, place: str) -> None:
+    if count > MAX_FIELDS:
+        raise InvalidRequestError(
+            f"Invalid request: the {place} has {count} fields, the limit is {MAX_FIELDS}"
+        )
+
+
+def _unreadable(reason: str) -> InvalidRequestError:
+    return InvalidRequestError(f"Invalid request: the form cannot be read: {reason}")

@@ -1,0 +1,66 @@
+"""Header fields with parameters: what a body is, what an answer may be (RFC 9110, 5.6.6, 8.3, 12.5.1)."""
+
+import re
+from collections.abc import Iterator
+
+from service.api.errors import shortened
+from service.errors import InvalidRequestError
+
+_PARAMETER = re.compile(r';\s*+([\w!#$%&\'*+.^`|~-]++)=(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+))')
+_WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
+_UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
+
+
+def parse_value(value: str) -> tuple[str, dict[str, str]]:
+    r"""A field's value and its parameters; names in small letters, of several of one name the first.
+
+    >>> parse_value('Form-Data; name="a \\"b\\""; Size=5')
+    ('form-data', {'name': 'a "b"', 'size': '5'})
+    """
+    parameters: dict[str, str] = {}
+    for name, quoted, token in _PARAMETER.findall(value):
+        parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or token)
+    return value.partition(";")[0].strip().lower(), parameters
+
+
+def check_charset(parameters: dict[str, str]) -> None:
+    """Refuse what is declared to be in another encoding than UTF-8.
+
+    Raises:
+        InvalidRequestError: it is; names it.
+    """
+    charset = parameters.get("charset", "utf-8")
+    if charset.lower() not in _UTF_8:
+        raise InvalidRequestError(
+            f"Invalid request: charset {shortened(charset)} is not supported; send UTF-8"
+        )
+
+
+def preferred(accept: str, offers: tuple[str, ...]) -> str:
+    """Which of `offers`, the default first, an `Accept` field prefers; the default if it accepts none.
+
+    Of those with the same weight, one that is named goes before one that a wildcard covers.
+
+    >>> offers = "application/json", "text/plain"
+    >>> preferred("TEXT/PLAIN; charset=utf-8, */*", offers), preferred("text/plain;q=0.2, */*;q=0.5", offers)
+    ('text/plain', 'application/json')
+    """
+    weights = dict(_weights(accept))
+
+    def rank(offer: str) -> tuple[float, int]:
+        ranges = offer, f"{offer.partition('/')[0]}/*", "*/*"
+        for place, name in enumerate(ranges):
+            if name in weights:  # the most specific range decides
+                return weights[name], -place if weights[name] else -len(ranges)
+        return 0.0, -len(ranges)
+
+    return max(offers, key=rank)  # the first of equals
+
+
+def _weights(accept: str) -> Iterator[tuple[str, float]]:
+    """Every range of media types with its weight; one whose weight is none is passed over."""
+    for one in accept.split(","):
+        name, parameters = parse_value(one)
+        weight = parameters.get("q", "1")
+        if _WEIGHT.fullmatch(weight):
+            yield name, float(weight)

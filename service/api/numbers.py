@@ -1,0 +1,26 @@
+"""Numbers as words, which forms have: written as in JSON, and not as Python would also read them."""
+
+import re
+from typing import Literal
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticKnownError
+
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+def _validator(kind: Literal["int", "float"]) -> BeforeValidator:
+    """Refuses `1_0`, ` 5`, `+5` and true, which pydantic takes for numbers."""
+
+    def check(given: object) -> object:
+        if isinstance(given, bool):
+            raise PydanticKnownError("int_type" if kind == "int" else "float_type")
+        if isinstance(given, str) and not _JSON_NUMBER.fullmatch(given):
+            raise PydanticKnownError("int_parsing" if kind == "int" else "float_parsing")
+        return given
+
+    return BeforeValidator(check)
+
+
+INTEGER, NUMBER = _validator("int"), _validator("float")
+"""For fields of `int` and `float`; behind their `Field`, which finds the type by itself."""

@@ -1,0 +1,155 @@
+"""Fields of forms, queries and JSON objects: as others encode them, broken off, repeated, and hostile."""
+
+import time
+from urllib.parse import parse_qs, urlencode
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.api.forms import Fields, multipart, urlencoded
+from service.errors import InvalidRequestError
+
+FORM = "application/x-www-form-urlencoded"
+PART = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
+WHOLE = PART % (b"q", b"Hund") + PART % (b"source", b"de") + b"--b--\r\n"
+ENGLISH = "The old dog sleeps."
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_what_another_encoder_writes_is_read(text: str) -> None:
+    assert urlencoded(urlencode({"q": text}).encode(), "form") == {"q": text}
+    request = httpx.Request("POST", "http://here", files=[("q", (None, text.encode()))])
+    _, _, boundary = request.headers["content-type"].partition("boundary=")
+    assert multipart(request.read(), boundary) == {"q": text}
+
+
+@given(st.lists(st.sampled_from(["%", "%4", "%41", "%C3%BC", "%zz", "+", "x", "ü", "%25", "="])))
+def test_a_percent_sign_without_digits_stands_for_itself(pieces: list[str]) -> None:
+    encoded = "q=x" + "".join(pieces)
+    assert urlencoded(encoded.encode(), "form")["q"] == parse_qs(encoded)["q"][0]
+
+
+@pytest.mark.parametrize("piece", [b"%", b"%%%4", b"%41", b"%41a"])
+def test_a_form_of_percent_signs_costs_no_more_than_one_of_letters(piece: bytes) -> None:
+    body = b"text=" + piece * (1_048_576 // len(piece))
+    started = time.process_time()
+    urlencoded(body, "form")
+    assert time.process_time() - started < 0.25
+
+
+def test_a_form_in_parts_is_read_only_up_to_its_end() -> None:
+    assert multipart(WHOLE, "b") == {"q": "Hund", "source": "de"}
+    assert multipart(b"for people\r\n" + WHOLE + PART % (b"q", b"x"), "b") == {
+        "q": "Hund",
+        "source": "de",
+    }
+    assert multipart(WHOLE.replace(b"Hund", b"--b- \r\n-b--"), "b")["q"] == "--b- \r\n-b--"
+    assert multipart(b"--b--", "b") == {}
+
+
+def test_a_form_in_parts_that_breaks_off_anywhere_is_refused() -> None:
+    for length in range(len(WHOLE) - 2):  # but for the line's end behind the last boundary
+        with pytest.raises(InvalidRequestError, match="boundary"):
+            multipart(WHOLE[:length], "b")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"--b\r\n\r\nx\r\n--b--", "a part has no name"),
+        (b"--b\r\nx\r\n--b--", "a part has no name"),
+        (PART % (b'q"; filename*="a', b"") + b"--b--", "a part is a file"),
+        (PART % (b"a", b"") * 4097 + b"--b--", "the form has 4097 fields, the limit is 4096"),
+        (
+            PART.replace(b"\r\n\r\n", b"\r\ncontent-type: text/plain; charset=utf-16\r\n\r\n")
+            % (b"q", b"a")
+            + b"--b--",
+            "charset utf-16 is not supported",
+        ),
+    ],
+)
+def test_parts_that_cannot_be_read_are_refused(body: bytes, message: str) -> None:
+    with pytest.raises(InvalidRequestError, match=message):
+        multipart(body, "b")
+
+
+def test_of_a_query_and_a_body_what_is_not_empty_counts() -> None:
+    query, body = Fields([("key", "a"), ("source", "")]), Fields([("key", None), ("source", "de")])
+    assert query.beside(body) == body.beside(query) == {"key": "a", "source": "de"}
+    assert not query.beside(body).repeated
+    assert query.beside(query).repeated == "key"
+
+
+TWICE = [
+    ("/translate", "application/json", '{"source": "de", "source": "en", "q": "Hund"}', "source"),
+    ("/translate", "application/json", '{"q": "Hund", "q": "Katze"}', "q"),
+    ("/translate", "application/json", '{"q": "Hund", "a\\ud800": 1, "a\\ud800": 2}', r"a\ud800"),
+    ("/translate?q=Katze", "application/json", '{"q": "Hund", "source": "de"}', "q"),
+    ("/translate?q=Katze", "text/plain", "Hund", "q"),
+    ("/translate?target=en&target=de", FORM, "q=Hund", "target"),
+    ("/translate", FORM, "source=de&source=en&q=Hund", "source"),
+    ("/v2/translate?target_lang=EN", FORM, "text=Hund&target_lang=DE", "target_lang"),
+    ("/v2/usage?auth_key=a&auth_key=b", FORM, "", "auth_key"),
+]
+
+
+def test_what_is_given_twice_is_refused_but_for_lists_and_what_is_empty(client: TestClient) -> None:
+    for path, kind, content, name in TWICE:
+        answer = client.post(path, content=content, headers={"content-type": kind})
+        message = f"Invalid request: {name} parameter is given more than once"
+        assert (answer.status_code, message in answer.json().values()) == (400, True), answer.text
+    once = "q=Der alte Hund schläft.&q=42&source=&source=de&target=en"
+    for path, body in (
+        ("/translate", once),
+        ("/translate?source=de&api_key=", once.replace("&source=de", "&source=") + "&api_key=x"),
+    ):
+        answer = client.post(path, content=body, headers={"content-type": FORM})
+        assert answer.json() == {"translatedText": [ENGLISH, "42"]}, path
+
+
+def test_plain_text_is_translated_in_either_dialect(client: TestClient) -> None:
+    kind = {"content-type": "text/plain; charset=UTF-8"}
+    answer = client.post(
+        "/v2/translate?target_lang=EN", content="Der alte Hund schläft.", headers=kind
+    )
+    assert answer.json()["translations"][0]["text"] == ENGLISH
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"q": "a\nb"}', "not valid JSON: Invalid control character at character 8"),
+        ('{"q": "a', "not valid JSON: Unterminated string starting at character 6"),
+        ('{"q": "a", "length_penalty": 1e999}', "is too large: 1e999"),
+        ('{"q": "a", "length_penalty": "1_0"}', 'must be a number, and is "1_0"'),
+        ('{"q": "a", "length_penalty": true}', "must be a number, and is true"),
+        ('{"q": "a", "beam_size": "1_0"}', 'must be an integer, and is "1_0"'),
+        ('{"q": "a", "beam_size": true}', "must be an integer, and is true"),
+        ('{"q": "a", "no_repeat_ngram_size": " 5"}', 'must be an integer, and is " 5"'),
+        ('{"q": "a", "alternatives": "+1"}', "alternatives parameter is not a number"),
+        ('{"q": "a", "timeout_seconds": "05"}', 'must be a number, and is "05"'),
+    ],
+)
+def test_json_and_its_numbers_are_told_as_they_were_written(
+    client: TestClient, content: str, message: str
+) -> None:
+    answer = client.post("/translate", content=content)
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith(message)
+
+
+def test_what_is_declared_to_be_in_another_encoding_is_refused(client: TestClient) -> None:
+    for kind in (
+        "application/json; charset=utf-7",
+        "text/plain;Charset=ISO-8859-1",
+        FORM + '; charset="UTF-16"',
+    ):
+        answer = client.post("/translate", content="{}", headers={"content-type": kind})
+        assert answer.status_code == 400
+        assert "is not supported; send UTF-8" in answer.json()["error"]
+    for kind in ("application/json; charset=utf8", 'text/plain; charset="US-ASCII"'):
+        answer = client.post("/translate", content="{}", headers={"content-type": kind})
+        assert "charset" not in answer.text
