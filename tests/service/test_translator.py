@@ -87,7 +87,7 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
 def test_more_tokens_than_may_ever_wait_are_a_mistake_and_not_a_full_line(metrics: Metrics) -> None:
     """How the target is forced to begin counts, too."""
     models = start(Settings(precision="fp32", device="cpu", max_waiting_tokens=200), metrics)
-    forced = TranslationOptions(target_prefix="The old woman waits. " * 20)
+    forced = TranslationOptions(target_prefix="The old woman waits. " * 8)
     try:
         texts = ["Die alte Frau wartet."] * 4
         assert len(translate(models, texts)) == 4

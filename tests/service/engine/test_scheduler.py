@@ -368,5 +368,5 @@ def test_short_ones_that_keep_coming_take_no_more_than_the_row_that_a_long_one_l
         scheduler.release(0, running.pop(0))
         running += [one for one in served if one.status is SequenceStatus.RUNNING][:1]
         assert (
-            sum(one.cost for one in served) <= 3.1 * document[0].cost
-        )  # of two in line, and of a newcomer
+            sum(one.cost for one in served) <= 8 * document[0].cost
+        )  # as many shares of the turns
