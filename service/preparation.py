@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from service.bundle import Direction, Manifest
-from service.engine.types import DecodingOptions, StopRule
+from service.engine.types import DecodingOptions, StopRule, tokens_of
 from service.errors import LimitExceededError, TextTooLongError, quoted
 from service.searcher import Work
 from service.text.document import Document, OnCount, take_apart
@@ -57,11 +57,15 @@ class Preparation:
             )
 
     def take_apart(
-        self, texts: Items[str], on_count: OnCount = lambda _: None
+        self,
+        texts: Items[str],
+        on_count: OnCount = lambda _: None,
+        on_tokens: OnCount = lambda _: None,
     ) -> tuple[list[Document], list[Task]]:
         """The texts taken apart, and what is asked for each of their sentences.
 
-        `on_count` is told after each step how many sentences there are at least.
+        `on_count` is told after each step how many sentences there are at least, `on_tokens` how many tokens
+        each one's search has to do with.
 
         One of several texts that has too long a sentence stays as it is: the others have done nothing.
 
@@ -72,7 +76,7 @@ class Preparation:
         tasks: list[Task] = []
         for text in texts:
             try:
-                document, mine = self._take_apart(text, len(tasks), on_count)
+                document, mine = self._take_apart(text, len(tasks), on_count, on_tokens)
             except TextTooLongError as error:
                 if len(texts) == 1:
                     raise
@@ -81,7 +85,9 @@ class Preparation:
             tasks += mine
         return documents, tasks
 
-    def _take_apart(self, text: str, before: int, on_count: OnCount) -> tuple[Document, list[Task]]:
+    def _take_apart(
+        self, text: str, before: int, on_count: OnCount, on_tokens: OnCount
+    ) -> tuple[Document, list[Task]]:
         """One text, behind others that have so many sentences."""
         asked = self.options
         form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
@@ -92,6 +98,7 @@ class Preparation:
             tasks.append(self.task(sentence, self.prefix if index == 0 else ()))
             count += len(tasks[-1].work)
             on_count(count)
+            on_tokens(sum(tokens_of(*work) for work in tasks[-1].work))
         return document, tasks
 
     def prefix_of(self, sentence: Sentence) -> tuple[int, ...]:

@@ -49,6 +49,11 @@ class Searcher:
         """Sentences that a search may have at once, even while nothing else waits."""
         return self.engine.config.max_waiting
 
+    @property
+    def max_tokens(self) -> int:
+        """Tokens that a search may have at once, even while nothing else waits."""
+        return self.engine.config.max_waiting_tokens
+
     def check_deadline(self, deadline: float) -> None:
         """Refuse what cannot be done in time, unless it might be known already.
 

@@ -154,7 +154,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Twice the source tokens that may wait, beyond which new requests get 429.",
+            description="Source and target tokens that may wait: more get 429, or 400 in one request.",
         ),
     ] = 200_000
     steps_per_run: Annotated[

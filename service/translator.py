@@ -143,9 +143,11 @@ class Translator:
         """The texts taken apart, and what is asked for each of their sentences; on the clock.
 
         Raises:
-            LimitExceededError: there are more sentences than a search may have; told as soon as there are.
+            LimitExceededError: there are more sentences or tokens than a search may have; told as soon as
+                there are.
         """
         started, max_sentences = time.perf_counter(), self.searcher.most_sentences
+        tokens, max_tokens = 0, self.searcher.max_tokens
 
         def counted(sentences: int) -> None:
             check()
@@ -154,7 +156,16 @@ class Translator:
                     f"Invalid request: it has more than {max_sentences} sentences, which is the limit"
                 )
 
-        documents, tasks = request.take_apart(texts, counted)
+        def add_tokens(more: int) -> None:
+            nonlocal tokens
+            tokens += more
+            if tokens > max_tokens:
+                raise LimitExceededError(
+                    f"Invalid request: its sentences and their translations have {tokens} tokens or more, "
+                    f"and the limit is {max_tokens}"
+                )
+
+        documents, tasks = request.take_apart(texts, counted, add_tokens)
         self.on_prepared(time.perf_counter() - started)
         return documents, tasks
 

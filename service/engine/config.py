@@ -16,7 +16,7 @@ class EngineConfig:
     max_waiting: int = 2000
     """Sentences that may wait; more are refused."""
     max_waiting_tokens: int = 200_000
-    """Bound on twice the source tokens of all that wait."""
+    """Bound on `Sequence.tokens` of all that wait; more are refused."""
     steps_per_run: int = 4
     """Fewest decoder steps between two looks at who joins and who leaves."""
     seconds_per_run: float = 0.008

@@ -108,11 +108,9 @@ class Engine:
 
     @property
     def expected_wait(self) -> float | None:
-        """Seconds that what waits now should take; None while that cannot be told."""
+        """Seconds until nothing that waits now still does; None while that cannot be told."""
         with self._shared.changed:
-            return self._shared.throughput.seconds_for(
-                self._shared.scheduler.waiting_tokens, self.clock()
-            )
+            return self._expected_wait(self.clock())
 
     @property
     def shortest_wait(self) -> float | None:
@@ -121,7 +119,7 @@ class Engine:
         with shared.changed:
             if not shared.scheduler.num_waiting:
                 return None
-            return shared.throughput.seconds_for(shared.scheduler.tokens_before(0), self.clock())
+            return shared.throughput.seconds_for(shared.scheduler.cost_before(0), self.clock())
 
     def submit(
         self,
@@ -172,9 +170,7 @@ class Engine:
         Raises:
             QueueFullError: with the time in which what waits now should be done.
         """
-        scheduler, tokens = self._shared.scheduler, sum(sequence.cost for sequence in sequences)
-        if scheduler.is_idle:
-            self._shared.throughput.restart(now)
+        scheduler, tokens = self._shared.scheduler, sum(sequence.tokens for sequence in sequences)
         for waiting, more, limit, name in (
             (scheduler.num_waiting, len(sequences), self.config.max_waiting, "sentences"),
             (scheduler.waiting_tokens, tokens, self.config.max_waiting_tokens, "tokens"),
@@ -182,19 +178,38 @@ class Engine:
             if waiting + more > limit and (waiting or name == "sentences"):
                 raise QueueFullError(
                     f"{waiting} {name} wait and {more} more would exceed the limit of {limit}",
-                    self._shared.throughput.seconds_for(scheduler.waiting_tokens, now),
+                    self._expected_wait(now),
                 )
         if deadline is None:
             return
-        wait = seconds_after
-        if scheduler.num_waiting:
-            before = scheduler.tokens_before(tokens)
-            wait += self._shared.throughput.seconds_for(before + tokens, now) or 0.0
-        if wait and now + SAFETY * wait > deadline:
+        wait = self._seconds_to_finish(sequences, now) + seconds_after
+        # what an idle engine did before it may do faster by now
+        safety = 1.0 if scheduler.is_idle and not seconds_after else SAFETY
+        if wait and now + safety * wait > deadline:
             raise QueueFullError(
                 f"it would take about {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
-                wait,
+                max(self._expected_wait(now) or 0.0, seconds_after),
             )
+
+    def _seconds_to_finish(self, sequences: list[Sequence], now: float) -> float:
+        """How long a new request should take; 0 while that cannot be told.
+
+        Beside others: until the last place that it needs is free, and then the time of its longest sentence.
+        """
+        scheduler, throughput = self._shared.scheduler, self._shared.throughput
+        cost = sum(sequence.cost for sequence in sequences)
+        seconds = throughput.seconds_for(scheduler.cost_before(cost) + cost, now) or 0.0
+        if sequences and not scheduler.is_idle:
+            seconds += throughput.seconds_in_batch(max(sequence.tokens for sequence in sequences))
+        return seconds
+
+    def _expected_wait(self, now: float) -> float | None:
+        """Until nothing that waits now still does: it is given up at its deadline."""
+        scheduler = self._shared.scheduler
+        if not scheduler.num_waiting:
+            return 0.0
+        seconds = self._shared.throughput.seconds_for(scheduler.waiting_cost, now)
+        return None if seconds is None else min(seconds, max(0.0, scheduler.last_deadline - now))
 
     def abort(self, sequences: Items[Sequence]) -> None:
         """Give up sentences that nobody waits for; their rows are free at the next step."""

@@ -1,10 +1,13 @@
 """Who waits and who joins which batch next; pure Python, with no tensor, no thread and no clock in it.
 
-Requests take turns by the tokens they have been given so far (start-time fair queueing: Goyal, Vin and
+Requests take turns by the work they have been given so far (start-time fair queueing: Goyal, Vin and
 Cheng, 1996), so that a short one does not wait for a long document; a paragraph is served in one turn.
 Newcomers begin where the line stands. It moves on by what its requests get on average (as in weighted fair
 queueing: Demers, Keshav and Shenker, 1989), or the second turn of any request would wait for as long as new
 ones come. Whoever's turn it is and does not fit yet is waited for, so that none starves.
+
+A batch that long sentences fill would take in no other for seconds: they leave it a row, which short ones may
+take before their turn.
 
 A batch is padded to its longest sentence, so those of similar length are put together: within a request the
 longest go first, and of several requests whose turn is near, each loop takes those in a range of its own.
@@ -40,11 +43,39 @@ class _Request:
     """The sentences of one `add` that still wait, the next one last."""
 
     turn: float
-    """Where the line stood when its next sentence became due, in tokens."""
+    """Where the line stood when its next sentence became due, in `Sequence.cost`."""
     sequences: list[Sequence]
     cost: int
-    """Of all of them, in tokens."""
+    """Of all of them."""
     in_one_turn: bool
+
+
+class _Room:
+    """What a batch takes in beside what is in it."""
+
+    def __init__(self, config: EngineConfig, max_rows: int, running: Iterable[Sequence]) -> None:
+        self.config, self.max_rows = config, max_rows
+        self.rows = self.num_long = self.largest = 0
+        for sequence in running:
+            self.take(sequence)
+
+    def takes(self, sequence: Sequence) -> bool:
+        """Whether a sentence fits; alone, even the largest does."""
+        if not self.rows:
+            return True
+        rows = self.rows + 1
+        if rows > self.max_rows:
+            return False
+        if _is_long(sequence):
+            rows = max(rows, self.num_long + 2)  # one is left to a short one
+        padded = rows * max(self.largest, sequence.footprint)
+        return rows <= self.config.max_num_seqs and padded <= self.config.max_num_batched_tokens
+
+    def take(self, sequence: Sequence) -> None:
+        """One more is in the batch."""
+        self.rows += 1
+        self.num_long += _is_long(sequence)
+        self.largest = max(self.largest, sequence.footprint)
 
 
 class Scheduler:
@@ -54,11 +85,13 @@ class Scheduler:
         """Start with nobody waiting and nothing running."""
         self.config = config
         self.num_waiting = 0
-        self.waiting_tokens = 0
+        self.waiting_tokens = self.waiting_cost = 0
+        self.last_deadline = -math.inf
+        """The latest of those that wait, or of those that waited with them."""
         self.running: list[set[Sequence]] = [set() for _ in range(config.num_loops)]
         self._line: list[tuple[float, int, _Request]] = []  # sorted by turn, then by arrival
         self._long: set[_Request] = set()  # those in line that are not served in one turn
-        self._tokens_in_one_turn = 0  # of all others in line
+        self._cost_in_one_turn = 0  # of all others in line
         self._next_deadline = math.inf
         self._arrivals = itertools.count()
         self._turn = 0.0
@@ -73,9 +106,9 @@ class Scheduler:
         """Whether nothing waits and nothing runs."""
         return not self.num_waiting and not self.num_running
 
-    def tokens_before(self, tokens: int) -> int:
-        """How many tokens have their turn before the last of a new request of so many."""
-        return self._tokens_in_one_turn + sum(min(long.cost, tokens) for long in self._long)
+    def cost_before(self, cost: int) -> int:
+        """How much work has its turn before the last of a new request of so much."""
+        return self._cost_in_one_turn + sum(min(long.cost, cost) for long in self._long)
 
     def add(self, sequences: Items[Sequence]) -> None:
         """Put a request's sentences in line."""
@@ -86,29 +119,34 @@ class Scheduler:
         request = _Request(self._turn, ordered, cost, cost <= TURN_TOKENS)
         bisect.insort(self._line, (request.turn, next(self._arrivals), request))
         if request.in_one_turn:
-            self._tokens_in_one_turn += cost
+            self._cost_in_one_turn += cost
         else:
             self._long.add(request)
-        self._next_deadline = min(self._next_deadline, *map(_deadline, sequences))
+        deadlines = [_deadline(sequence) for sequence in sequences]
+        self._next_deadline = min(self._next_deadline, *deadlines)
+        if not self.num_waiting:
+            self.last_deadline = -math.inf
+        self.last_deadline = max(self.last_deadline, *deadlines)
         self.num_waiting += len(sequences)
-        self.waiting_tokens += cost
+        self.waiting_tokens += sum(sequence.tokens for sequence in sequences)
+        self.waiting_cost += cost
 
     def schedule(self, loop: int, now: float) -> Schedule:
         """Take from the line what joins the batch of `loop` now, and what has left the line."""
         left = self._expire(now)
         admitted: list[Sequence] = []
         running = self.running[loop]
-        largest = max((sequence.footprint for sequence in running), default=0)
-        share = self._fair_share()
+        room = _Room(self.config, self._fair_share(), running)
         while window := self._window(left):
             at = self._first_of_its_range(loop, window)
+            if not room.takes(self._next(at)):
+                short = self._first_short(room, len(window))
+                if short is None:
+                    break
+                at = short
             _, arrival, request = self._line[at]
             sequence = request.sequences[-1]
-            rows = len(running) + 1
-            largest = max(largest, sequence.footprint)
-            fits = rows <= share and rows * largest <= self.config.max_num_batched_tokens
-            if not fits and running:  # alone, even the largest sentence runs
-                break
+            room.take(sequence)
             # an even share of those in line, and of one who might come now
             given = sequence.cost / (len(self._line) + 1)
             self._turn = max(self._turn + given, request.turn)
@@ -117,9 +155,8 @@ class Scheduler:
                 request.turn += sequence.cost
                 del self._line[at]
                 bisect.insort(self._line, (request.turn, arrival, request))
-            self.num_waiting -= 1
-            self.waiting_tokens -= sequence.cost
-            sequence.status = SequenceStatus.RUNNING
+            self._count_out(sequence)
+            sequence.status, sequence.joined = SequenceStatus.RUNNING, now
             running.add(sequence)
             admitted.append(sequence)
         return Schedule(admitted, left)
@@ -140,7 +177,8 @@ class Scheduler:
         everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
         self._line.clear()
         self._long.clear()
-        self.num_waiting = self.waiting_tokens = self._tokens_in_one_turn = 0
+        self.num_waiting = self.waiting_tokens = 0
+        self.waiting_cost = self._cost_in_one_turn = 0
         for batch in self.running:
             batch.clear()
         return everybody
@@ -160,6 +198,18 @@ class Scheduler:
                 self._leave(sequence, left)
         return costs
 
+    def _next(self, at: int) -> Sequence:
+        """The next sentence of the request at a place in line."""
+        return self._line[at][2].sequences[-1]
+
+    def _first_short(self, room: _Room, places: int) -> int | None:
+        """The first place whose sentence may take the row that long ones leave; None where there is none."""
+        if not room.num_long:
+            return None
+        short = (at for at in range(places) if not _is_long(self._next(at)))
+        first = next(short, None)
+        return first if first is not None and room.takes(self._next(first)) else None
+
     def _first_of_its_range(self, loop: int, costs: list[int]) -> int:
         """The first place in line whose cost is in the range of `loop`; the longest are the first loop's.
 
@@ -176,7 +226,7 @@ class Scheduler:
         cost = request.sequences.pop().cost
         request.cost -= cost
         if request.in_one_turn:
-            self._tokens_in_one_turn -= cost
+            self._cost_in_one_turn -= cost
         if not request.sequences:
             del self._line[at]
             self._long.discard(request)
@@ -199,14 +249,24 @@ class Scheduler:
 
     def _leave(self, sequence: Sequence, left: list[Sequence]) -> None:
         sequence.status = SequenceStatus.DONE
-        self.num_waiting -= 1
-        self.waiting_tokens -= sequence.cost
+        self._count_out(sequence)
         left.append(sequence)
+
+    def _count_out(self, sequence: Sequence) -> None:
+        """One fewer waits."""
+        self.num_waiting -= 1
+        self.waiting_tokens -= sequence.tokens
+        self.waiting_cost -= sequence.cost
 
     def _fair_share(self) -> int:
         """Rows that one loop may hold: an even share of all there is to do, so that no loop stays idle."""
         total = self.num_waiting + self.num_running
         return min(self.config.max_num_seqs, -(-total // self.config.num_loops))
+
+
+def _is_long(sequence: Sequence) -> bool:
+    """Whether it is a turn by itself, and is in its batch for a second or more."""
+    return sequence.cost > TURN_TOKENS
 
 
 def _deadline(sequence: Sequence) -> float:

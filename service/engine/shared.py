@@ -48,6 +48,20 @@ class Shared:
         self.canary: tuple[tuple[int, ...], DecodingOptions] | None = None
         """The first sentence that was translated: proves later whether it is the engine that fails."""
 
+    def note_done(self, sequence: Sequence) -> None:
+        """Take in how fast a sentence was that has left its batch; its caller holds the lock.
+
+        One that was given up counts for as much as it should have come to in its time.
+        """
+        now = self.clock()
+        seconds = now - sequence.joined
+        usual = self.throughput.seconds_in_batch(sequence.tokens)
+        is_given_up = sequence.has_left(now)
+        done = min(1.0, seconds / usual) if is_given_up and usual else 1.0
+        self.throughput.add(done * sequence.cost, now, self.scheduler.num_waiting > 0)
+        if not is_given_up or seconds > usual:
+            self.throughput.add_run(sequence.tokens, seconds)
+
     def give_up(self, reason: str, error: BaseException | None = None) -> None:
         """Refuse everything from now on, and leave nobody waiting; only the first reason counts."""
         with self.changed:

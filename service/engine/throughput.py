@@ -4,36 +4,45 @@ from collections import deque
 
 KEPT = 256
 """Sentences that are looked back at."""
+KEPT_SECONDS = 5.0
+"""In which they left: older ones say less about what waits now."""
+WEIGHT_KEPT = 0.98
+"""Of how long sentences were in a batch, at each new one: the last fifty count."""
 
 
 class Throughput:
-    """Tokens a second over the last sentences of a busy stretch; its caller holds a lock."""
+    """Work a second while somebody waits, so that no place is empty; its caller holds a lock."""
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self._done: deque[tuple[float, int]] = deque(maxlen=KEPT)  # times, and tokens by then
+        # seconds in which somebody waited, and the work done in them, by then
+        self._done: deque[tuple[float, float]] = deque([(0.0, 0.0)], maxlen=KEPT)
+        self._since: float | None = None  # when one last left, if somebody waited then
+        self._tokens = self._seconds = (
+            0.0  # of sentences in a batch, the latest with the most weight
+        )
 
-    def restart(self, now: float) -> None:
-        """Begin a busy stretch: the idle time before it says nothing about speed."""
-        if self._done:
-            rate = self._rate(self._done[-1][0])
-            self._done.clear()
-            if rate:  # what was learnt stays as one entry, until there is better
-                self._done.extend([(now - 1.0, 0), (now, round(rate))])
+    def add(self, cost: float, now: float, somebody_waits: bool) -> None:
+        """A sentence has left, on which so much work was done."""
+        if self._since is not None and somebody_waits:
+            seconds, work = self._done[-1]
+            self._done.append((seconds + now - self._since, work + cost))
+            while len(self._done) > 2 and self._done[-1][0] - self._done[0][0] > KEPT_SECONDS:
+                self._done.popleft()
+        self._since = now if somebody_waits else None
 
-    def add(self, tokens: int, now: float) -> None:
-        """A sentence of so many tokens has left."""
-        before = self._done[-1][1] if self._done else 0
-        self._done.append((now, before + tokens))
+    def add_run(self, tokens: int, seconds: float) -> None:
+        """A sentence of so many tokens was in a batch for so long."""
+        self._tokens = WEIGHT_KEPT * self._tokens + tokens
+        self._seconds = WEIGHT_KEPT * self._seconds + seconds
 
-    def seconds_for(self, tokens: int, now: float) -> float | None:
-        """How long so many tokens should take; None while that cannot be told."""
-        rate = self._rate(now)
-        return tokens / rate if rate else None
+    def seconds_for(self, cost: float, now: float) -> float | None:
+        """How long so much work should take; None while that cannot be told."""
+        (since, before), (seconds, work) = self._done[0], self._done[-1]
+        if self._since is not None:
+            seconds += now - self._since
+        return cost * (seconds - since) / (work - before) if work > before else None
 
-    def _rate(self, now: float) -> float | None:
-        if len(self._done) < 2:
-            return None
-        (since, before), (_, by_now) = self._done[0], self._done[-1]
-        seconds, tokens = now - since, by_now - before
-        return tokens / seconds if seconds > 0 and tokens else None
+    def seconds_in_batch(self, tokens: int) -> float:
+        """How long a sentence of so many tokens should be in a batch; 0 while that cannot be told."""
+        return tokens * self._seconds / self._tokens if self._tokens else 0.0

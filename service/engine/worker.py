@@ -203,7 +203,7 @@ class Worker:
         with shared.changed:
             for sequence in sequences:
                 shared.scheduler.release(self.index, sequence)
-                shared.throughput.add(sequence.cost, shared.clock())
+                shared.note_done(sequence)
             shared.changed.notify_all()
 
     def _fail_batch(self, schedule: Schedule) -> None:

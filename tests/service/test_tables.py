@@ -20,6 +20,7 @@ from service.translator import Translator
 
 class Copying:
     most_sentences = 100
+    max_tokens = 100_000
 
     def check_deadline(self, deadline: float) -> None:
         pass

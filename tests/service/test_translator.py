@@ -84,6 +84,22 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
         models.close()
 
 
+def test_more_tokens_than_may_ever_wait_are_a_mistake_and_not_a_full_line(metrics: Metrics) -> None:
+    """How the target is forced to begin counts, too."""
+    models = start(Settings(precision="fp32", device="cpu", max_waiting_tokens=200), metrics)
+    forced = TranslationOptions(target_prefix="The old woman waits. " * 8)
+    try:
+        texts = ["Die alte Frau wartet."] * 4
+        assert len(translate(models, texts)) == 4
+        with pytest.raises(
+            LimitExceededError, match=r"have \d+ tokens or more, and the limit is 200"
+        ):
+            asyncio.run(models.translate(texts, "de", "en", forced, 60))
+        assert len(translate(models, texts)) == 4
+    finally:
+        models.close()
+
+
 def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Metrics) -> None:
     models = start(Settings(precision="fp32", device="cpu", max_waiting=2), metrics)
     text = "Der {a} alte Hund {b} schläft {c} heute."

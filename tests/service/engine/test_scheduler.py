@@ -266,7 +266,7 @@ def test_a_newcomer_waits_for_whole_paragraphs_and_for_an_even_share_of_document
     scheduler = Scheduler(EngineConfig())
     scheduler.add([sequence(10)] * 3)  # 60 tokens, served in one turn
     scheduler.add([sequence(TURN_TOKENS // 8)] * 8)  # twice as many as one turn has
-    assert scheduler.tokens_before(20) == 60 + 20
+    assert scheduler.cost_before(20) == 60 + 20
 
 
 def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
@@ -285,9 +285,9 @@ def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
             cost = sum(one.cost for one in request if one.status is SequenceStatus.WAITING)
             in_one_turn = sum(one.cost for one in request) <= TURN_TOKENS
             expected += cost if in_one_turn else min(cost, tokens)
-        assert scheduler.tokens_before(tokens) == expected
+        assert scheduler.cost_before(tokens) == expected
     scheduler.clear()
-    assert scheduler.tokens_before(100) == 0
+    assert scheduler.cost_before(100) == 0
 
 
 def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
@@ -320,4 +320,53 @@ def test_aborted_sentences_leave_the_line_at_once() -> None:
 def test_how_a_translation_is_forced_to_begin_is_work_too() -> None:
     options = DecodingOptions(200, target_prefix=tuple(range(50)))
     plain = Sequence((1, 2, 3), DecodingOptions(200), arrived=0.0)
-    assert Sequence((1, 2, 3), options, arrived=0.0).cost == plain.cost + 50
+    forced = Sequence((1, 2, 3), options, arrived=0.0)
+    assert (plain.tokens, forced.tokens) == (6, 100)
+    assert forced.cost > 10 * plain.cost
+
+
+def test_a_token_of_a_long_sentence_costs_more() -> None:
+    """It attends to all that are before it: measured, twice as much in a sentence of 400."""
+    assert sequence(10).cost == 20
+    assert sequence(400).cost == 2 * 40 * sequence(10).cost
+
+
+def test_a_document_of_long_sentences_leaves_a_row_that_short_requests_take_before_its_turn() -> (
+    None
+):
+    """Two of these fill the batch's budget, and take seconds; the third stands before those who come."""
+    scheduler = Scheduler(EngineConfig(max_num_batched_tokens=5120))
+    document = [sequence(500, limit=550) for _ in range(10)]
+    options = DecodingOptions(550, beam_size=4)
+    for one in document:
+        one.options = options
+    scheduler.add(document)
+    assert 2 * document[0].footprint <= 5120 < 3 * document[0].footprint
+    assert scheduler.schedule(0, now=0.0).admitted == document[:1]
+    for _ in range(20):
+        scheduler.add(short := [sequence(5)])
+        assert scheduler.schedule(0, now=0.0).admitted == short
+        scheduler.release(0, *short)
+    scheduler.release(0, document[0])
+    assert scheduler.schedule(0, now=0.0).admitted == document[1:2]
+
+
+def test_short_ones_that_keep_coming_take_no_more_than_the_row_that_a_long_one_leaves() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=2))
+    scheduler.add(document := [sequence(150) for _ in range(3)])
+    assert scheduler.schedule(0, now=0.0).admitted == document[:1]
+    running = []
+    for _ in range(5):
+        scheduler.add([sequence(5)])
+        running += scheduler.schedule(0, now=0.0).admitted
+    assert len(running) == 1
+    scheduler.release(0, document[0])
+    served: list[Sequence] = []
+    while document[1].status is not SequenceStatus.RUNNING:
+        scheduler.add([sequence(5)])
+        served += scheduler.schedule(0, now=0.0).admitted
+        scheduler.release(0, running.pop(0))
+        running += [one for one in served if one.status is SequenceStatus.RUNNING][:1]
+        assert (
+            sum(one.cost for one in served) <= 8 * document[0].cost
+        )  # as many shares of the turns

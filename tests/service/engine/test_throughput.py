@@ -12,46 +12,73 @@ from tests.fakes import SPECIAL, EchoRunner, echo_source
 OPTIONS = DecodingOptions(max_decoding_length=40, beam_size=1)
 
 
-def steady(tokens: int, every: float, count: int) -> Throughput:
+def steady(cost: int, every: float, count: int) -> Throughput:
     throughput = Throughput()
     for index in range(count):
-        throughput.add(tokens, index * every)
+        throughput.add(cost, index * every, somebody_waits=True)
     return throughput
 
 
 def test_nothing_is_told_before_anything_is_known() -> None:
     throughput = Throughput()
     assert throughput.seconds_for(100, now=5.0) is None
-    throughput.add(10, 1.0)
+    assert throughput.seconds_in_batch(100) == 0
+    throughput.add(10, 1.0, somebody_waits=True)
     assert throughput.seconds_for(100, now=1.0) is None
 
 
 def test_a_steady_rate_is_found() -> None:
-    throughput = steady(tokens=20, every=0.1, count=50)  # 200 tokens a second
+    throughput = steady(cost=20, every=0.1, count=50)  # 200 a second
     assert throughput.seconds_for(1000, now=4.9) == pytest.approx(5.0)
 
 
 def test_only_the_last_sentences_count() -> None:
-    throughput = steady(tokens=20, every=1.0, count=50)
+    throughput = steady(cost=20, every=1.0, count=50)
     for index in range(KEPT):
-        throughput.add(20, 50 + index * 0.1)
+        throughput.add(20, 50 + index * 0.1, somebody_waits=True)
     assert throughput.seconds_for(1000, now=50 + KEPT * 0.1) == pytest.approx(5.0, rel=0.05)
 
 
-def test_idle_time_does_not_count_but_what_was_learnt_stays() -> None:
-    throughput = steady(tokens=20, every=0.1, count=50)
-    throughput.restart(now=1000.0)
-    assert throughput.seconds_for(1000, now=1000.0) == pytest.approx(5.0, rel=0.01)
+def test_time_in_which_nobody_waits_does_not_count_but_what_was_learnt_stays() -> None:
+    """An engine that has little to do does little, and could do more."""
+    throughput = steady(cost=20, every=0.1, count=50)
+    throughput.add(20, 5.0, somebody_waits=False)
+    for second in range(10, 1000):
+        throughput.add(1, second, somebody_waits=False)
+    assert throughput.seconds_for(1000, now=2000.0) == pytest.approx(5.0)
+
+
+def test_a_standstill_counts() -> None:
+    throughput = steady(cost=20, every=0.1, count=11)
+    assert throughput.seconds_for(1000, now=1.0) == pytest.approx(5.0)
+    assert throughput.seconds_for(1000, now=5.0) == pytest.approx(25.0)
+
+
+def test_how_long_a_sentence_is_in_a_batch_follows_the_latest() -> None:
+    throughput = Throughput()
+    throughput.add_run(20, 0.1)
+    assert throughput.seconds_in_batch(40) == pytest.approx(0.2)
+    for _ in range(200):
+        throughput.add_run(400, 4.0)
+    assert throughput.seconds_in_batch(40) == pytest.approx(0.4, rel=0.01)
 
 
 def engine_with_a_line(now: list[float]) -> Engine:
     """100 tokens a second, and 10 sentences of 8 tokens each that wait."""
+    engine = idle_engine(now, 100)
+    engine.submit([(echo_source(2), OPTIONS)] * 10)
+    return engine
+
+
+def idle_engine(now: list[float], per_second: int) -> Engine:
+    """One that did so much work a second; its threads are not started, and nobody leaves the line."""
     config = EngineConfig(max_num_seqs=1, max_waiting=12, max_waiting_tokens=150)
     engine = Engine([EchoRunner()], SPECIAL, config, clock=lambda: now[0])
-    engine._shared.accepting = True  # its threads are not started: nobody leaves the line
-    engine.submit([(echo_source(2), OPTIONS)] * 10)
+    engine._shared.accepting = True
     for index in range(11):
-        engine._shared.throughput.add(10, now[0] - 1.0 + index * 0.1)
+        at = now[0] - 1.0 + index * 0.1
+        engine._shared.throughput.add(per_second / 10, at, somebody_waits=True)
+    engine._shared.throughput.add(0, now[0], somebody_waits=False)
     return engine
 
 
@@ -63,6 +90,24 @@ def test_what_cannot_be_done_in_time_is_refused_at_once() -> None:
     with pytest.raises(QueueFullError, match=r"about 0\.9 s, and the deadline is 0\.5 s"):
         engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 0.5)
     engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.2)
+
+
+def test_so_it_is_where_nobody_waits_for_a_long_request() -> None:
+    now = [100.0]
+    engine = idle_engine(now, per_second=10)
+    items = [(echo_source(2), OPTIONS)] * 10
+    with pytest.raises(QueueFullError, match=r"about 8\.0 s, and the deadline is 7\.5 s"):
+        engine.submit(items, deadline=now[0] + 7.5)
+    engine.submit(items, deadline=now[0] + 8.5)
+
+
+def test_the_time_in_a_batch_counts_beside_the_time_until_there_is_a_place() -> None:
+    """Of a sentence as long as those that take a second: it is not done when the last of the line begins."""
+    now = [100.0]
+    engine = engine_with_a_line(now)
+    engine._shared.throughput.add_run(16, 2.0)
+    with pytest.raises(QueueFullError, match=r"about 1\.9 s, and the deadline is 1\.5 s"):
+        engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.5)
 
 
 def test_what_would_be_too_late_if_it_were_nothing_is_refused_before_it_is_known() -> None:
@@ -96,3 +141,13 @@ def test_a_full_line_tells_when_it_will_be_done() -> None:
         with pytest.raises(QueueFullError, match=limit) as refused:
             engine.submit([(source, OPTIONS)] * count)
         assert refused.value.retry_after == pytest.approx(0.8)
+
+
+def test_nobody_is_told_to_wait_for_longer_than_anything_may_wait() -> None:
+    """What is not done by its deadline is given up, and is in nobody's way."""
+    now = [100.0]
+    engine = idle_engine(now, per_second=1)
+    for seconds in (20.0, 90.0, 50.0):
+        engine.submit([(echo_source(2), OPTIONS)], None if seconds == 20 else now[0] + 1000)
+        engine._shared.scheduler.last_deadline = now[0] + seconds
+    assert engine.expected_wait == pytest.approx(24.0)
