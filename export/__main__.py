@@ -2,6 +2,9 @@
 
 A bundle in the place of the run is exported anew, in the format of this version. Of several, the weights are
 averaged, which pays for runs that began from the same ones.
+
+`python -m export import SOURCE` makes a bundle of a model of others, and `python -m export inspect BUNDLE`
+says what a bundle is.
 """
 
 import argparse
@@ -10,7 +13,9 @@ import sys
 from pathlib import Path
 
 import service.bundle
+from export import inspect
 from export.bundle_writer import ExportOptions, write_bundle
+from export.importers import command
 from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, average, load_run
@@ -98,8 +103,13 @@ def _bundle_at(folder: Path) -> Bundle | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Export; returns the exit status."""
-    options = parse(arguments)
+    """Export, or what the first word says; returns the exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["import"]:
+        return command.main(given[1:])
+    if given[:1] == ["inspect"]:
+        return inspect.main(given[1:])
+    options = parse(given)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         checkpoint = average([load(run, options.average) for run in options.runs])

@@ -19,6 +19,8 @@ from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 
 MOST_HEADS = 4
+MIN_SHARED = 20
+"""Tokens by which heads can be told apart."""
 
 
 class AlignmentHead(NamedTuple):
@@ -35,6 +37,7 @@ def choose_heads(
 ) -> tuple[list[AlignmentHead], float]:
     """The heads whose mean aligns best, and the share of shared tokens that it aligns with themselves.
 
+    Of fewer than `MIN_SHARED` such tokens, chance would choose: then the share is 0.
     Greedy: the best head, then the one that adds most to it, while any does. `before` tokens stand in front
     of the sources' pieces.
     """
@@ -55,7 +58,8 @@ def choose_heads(
             break
         chosen.append(candidate)
         best = scores[candidate]
-    return chosen, best
+    shared = sum(len(places) for _, places in seen)
+    return chosen, best if shared >= MIN_SHARED else 0.0
 
 
 _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]

@@ -1,0 +1,76 @@
+"""`python -m export import SOURCE --out BUNDLE`: a model of others becomes a bundle.
+
+Its format is seen by its files. What comes out computes what the source does: graphs against the network in
+torch, and that against the library that the format is of, where it is installed.
+"""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from export.importers.conversion import import_model
+from export.importers.imported import SourceError
+from export.material import ExportOptions
+from export.verify import VerificationError
+from model.checks import ConfigError
+from service.errors import BundleError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    found = argparse.ArgumentParser(prog="python -m export import", description=__doc__)
+    found.add_argument("model", type=Path, metavar="SOURCE", help="the model's folder")
+    found.add_argument(
+        "--out", type=Path, required=True, metavar="BUNDLE", help="the bundle's folder"
+    )
+    found.add_argument("--name", help="the model's name; default: the name of SOURCE")
+    found.add_argument(
+        "--source", default="", help="codes of the languages it translates from, if it does not say"
+    )
+    found.add_argument(
+        "--target", default="", help="likewise, into; of a model with many, those that are wanted"
+    )
+    found.add_argument(
+        "--data", type=Path, metavar="FILE", help="text in the source language, a sentence a line, by "
+        "which int8 is calibrated; default: drawn from the vocabulary"
+    )  # fmt: skip
+    found.add_argument(
+        "--precisions",
+        default="int8,fp16",
+        help="comma-separated among int8, fp16, fp32 (default int8,fp16)",
+    )
+    found.add_argument(
+        "--licence", action="append", default=[], help="of the model; may be repeated"
+    )
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Import; returns the exit status."""
+    options = parser().parse_args(arguments)
+    options.precisions = tuple(options.precisions.split(","))
+    if unknown := set(options.precisions) - {"int8", "fp16", "fp32"}:
+        print(f"error: --precisions: {min(unknown)} is none of int8, fp16, fp32", file=sys.stderr)
+        return 2
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    name = options.name or options.model.resolve().name
+    chosen = ExportOptions(name, options.precisions, tuple(options.licence))
+    sources, targets = (
+        [code for code in said.split(",") if code] for said in (options.source, options.target)
+    )
+    try:
+        manifest = import_model(options.model, options.out, chosen, sources, targets, options.data)
+    except (
+        SourceError,
+        BundleError,
+        ConfigError,
+        VerificationError,
+        OSError,
+    ) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    size = sum((options.out / file).stat().st_size for file in manifest.files)
+    count = len(manifest.directions)
+    print(f"{options.out}: {manifest.name}, {count} direction(s), {size / 1e6:.1f} MB")
+    return 0

@@ -1,0 +1,91 @@
+"""The way of every format from its files to a published bundle."""
+
+import logging
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from export.bundle_writer import check_place, publish
+from export.importers.formats import format_of
+from export.importers.held_out import drawn_sources, pairs_of, read_lines
+from export.importers.imported import Imported
+from export.importers.languages import directions_of
+from export.importers.proof import check_log_probs, check_texts
+from export.importers.vocabulary import save_vocabulary, tokenizers_of
+from export.material import ExportOptions, Material
+from model.tokenizer import PAD_ID
+from model.transformer import Transformer
+from service.bundle import Limits, Manifest, Origin, Provenance, sha256
+
+logger = logging.getLogger("export")
+
+
+def import_model(
+    source: Path,
+    out: Path,
+    options: ExportOptions,
+    source_languages: Sequence[str] = (),
+    target_languages: Sequence[str] = (),
+    data: Path | None = None,
+) -> Manifest:
+    """Read a model of others and publish it as a bundle; `out` is as it was unless all went well.
+
+    Args:
+        source: the model's folder or file.
+        out: the bundle's folder.
+        options: name, precisions, licences.
+        source_languages: codes, where the model does not say.
+        target_languages: likewise, or those that are wanted.
+        data: text for calibration.
+
+    Raises:
+        SourceError: the model cannot be imported, or is not what its library makes of it.
+        VerificationError: a graph does not compute what the network does.
+        FileExistsError: `out` is there and is no bundle.
+    """
+    check_place(out)
+    kind = format_of(source)
+    logger.info("%s is of the format %s", source, kind.name)
+    imported = kind.read(source)
+    directions = directions_of(imported, source_languages, target_languages)
+    network = Transformer(imported.config, PAD_ID)
+    network.load_state_dict(dict(imported.weights))
+    network.eval()
+    lines = read_lines(data) if data else []
+    oracle = imported.oracle()
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizers = tokenizers_of(imported, Path(folder))
+    sources = tokenizers.source.encode(lines) if lines else drawn_sources(imported.source)
+    pairs = pairs_of(network, imported, directions, sources)
+    if oracle is None:
+        logger.warning("it was not compared with its library, which is not installed")
+    else:
+        texts = lines or tokenizers.source.decode(sources)
+        logger.info(check_texts(oracle, imported, directions, texts, tokenizers))
+        logger.info(check_log_probs(oracle, imported, network, pairs))
+    material = Material(
+        network=network,
+        pairs=pairs,
+        suppressed=imported.absent_ids,
+        pieces=(tokenizers.source.piece, tokenizers.target.piece),
+        save_vocabulary=partial(save_vocabulary, imported),
+        directions=directions,
+        limits=Limits(max_source_length=imported.max_length, max_target_length=imported.max_length),
+        decoding=imported.decoding,
+        provenance=_provenance(imported, source, options.licences),
+    )
+    return publish(material, out, options)
+
+
+def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:
+    files = {path.name: sha256(path) for path in imported.files}
+    stated = [imported.licence] if imported.licence else []
+    return Provenance(
+        config={"model": asdict(imported.config)},
+        step=0,
+        parameters=sum(tensor.numel() for tensor in imported.weights.values()),
+        licences=list(licences) or stated,
+        origin=Origin(format=imported.format, name=source.resolve().name, files=files),
+    )

@@ -1,0 +1,40 @@
+"""The formats that can be imported, in the order in which they are looked for."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from export.importers import hugging_face_marian
+from export.importers.imported import Imported, SourceError
+from export.importers.settings import read_json
+
+
+class Format(NamedTuple):
+    """A kind of folder or file."""
+
+    name: str
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path], Imported]
+
+
+FORMATS = [
+    Format(module.FORMAT, module.recognises, module.read) for module in (hugging_face_marian,)
+]
+
+
+def format_of(source: Path) -> Format:
+    """What a folder or file is.
+
+    Raises:
+        SourceError: it is none of the formats.
+    """
+    names = ", ".join(one.name for one in FORMATS)
+    if not source.exists():
+        raise SourceError(f"{source}: is missing; supported: a folder of {names}")
+    for one in FORMATS:
+        if one.recognises(source):
+            return one
+    path = source / "config.json"
+    if path.is_file() and (kind := read_json(path).get("model_type")):
+        raise SourceError(f"{path}: model_type = {kind!r}; supported: {names}")
+    raise SourceError(f"{source}: is of no known format; supported: {names}")

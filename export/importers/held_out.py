@@ -1,0 +1,103 @@
+"""Text by which an imported model is calibrated and proven: the user's, or sources drawn from its vocabulary.
+
+The translations are the model's own in either case; int8 needs to know the values that really occur.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+import torch
+from tqdm import tqdm
+
+from export.importers.imported import Imported, Side, SourceError
+from model.data.corpus import Pair
+from model.search import greedy_search
+from model.tokenizer import EOS_ID, PAD_ID
+from model.transformer import Transformer
+from service.bundle import Direction
+
+SENTENCES = 160
+MAX_TOKENS = 64
+"""Of a source's pieces."""
+GENERATED_TOKENS = 4, 25
+"""Fewest and most of a source that is drawn."""
+BATCH = 16
+
+
+def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
+    """The first lines of a text that are not empty.
+
+    Raises:
+        SourceError: it has none, or is no UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = [
+                line
+                for _, line in zip(range(count), filter(None, map(str.strip, file)), strict=False)
+            ]
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from None
+    if not lines:
+        raise SourceError(f"{path}: has no text")
+    return lines
+
+
+def drawn_sources(side: Side, seed: int = 0) -> list[list[int]]:
+    """Sources of pieces at random, the likelier ones more often: the bundle's ids, without tag and EOS."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(side.model))
+    pieces, weights = [], []
+    for id in range(processor.vocab_size()):
+        piece = processor.id_to_piece(id)
+        is_text = not (
+            processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)
+        )
+        if is_text and piece in side.ids:
+            pieces.append(side.arrangement.place[side.ids[piece]])
+            weights.append(processor.get_score(id))
+    if not pieces:
+        raise SourceError(f"{side.model}: none of its pieces has an id in the vocabulary")
+    # a unigram model's scores are log-probabilities; BPE's are ranks, and frequency falls as 1 / rank
+    scores = np.array(weights)
+    if scores.min() < -1e3 or np.exp(scores).sum() > 2:
+        scores = -np.log(1 + np.argsort(np.argsort(-scores)))
+    share = np.exp(scores - scores.max())
+    rng = np.random.default_rng(seed)
+    fewest, most = GENERATED_TOKENS
+    lengths = rng.integers(fewest, most, SENTENCES, endpoint=True)
+    return [rng.choice(pieces, length, p=share / share.sum()).tolist() for length in lengths]
+
+
+def pairs_of(
+    network: Transformer,
+    imported: Imported,
+    directions: Sequence[Direction],
+    sources: Sequence[Sequence[int]],
+) -> list[Pair]:
+    """Sources, each of one direction by turns, with what the network makes of them.
+
+    Raises:
+        SourceError: no source is short enough.
+    """
+    room = min(MAX_TOKENS, imported.max_length - 1, network.config.max_positions - 51)
+    short = [list(ids) for ids in sources if 0 < len(ids) <= room][:SENTENCES]
+    if not short:
+        raise SourceError(f"no line of the text has between 1 and {room} tokens")
+    prefixes = [direction.prefix for direction in directions]
+    whole = [[*prefixes[at % len(prefixes)], *ids, EOS_ID] for at, ids in enumerate(short)]
+    order = sorted(range(len(whole)), key=lambda at: len(whole[at]))
+    translations: dict[int, list[int]] = {}
+    with tqdm(total=len(whole), desc="translating for calibration", unit="sentence") as progress:
+        for start in range(0, len(order), BATCH):
+            chunk = order[start : start + BATCH]
+            width = max(len(whole[at]) for at in chunk)
+            rows = [whole[at] + [PAD_ID] * (width - len(whole[at])) for at in chunk]
+            found = greedy_search(network, torch.tensor(rows), imported.absent_ids)
+            translations |= dict(zip(chunk, found, strict=True))
+            progress.update(len(chunk))
+    return [
+        Pair(np.array(ids, np.int32), np.array([*translations[at], EOS_ID], np.int32))
+        for at, ids in enumerate(whole)
+    ]

@@ -1,0 +1,365 @@
+"""Hugging Face's folders of Marian models, as OPUS-MT's are; what transformers computes of them is matched.
+
+Its MarianMTModel is post-norm without a norm of the embeddings, has all sines before all cosines with the
+exponent i/T, and begins with padding, whose vector is zero; padding has a logit, and may not be produced.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from export.importers.arrangement import Arrangement
+from export.importers.imported import Imported, Side, SourceError
+from export.importers.settings import Settings, read_json
+from export.importers.tensors import Tensors
+from export.importers.transformers_oracle import marian_oracle
+from model.network_config import ModelConfig
+from model.transformer import position_table
+from service.bundle import MAX_LENGTH, MAX_VOCABULARY, DecodingDefaults
+from service.engine.types import StopRule
+
+FORMAT = "Hugging Face Marian"
+MODEL_TYPE = "marian"
+ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
+MIN_POSITIONS, MAX_SIZE = 64, 65_536
+LENGTH_PENALTY_FACTOR = 1.25
+"""Of transformers' exponent: near 20 tokens, ((5 + n) / 6)^1.25p grows with n as n^p does."""
+MAX_POSITION_ERROR = 1e-3
+TAG = re.compile(r">>(.+)<<")
+ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
+ENCODER_LAYER = {
+    "self_attn_layer_norm": "norm_1",
+    "final_layer_norm": "norm_2",
+    "fc1": "feed_forward.w_1",
+    "fc2": "feed_forward.w_2",
+    **{f"self_attn.{theirs}": f"self_attention.{ours}" for theirs, ours in ATTENTION.items()},
+}
+DECODER_LAYER = ENCODER_LAYER | {
+    "encoder_attn_layer_norm": "norm_2",
+    "final_layer_norm": "norm_3",
+    **{f"encoder_attn.{theirs}": f"cross_attention.{ours}" for theirs, ours in ATTENTION.items()},
+}
+TABLES = (
+    "model.shared.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+    "lm_head.weight",
+)
+_SHARED, _SOURCE, _TARGET, _OUTPUT = TABLES
+
+
+def recognises(source: Path) -> bool:
+    """Whether this is a folder of that kind."""
+    path = source / "config.json"
+    return path.is_file() and read_json(path).get("model_type") == MODEL_TYPE
+
+
+def read(source: Path) -> Imported:
+    """Read such a folder.
+
+    Raises:
+        SourceError: something in it is missing, broken or not supported.
+    """
+    settings = Settings(source / "generation_config.json", source / "config.json")
+    _refuse_what_is_not_built(settings)
+    sides = _sides(source, settings)
+    config = _config(settings, sides)
+    tensors = Tensors.of_folder(source)
+    weights = _weights(tensors, config, settings, sides)
+    tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
+    names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
+    more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
+    languages = _languages_of_name(source.resolve().name)
+    said = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
+    spoken = [
+        [one or other] if one or other else [] for one, other in zip(said, languages, strict=True)
+    ]
+    return Imported(
+        format=FORMAT,
+        config=config,
+        weights=weights,
+        source=sides[0],
+        target=sides[1],
+        max_length=min(settings.number("max_length", 8, MAX_LENGTH, 512), config.max_positions),
+        decoding=_decoding(settings),
+        files=[path for name in (*names, *more) if (path := source / name).exists()],
+        source_languages=spoken[0],
+        target_languages=spoken[1],
+        tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        licence=_licence(source / "README.md"),
+        oracle=partial(marian_oracle, source),
+    )
+
+
+def _refuse_what_is_not_built(settings: Settings) -> None:
+    """Variants that transformers itself does not compute, or that change a search."""
+    for key in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
+        settings.refuse(key, False)
+    settings.refuse("static_position_embeddings", True)
+    for key in ("forced_bos_token_id", "suppress_tokens", "begin_suppress_tokens"):
+        settings.refuse(key)
+    settings.refuse("renormalize_logits", False)
+    settings.refuse("architectures", ["MarianMTModel"], ["MarianModel"])
+
+
+def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
+    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
+    target_size = settings.number("decoder_vocab_size", 4, MAX_VOCABULARY - 1, size)
+    pad = settings.number("pad_token_id", 0, target_size - 1)
+    start = settings.number("decoder_start_token_id", 0, target_size - 1)
+    eos = settings.number("eos_token_id", 0, target_size - 1)
+    ids = _ids(source / "vocab.json", size)
+    if _has_one_vocabulary(source, settings):
+        if size != target_size:
+            raise SourceError(
+                f"{settings.path}: decoder_vocab_size = {target_size}; supported: vocab_size, {size}, "
+                "as both sides share one vocabulary"
+            )
+        arrangement = _arrangement(source / "vocab.json", ids, size, pad, eos, start)
+        return (
+            Side(_model(source / "source.spm"), ids, arrangement),
+            Side(_model(source / "target.spm"), ids, arrangement),
+        )
+    path = source / "target_vocab.json"
+    target_ids = _ids(path, target_size)
+    own_pad, own_eos = ids.get("<pad>", pad), ids.get("</s>", eos)
+    arranged = _arrangement(source / "vocab.json", ids, size, own_pad, own_eos, own_pad)
+    target_arranged = _arrangement(path, target_ids, target_size, pad, eos, start)
+    most = max(len(arranged.order), len(target_arranged.order))
+    return (
+        Side(_model(source / "source.spm"), ids, arranged.padded(most)),
+        Side(_model(source / "target.spm"), target_ids, target_arranged.padded(most)),
+    )
+
+
+def _has_one_vocabulary(source: Path, settings: Settings) -> bool:
+    return (
+        settings.get("share_encoder_decoder_embeddings", bool, True)
+        or not (source / "target_vocab.json").exists()
+    )
+
+
+def _arrangement(
+    path: Path, ids: Mapping[str, int], size: int, pad: int, eos: int, start: int
+) -> Arrangement:
+    if ids.get("</s>", eos) != eos:
+        raise SourceError(f"{path}: </s> = {ids['</s>']}; supported: eos_token_id, {eos}")
+    if "<unk>" not in ids:
+        raise SourceError(f"{path}: has no <unk>")
+    if len({pad, eos, ids["<unk>"]}) < 3:
+        raise SourceError(
+            f"{path}: padding, </s> and <unk> must have three ids: {pad}, {eos}, {ids['<unk>']}"
+        )
+    return Arrangement.of(size, pad, ids["<unk>"], eos, start)
+
+
+def _ids(path: Path, size: int) -> dict[str, int]:
+    """The ids of a vocabulary's pieces.
+
+    Raises:
+        SourceError: they are no ids, or two pieces have the same.
+    """
+    ids = read_json(path)
+    seen: dict[int, str] = {}
+    for piece, id in ids.items():
+        if type(id) is not int or not 0 <= id < size:
+            raise SourceError(
+                f"{path}: {piece!r} = {id!r}; supported: ids below vocab_size, {size}"
+            )
+        if id in seen:
+            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
+        seen[id] = piece
+    return ids
+
+
+def _model(path: Path) -> Path:
+    if not path.is_file():
+        raise SourceError(f"{path}: is missing")
+    return path
+
+
+def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
+    """The network's sizes and variants.
+
+    Raises:
+        SourceError: it is none that is built here.
+    """
+
+    def size(key: str) -> int:
+        return settings.number(key, 1, MAX_SIZE)
+
+    for one in ("attention_heads", "ffn_dim"):
+        settings.refuse(f"decoder_{one}", size(f"encoder_{one}"))
+    settings.refuse("activation_function", *ACTIVATIONS)
+    d_model, heads = size("d_model"), size("encoder_attention_heads")
+    if d_model % (2 * heads):
+        raise SourceError(
+            f"{settings.path}: d_model = {d_model}; supported: multiples of twice "
+            f"encoder_attention_heads, {2 * heads}"
+        )
+    one_table = settings.get("share_encoder_decoder_embeddings", bool, True)
+    tied = settings.get("tie_word_embeddings", bool, True)
+    return ModelConfig(
+        vocab_size=len(sides[1].arrangement.order),
+        d_model=d_model,
+        d_ff=size("encoder_ffn_dim"),
+        num_heads=heads,
+        num_encoder_layers=size("encoder_layers"),
+        num_decoder_layers=size("decoder_layers"),
+        dropout=0.0,
+        norm="post",
+        activation=ACTIVATIONS[settings.get("activation_function", str, "gelu")],  # type: ignore[arg-type]
+        embeddings="separate" if not tied else "shared" if one_table else "target",
+        max_positions=settings.number("max_position_embeddings", MIN_POSITIONS, MAX_LENGTH),
+        position_layout="halves",
+        scaled_embeddings=settings.get("scale_embedding", bool, False),
+        projection_bias=True,
+        forbidden_ids=_forbidden(settings, sides[1]),
+    )
+
+
+def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
+    """Padding, and what may not be produced besides."""
+    never = [settings.get("pad_token_id", int)]
+    for words in settings.get("bad_words_ids", list, []):
+        if not (
+            isinstance(words, list) and len(words) == 1 and words[0] in target.arrangement.place
+        ):
+            raise SourceError(
+                f"{settings.path}: bad_words_ids has {words!r}; supported: lists of one token each"
+            )
+        never += words
+    return tuple(sorted(set(target.arrangement.to_bundle(never))))
+
+
+def _decoding(settings: Settings) -> DecodingDefaults:
+    """Transformers divides by n^p, this project by ((5 + n) / 6)^alpha."""
+    penalty = LENGTH_PENALTY_FACTOR * settings.get("length_penalty", float, 1.0)
+    bound = any(values == "never" for values in settings.all("early_stopping"))
+    return DecodingDefaults(
+        beam_size=settings.number("num_beams", 1, 64, 4),
+        length_penalty=max(-10.0, min(10.0, penalty)),
+        stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
+    )
+
+
+def _weights(
+    tensors: Tensors, config: ModelConfig, settings: Settings, sides: tuple[Side, Side]
+) -> dict[str, Tensor]:
+    """The network's parameters by their names here."""
+    weights: dict[str, Tensor] = {}
+    for stack, count, names in (
+        ("encoder", config.num_encoder_layers, ENCODER_LAYER),
+        ("decoder", config.num_decoder_layers, DECODER_LAYER),
+    ):
+        for layer in range(count):
+            for theirs, ours in names.items():
+                weights |= _module(
+                    tensors,
+                    f"model.{stack}.layers.{layer}.{theirs}",
+                    f"{stack}.{layer}.{ours}",
+                    config,
+                )
+    weights |= _tables(tensors, config, settings, sides)
+    _check_positions(tensors, config)
+    tensors.check_all_taken()
+    return weights
+
+
+def _module(tensors: Tensors, theirs: str, ours: str, config: ModelConfig) -> dict[str, Tensor]:
+    wide, narrow = config.d_ff, config.d_model
+    shapes = {"w_1": (wide, narrow), "w_2": (narrow, wide)}
+    shape = shapes.get(ours.rpartition(".")[2], (narrow, narrow))
+    is_norm = ".norm_" in ours
+    return {
+        f"{ours}.weight": tensors.take(f"{theirs}.weight", *((narrow,) if is_norm else shape)),
+        f"{ours}.bias": tensors.take(f"{theirs}.bias", narrow if is_norm else shape[0]),
+    }
+
+
+def _tables(
+    tensors: Tensors, config: ModelConfig, settings: Settings, sides: tuple[Side, Side]
+) -> dict[str, Tensor]:
+    """Embeddings and projection, in the bundle's order of ids."""
+    source, target = (side.arrangement for side in sides)
+    size = settings.number("vocab_size", 4, MAX_VOCABULARY)
+    target_size = settings.number("decoder_vocab_size", 4, MAX_VOCABULARY, size)
+    tied = config.embeddings != "separate"
+    if config.embeddings == "shared":
+        weights = {
+            "embedding.weight": target.table(_one_of(tensors, size, config.d_model, *TABLES))
+        }
+    else:
+        output = (_OUTPUT,) if tied else ()
+        read, written = (
+            [own] if own in tensors or _SHARED not in tensors else [_SHARED]
+            for own in (_SOURCE, _TARGET)
+        )
+        embedded = _one_of(tensors, target_size, config.d_model, *written, *output)
+        weights = {
+            "source_embedding.weight": source.table(_one_of(tensors, size, config.d_model, *read)),
+            "embedding.weight": target.table(embedded),
+        }
+        tensors.ignore(_SHARED)
+    if not tied:
+        projection = tensors.take(_OUTPUT, target_size, config.d_model)
+        weights["projection.weight"] = target.table(projection)
+    bias = torch.zeros(target_size)
+    if "final_logits_bias" in tensors:
+        bias = tensors.take("final_logits_bias", 1, target_size)[0]
+    weights["projection_bias"] = target.bias(bias)
+    return weights
+
+
+def _one_of(tensors: Tensors, size: int, width: int, *names: str) -> Tensor:
+    """A table that is stored under one name or several.
+
+    Raises:
+        SourceError: it is stored twice, and differs.
+    """
+    there = [name for name in names if name in tensors] or [names[0]]
+    first, *others = [tensors.take(name, size, width) for name in there]
+    for name, other in zip(there[1:], others, strict=True):
+        if not torch.equal(first, other):
+            raise SourceError(
+                f"{tensors.path}: {name} must be {there[0]}, which is tied to it, and differs"
+            )
+    return first
+
+
+def _check_positions(tensors: Tensors, config: ModelConfig) -> None:
+    """Older folders store the positions' encodings; they must be those that are computed.
+
+    Raises:
+        SourceError: they are others.
+    """
+    for stack in ("encoder", "decoder"):
+        name = f"model.{stack}.embed_positions.weight"
+        if name in tensors:
+            stored = tensors.take(name, config.max_positions, config.d_model)
+            error = float((stored - position_table(config)).abs().max())
+            if error > MAX_POSITION_ERROR:
+                raise SourceError(
+                    f"{tensors.path}: {name} is up to {error:.2g} away from what is supported: sines, then "
+                    "cosines, of the exponent i/T"
+                )
+
+
+def _languages_of_name(name: str) -> tuple[str, str]:
+    """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
+    found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _licence(card: Path) -> str:
+    """What the front matter of a model card says."""
+    if not card.is_file():
+        return ""
+    head = card.read_bytes()[:65_536].decode("utf-8", "replace")
+    found = re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head)
+    return found[1] if found else ""

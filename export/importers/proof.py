@@ -1,0 +1,65 @@
+"""The proof that an import means the same as its library: texts become the same ids, ids as likely tokens."""
+
+from collections.abc import Sequence
+
+import torch
+
+from export.importers.imported import Imported, Oracle, SourceError
+from export.importers.vocabulary import PieceTokenizers
+from model.data.corpus import Pair
+from model.tokenizer import BOS_ID, EOS_ID
+from model.transformer import Transformer
+from service.bundle import Direction
+
+MAX_NATS_APART = 1e-3
+"""Of any token's log-probability, here and there; both are in fp32."""
+SENTENCES, TEXTS = 8, 100
+
+
+def check_texts(
+    oracle: Oracle,
+    imported: Imported,
+    directions: Sequence[Direction],
+    texts: Sequence[str],
+    tokenizers: PieceTokenizers,
+) -> str:
+    """Compare the ids of some texts; returns one line that says how many there were.
+
+    Raises:
+        SourceError: those of one differ.
+    """
+    count = 0
+    for at, text in enumerate(texts[:TEXTS]):
+        prefix = directions[at % len(directions)].prefix
+        tag = tokenizers.source.piece(prefix[0]) if prefix else ""
+        [ids] = tokenizers.source.encode([text])
+        found = imported.source.arrangement.to_format([*prefix, *ids, EOS_ID])
+        expected = list(oracle.encode(tag, text))
+        if found != expected:
+            raise SourceError(f"{oracle.name} has other ids for {text!r}: {expected}, not {found}")
+        count += 1
+    return f"{oracle.name}: {count} texts have the same ids"
+
+
+@torch.inference_mode()
+def check_log_probs(
+    oracle: Oracle, imported: Imported, network: Transformer, pairs: Sequence[Pair]
+) -> str:
+    """Compare the log-probabilities of all tokens; returns one line that says how far they are apart.
+
+    Raises:
+        SourceError: one is too far away.
+    """
+    source_side, target_side = imported.source.arrangement, imported.target.arrangement
+    places = torch.tensor(list(target_side.place.values()))  # in the bundle
+    rows = torch.tensor(list(target_side.place))
+    worst = 0.0
+    for pair in pairs[:: max(1, len(pairs) // SENTENCES)][:SENTENCES]:
+        source, target = pair.source.tolist(), [BOS_ID, *pair.target.tolist()[:-1]]
+        ours = network(torch.tensor([source]), torch.tensor([target]))[0].log_softmax(-1)
+        theirs = oracle.log_probs(source_side.to_format(source), target_side.to_format(target))
+        worst = max(worst, float((ours[:, places] - theirs[:, rows]).abs().max()))
+    line = f"{oracle.name}: log-probabilities differ by {worst:.2g} at most"
+    if not worst <= MAX_NATS_APART:
+        raise SourceError(f"{line}; the limit is {MAX_NATS_APART}")
+    return line

@@ -1,0 +1,51 @@
+"""What transformers computes of a folder, where it is installed: the proof that an import means the same."""
+
+import importlib.util
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from export.importers.imported import Oracle, SourceError
+
+
+def marian_oracle(folder: Path) -> Oracle | None:
+    """A MarianMTModel and its tokenizer; None where transformers is not installed.
+
+    Raises:
+        SourceError: it is, and cannot load the folder.
+    """
+    if importlib.util.find_spec("transformers") is None:
+        return None
+    import transformers
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it recommends sacremoses, and does not use it
+            model: Any = transformers.MarianMTModel.from_pretrained(
+                str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False
+            )
+            tokenizer: Any = transformers.MarianTokenizer.from_pretrained(
+                str(folder), local_files_only=True
+            )
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        reason = str(error).partition("\n")[0]
+        raise SourceError(f"{folder}: transformers cannot load it: {reason}") from None
+    model.eval()
+
+    @torch.inference_mode()
+    def log_probs(source: Sequence[int], target: Sequence[int]) -> Tensor:
+        logits = model(
+            input_ids=torch.tensor([list(source)]), decoder_input_ids=torch.tensor([list(target)])
+        ).logits[0]
+        found: Tensor = logits.float().log_softmax(-1)
+        return found
+
+    def encode(tag: str, text: str) -> Sequence[int]:
+        ids: Sequence[int] = tokenizer(f"{tag} {text}" if tag else text)["input_ids"]
+        return ids
+
+    return Oracle(f"transformers {transformers.__version__}", log_probs, encode)

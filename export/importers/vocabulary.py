@@ -1,0 +1,53 @@
+"""An imported model's vocabulary as a bundle has it: SentencePiece models, and a list of pieces by id."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from export.importers.imported import Imported, Side
+from export.material import VocabularyFiles
+from service.text.piece_tokenizer import PieceTokenizer
+
+FILES = VocabularyFiles("source.model", "target.model", "pieces.json")
+TARGET_PIECES = "target_pieces.json"
+
+
+class PieceTokenizers(NamedTuple):
+    """Those of both sides, as the service will have them."""
+
+    source: PieceTokenizer
+    target: PieceTokenizer
+
+
+def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
+    """Write the vocabulary into a folder, and say in which files it is."""
+    files = FILES
+    if imported.source.ids != imported.target.ids:
+        files = FILES._replace(target_pieces=TARGET_PIECES)
+    for side, model, pieces in (
+        (imported.source, files.source, files.pieces),
+        (imported.target, files.target, files.target_pieces),
+    ):
+        if model is not None:
+            shutil.copyfile(side.model, folder / model)
+        if pieces is not None:
+            _write_pieces(side, folder / pieces)
+    return files
+
+
+def tokenizers_of(imported: Imported, folder: Path) -> PieceTokenizers:
+    """The tokenizers, by way of files in an empty folder.
+
+    Raises:
+        BundleError: a SentencePiece model is broken.
+    """
+    files = save_vocabulary(imported, folder)
+    source, target, pieces, target_pieces = (folder / (name or "") for name in files)
+    last = target_pieces if files.target_pieces else pieces
+    return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
+
+
+def _write_pieces(side: Side, path: Path) -> None:
+    pieces = side.arrangement.pieces(side.ids)
+    path.write_text(json.dumps(pieces, ensure_ascii=False) + "\n", encoding="utf-8")

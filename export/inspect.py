@@ -1,0 +1,74 @@
+"""`python -m export inspect BUNDLE`: what a bundle is, where it is from, what it may be used for."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import service.bundle
+from service.bundle import Bundle
+from service.errors import BundleError
+from service.text import languages
+
+MAX_DIRECTIONS = 12
+
+
+def describe(bundle: Bundle) -> str:
+    """Some lines for people."""
+    manifest, provenance = bundle.manifest, bundle.manifest.provenance
+    sizes = provenance.config.get("model", {})
+    directions = [f"{one.source}-{one.target}" for one in manifest.directions]
+    more = len(directions) - MAX_DIRECTIONS
+    names = sorted({code for one in manifest.directions for code in (one.source, one.target)})
+    origin = provenance.origin
+    lines = {
+        "name": manifest.name,
+        "directions": ", ".join(directions[:MAX_DIRECTIONS])
+        + (f" and {more} more" if more > 0 else ""),
+        "languages": ", ".join(map(languages.name, names[:MAX_DIRECTIONS])),
+        "licence": ", ".join(provenance.licences) or "not stated",
+        "origin": f"{origin.format}: {origin.name}" if origin else "trained here",
+        "network": ", ".join(f"{key} {sizes[key]}" for key in SIZES if key in sizes),
+        "parameters": f"{provenance.parameters:,}",
+        "vocabulary": f"{manifest.vocab_size:,} tokens",
+        "limits": f"{manifest.limits.max_source_length} tokens of a source, "
+        f"{manifest.limits.max_target_length} of a translation",
+        "decoding": f"beam {manifest.decoding.beam_size}, length penalty "
+        f"{manifest.decoding.length_penalty:g}",
+        "precisions": ", ".join(
+            f"{precision} ({sum(path.stat().st_size for path in bundle.graphs(precision)) / 1e6:.1f} MB)"
+            for precision in manifest.graphs
+        ),
+        "alignment": "yes" if manifest.scorer else "no: tags go by the order of the words",
+        "rules": ", ".join(manifest.rules) or "those for every model",
+        "format": str(manifest.format_version),
+    }
+    described = [f"{key:<11} {value}" for key, value in lines.items()]
+    files = origin.files if origin else {}
+    return "\n".join(
+        [*described, *(f"{'sha256':<11} {digest} {name}" for name, digest in files.items())]
+    )
+
+
+SIZES = (
+    "d_model",
+    "d_ff",
+    "num_heads",
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "activation",
+    "norm",
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Print it; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m export inspect", description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        described = describe(service.bundle.load(options.bundle))
+    except BundleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(described)
+    return 0

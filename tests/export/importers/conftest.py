@@ -1,0 +1,62 @@
+"""A Marian model that has learnt the toy language, so that it ends its sentences as real ones do."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests import toy
+from tests.export.importers.marian_folders import SHAPES, write_folder
+
+STEPS, BATCH = 150, 24
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Path, Any]]:
+    """A function that gives the folder of a model of some shape, trained for some seconds, and the model."""
+
+    @cache
+    def make(name: str) -> tuple[Path, Any]:
+        folder = tmp_path_factory.mktemp(name) / "opus-mt-de-en"
+        model = write_folder(folder, languages=None, **SHAPES[name])
+        train(model, folder)
+        model.save_pretrained(folder)
+        return folder, model
+
+    return make
+
+
+def train(model: Any, folder: Path) -> None:
+    import transformers
+
+    tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
+    pairs = toy.sentences()
+    sides = [[one[side] for one in pairs] for side in (0, 1)]
+    source = tokenizer(sides[0], padding=True, return_tensors="pt")
+    labels = tokenizer(text_target=sides[1], padding=True, return_tensors="pt")["input_ids"]
+    pad = model.config.pad_token_id
+    labels = labels.masked_fill(labels == pad, -100)
+    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
+    generator = torch.Generator().manual_seed(0)
+    torch.manual_seed(0)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear | torch.nn.Embedding) and module.weight.requires_grad:
+            torch.nn.init.normal_(module.weight, std=0.1)
+    model.final_logits_bias.zero_()
+    model.train()
+    for step in range(STEPS):
+        for group in optimizer.param_groups:
+            group["lr"] = 5e-3 * min(1.0, (step + 1) / 30, (STEPS - step) / 80)
+        rows = torch.randint(len(pairs), (BATCH,), generator=generator)
+        batch = {name: tensor[rows] for name, tensor in source.items()}
+        loss = model(**batch, labels=labels[rows]).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        model.get_input_embeddings().weight[pad] = 0.0
+    model.last_loss = float(loss.detach())

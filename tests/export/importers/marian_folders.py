@@ -1,0 +1,145 @@
+"""Folders of random Marian models, made by transformers itself, of the toy language."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+import transformers
+
+from tests import toy
+
+SIZES: dict[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 128,
+    "activation_function": "swish",
+    "scale_embedding": True,
+    "dropout": 0.0,
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "opus": {},
+    "relu": {
+        "activation_function": "relu",
+        "encoder_layers": 3,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+    },
+    "separate": {"separate": True},
+    "untied": {"tie_word_embeddings": False, "scale_embedding": False},
+    "separate-untied-gelu": {
+        "separate": True,
+        "tie_word_embeddings": False,
+        "activation_function": "gelu",
+        "d_model": 48,
+    },
+}
+
+
+def train_spm(lines: Sequence[str], vocab_size: int) -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        vocab_size=vocab_size,
+        character_coverage=1.0,
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def write_vocabulary(
+    folder: Path, *, separate: bool = False, tags: Sequence[str] = ()
+) -> tuple[dict[str, int], dict[str, int]]:
+    """`source.spm`, `target.spm` and the ids of their pieces, which are not SentencePiece's."""
+    german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
+    sides = []
+    for name, lines, size in (("source", german, 43), ("target", english, 36)):
+        data = train_spm(lines, size)
+        (folder / f"{name}.spm").write_bytes(data)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+        pieces = [processor.id_to_piece(id) for id in range(processor.vocab_size())]
+        sides.append([one for one in pieces if one not in ("<unk>", "<s>", "</s>")])
+    if not separate:
+        joint = list(dict.fromkeys([*sides[1], *tags, *reversed(sides[0])]))
+        sides = [joint, joint]
+    listed = [["</s>", "<unk>", *one, "<pad>"] for one in sides]
+    if separate:
+        most = max(map(len, listed))
+        listed = [
+            one[:-1] + [f"<unused{n}>" for n in range(most - len(one))] + one[-1:] for one in listed
+        ]
+    ids = [{piece: id for id, piece in enumerate(one)} for one in listed]
+    (folder / "vocab.json").write_text(json.dumps(ids[0]), encoding="utf-8")
+    if separate:
+        (folder / "target_vocab.json").write_text(json.dumps(ids[1]), encoding="utf-8")
+    return ids[0], ids[1]
+
+
+def write_folder(
+    folder: Path,
+    *,
+    seed: int = 0,
+    separate: bool = False,
+    tags: Sequence[str] = (),
+    languages: tuple[str, str] | None = ("de", "en"),
+    **changes: Any,
+) -> Any:
+    """A whole folder; returns the model that is in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _, target_ids = write_vocabulary(folder, separate=separate, tags=tags)
+    size = len(target_ids)
+    config = transformers.MarianConfig(
+        vocab_size=size,
+        decoder_vocab_size=size,
+        pad_token_id=size - 1,
+        decoder_start_token_id=size - 1,
+        eos_token_id=0,
+        share_encoder_decoder_embeddings=not separate,
+        **{**SIZES, **changes},
+    )
+    torch.manual_seed(seed)
+    model: Any = transformers.MarianMTModel(config).eval()
+    randomize(model, size)
+    model.generation_config = transformers.GenerationConfig(
+        decoder_start_token_id=size - 1,
+        eos_token_id=0,
+        pad_token_id=size - 1,
+        bad_words_ids=[[size - 1]],
+        num_beams=4,
+        max_length=100,
+    )
+    model.save_pretrained(folder)
+    said = dict(zip(("source_lang", "target_lang"), languages, strict=True)) if languages else {}
+    (folder / "tokenizer_config.json").write_text(json.dumps({**said, "separate_vocabs": separate}))
+    (folder / "README.md").write_text("---\nlanguage: de\nlicense: cc-by-4.0\n---\n# A model\n")
+    return model
+
+
+@torch.no_grad()
+def randomize(model: Any, size: int) -> None:
+    """Weights that say something: sharp enough not to repeat one token, biases that are not zero."""
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 2 and "embed_positions" not in name:
+            table = "embed_tokens" in name or "shared" in name or "lm_head" in name
+            std = 0.6 if table else parameter.shape[1] ** -0.5
+            parameter.normal_(std=std)
+        elif name.endswith("bias"):
+            parameter.normal_(std=0.1)
+        elif "layer_norm" in name:
+            parameter.normal_(mean=1.0, std=0.1)
+    for table in {model.get_input_embeddings().weight, model.model.decoder.embed_tokens.weight}:
+        table[size - 1] = 0.0
+    model.final_logits_bias.normal_(std=0.5)
+    model.final_logits_bias[0, size - 1] = 2.0  # padding would be likely, were it allowed

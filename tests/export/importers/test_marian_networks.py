@@ -1,0 +1,136 @@
+"""Imported networks against transformers: log-probabilities of all tokens, and whole beam searches."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+import torch
+import transformers
+
+from export.decoder import build_decoder
+from export.encoder import build_encoder
+from export.graph import GraphBuilder
+from export.importers.hugging_face_marian import read, recognises
+from export.importers.imported import Imported
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from model.transformer import Transformer
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import DecodingOptions, SpecialIds, StopRule
+from tests import toy
+from tests.export.importers.marian_folders import SHAPES, write_folder
+
+SENTENCES, MAX_NEW = 50, 60
+
+
+def network_of(imported: Imported) -> Transformer:
+    network = Transformer(imported.config, PAD_ID)
+    network.load_state_dict(dict(imported.weights))
+    return network.eval()
+
+
+def random_sources(model: Any, count: int, longest: int = 20) -> list[list[int]]:
+    """The format's ids, the end counted."""
+    rng = random.Random(count)
+    known = range(1, model.config.vocab_size - 1)
+    return [[*rng.choices(known, k=rng.randint(1, longest)), 0] for _ in range(count)]
+
+
+def engine_of(imported: Imported, folder: Path) -> Engine:
+    network = network_of(imported)
+    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    encoder = build_encoder(GraphBuilder("fp32", weights), network.config)
+    body = GraphBuilder("fp32", weights, prefix="step.")
+    never = imported.absent_ids
+    decoder = build_decoder(GraphBuilder("fp32", weights), body, network.config, never)
+    onnx.save(encoder, folder / "encoder.onnx")
+    onnx.save(decoder, folder / "decoder.onnx")
+    runner = OnnxModelRunner(folder / "encoder.onnx", folder / "decoder.onnx")
+    return Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(max_num_seqs=8))
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_log_probabilities_are_those_of_transformers(tmp_path: Path, shape: dict[str, Any]) -> None:
+    model = write_folder(tmp_path, **shape)
+    assert recognises(tmp_path)
+    imported = read(tmp_path)
+    network = network_of(imported)
+    place = imported.target.arrangement.place
+    order = torch.tensor([place[id] for id in range(model.config.decoder_vocab_size)])
+    for source, target in zip(random_sources(model, 8), random_sources(model, 8, 30), strict=True):
+        read_first = [model.config.decoder_start_token_id, *target[:-1]]
+        with torch.no_grad():
+            expected = model(
+                input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([read_first])
+            ).logits[0]
+            ours = network(
+                torch.tensor([imported.source.arrangement.to_bundle(source)]),
+                torch.tensor([[BOS_ID, *imported.target.arrangement.to_bundle(target[:-1])]]),
+            )[0]
+        found = ours.log_softmax(-1)[:, order]
+        torch.testing.assert_close(found, expected.log_softmax(-1), atol=1e-4, rtol=0)
+
+
+def searched_by_transformers(
+    model: Any, sources: list[list[int]], **options: Any
+) -> list[list[int]]:
+    """The best translation of each, without what it begins and ends with; all of them have ended."""
+    pad, width = model.config.pad_token_id, max(map(len, sources))
+    ids = torch.tensor([one + [pad] * (width - len(one)) for one in sources])
+    found = model.generate(
+        input_ids=ids,
+        attention_mask=(ids != pad).long(),
+        num_beams=4,
+        length_penalty=0.0,
+        max_length=MAX_NEW + 1,
+        **options,
+    )
+    rows = [[id for id in row[1:] if id != pad] for row in found.tolist()]
+    assert all(row[-1] == 0 for row in rows), "a search that was cut off is no oracle"
+    return [row[:-1] for row in rows]
+
+
+def muddled_sources(folder: Path) -> list[list[int]]:
+    """Sentences of the toy language, most of them with pieces of others in them."""
+    tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
+    rng = random.Random(1)
+    german = [tokenizer(text)["input_ids"][:-1] for text, _ in toy.sentences()]
+    sources = []
+    for ids in rng.sample(german, SENTENCES):
+        other = rng.choice(german)
+        cut, begin = rng.randint(1, len(ids)), rng.randrange(len(other))
+        sources.append([*ids[:cut], *other[begin : begin + rng.randint(0, 6)], 0])
+    return sources
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "relu",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("opus", "separate", "untied")),
+    ],
+)
+def test_the_engine_finds_what_transformers_finds(
+    trained: Callable[..., tuple[Path, Any]], tmp_path: Path, shape: str
+) -> None:
+    folder, model = trained(shape)
+    imported = read(folder)
+    sources = muddled_sources(folder)
+    arranged = [imported.source.arrangement.to_bundle(source) for source in sources]
+    engine = engine_of(imported, tmp_path)
+    engine.start()
+    try:
+        for rule in (StopRule.BOUND, StopRule.FIRST):
+            stops = rule is StopRule.FIRST
+            expected = searched_by_transformers(model, sources, early_stopping=stops)
+            assert len({tuple(one) for one in expected}) > SENTENCES / 2, "these hide mistakes"
+            options = DecodingOptions(MAX_NEW, beam_size=4, length_penalty=0.0, stop_rule=rule)
+            sequences = engine.submit([(source, options) for source in arranged])
+            found = [sequence.future.result(60)[0].ids for sequence in sequences]
+            assert [imported.target.arrangement.to_format(ids) for ids in found] == expected
+    finally:
+        engine.close()
