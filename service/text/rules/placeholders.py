@@ -35,9 +35,9 @@ KINDS = {
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
-    "raised or lowered figure": r"(?:\d[\d.,]*+[ \u00a0]?)?[^\W\d_]{0,4}[²³¹⁰-₟]++",  # 24,5 m², CO₂
+    "raised or lowered figure": r"(?:(?<![\d.,])\d[\d.,]*+[ \u00a0]?)?[^\W\d_]{0,4}[²³¹⁰-₟]++",  # 24,5 m², CO₂
     "language of programs": r"(?<![\w+\#])[A-Z](?:\+\+|\#)(?![\w+\#])",  # C++, C#
-    "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
+    "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""
 _MAY_HOLD_ONE = re.compile(r"[@#%{\[<\\$_`&:/~…]|\w\.\w|\.[ ]?\.[ ]?\.[ ]?\.|\+\+|[²³¹⁰-₟]")
