@@ -19,14 +19,15 @@ _IN_FRONT = r"(?:\p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})|\p{Lu}{1,8}+[-./])?+"  # H
 _SIGN = r"(?<![\w)\]])[-−–]"
 _TIMES = rf"(?:[ ]?[x×][ ]?(?=\p{{Nd}}){_WORD}{_JOINED})*+"  # 30 x 40
 _FIGURE = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])[+#§]?+{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
-_FIGURES = regex.compile(_FIGURE)
+_PHONE = r"(?<![\w.,])(?:\+|0)\p{Nd}{1,5}+(?:[ \u00a0]\p{Nd}[\p{Nd}-]*+)++(?![\w.,:/]\p{Nd})"
+_FIGURES = regex.compile(rf"{_PHONE}|{_FIGURE}")
 _DIGIT = re.compile(r"\d")
 # and groups of one: DE89 3704 0044 - +49 30 1234567
 NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
 """What is protected as one."""
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
-_CODE = regex.compile(r"\p{Lu}|[a-z][.-]?\d")  # AX-9920, v2.0-rc.1
+_CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d")  # AX-9920, v2.0-rc.1
 _NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]$")
 _PART = re.compile(r"(?P<sign>^[-−–])?(?P<number>\d+(?:[.,'’:/]\d+)*)(?P<letter>[a-z](?!\w))?")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)")

@@ -39,7 +39,7 @@ KINDS = {
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
     "language of programs": r"(?<![\w+\#])[A-Z](?:\+\+|\#)(?![\w+\#])",  # C++, C#
-    "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
+    "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""
 _MAY_HOLD_ONE = re.compile(r"[@#%{\[<\\$_`&:/~…]|\w\.\w|\.[ ]?\.[ ]?\.[ ]?\.|\+\+")

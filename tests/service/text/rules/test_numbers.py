@@ -85,6 +85,7 @@ def test_they_may_be_written_otherwise(languages: str, source: str, translation:
         ("de-en", "20 Hunde", "twenty dogs"),
         ("de-en", "Bei -5 Grad", "At 5 degrees"),
         ("de-en", "Haus 12c", "House 12"),
+        ("de-en", "Ruf 083 1951-15 an", "Call 083 in 1951-15"),
         ("de-en", "3 x 5 x 7 cm", "3 x 5 7 cm"),
         ("de-en", "Das Auto M-KX 218", "The car M-K 218"),
         ("de-en", "Teil BX-7731", "Part 7731"),
