@@ -25,7 +25,7 @@ HEAD_SECONDS = 30.0
 """In which a request's head must arrive, counted from its first byte."""
 WRITE_SECONDS = 30.0
 """For which, in all, an answer may wait for its client to read on."""
-QUIET_SECONDS = 0.25
+QUIET_SECONDS = 0.05
 """After a client has closed its side: for which the answer may come before the client is looked for."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
 """From then on: the pauses between looks at whether it has closed the other, too."""
