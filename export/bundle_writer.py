@@ -4,7 +4,7 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -123,7 +123,9 @@ def _write(
     reference = []
     for source in tqdm(sources, desc="reference search", unit="sentence"):
         reference += reference_translations(network, [source], suppressed)
-    _write_golden(folder / GOLDEN, sources, reference)
+    targets = {direction.split("-")[1] for direction in config.data.directions}
+    languages = {vocabularies.source.tag_id(target): target for target in targets}
+    _write_golden(folder / GOLDEN, sources, reference, languages)
 
     graphs: dict[Precision, Graphs] = {}
     for precision in options.precisions:
@@ -219,12 +221,16 @@ def _write_graphs(
 
 
 def _write_golden(
-    path: Path, sources: Sequence[list[int]], reference: Sequence[list[Found]]
+    path: Path,
+    sources: Sequence[list[int]],
+    reference: Sequence[list[Found]],
+    languages: Mapping[int, str],
 ) -> None:
-    """What the reference search found, for whoever wants to check the bundle again."""
+    """What the reference search found, for whoever checks the bundle again; `languages` are by tag."""
     with path.open("w", encoding="utf-8") as file:
         for source, found in zip(sources, reference, strict=True):
             line = {"source_ids": source, "ids": found[0].ids, "score": round(found[0].score, 4)}
+            line["target"] = languages[source[0]]
             file.write(json.dumps(line) + "\n")
 
 
