@@ -118,7 +118,8 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
     reference = []
     for source in tqdm(sources, desc="reference search", unit="sentence"):
         reference += reference_translations(network, [source], material.suppressed)
-    _write_golden(folder / GOLDEN, sources, reference)
+    targets = [material.target_of(source[0]) for source in sources]
+    _write_golden(folder / GOLDEN, sources, reference, targets)
 
     graphs: dict[Precision, Graphs] = {}
     for precision in options.precisions:
@@ -200,12 +201,16 @@ def _write_graphs(
 
 
 def _write_golden(
-    path: Path, sources: Sequence[list[int]], reference: Sequence[list[Found]]
+    path: Path,
+    sources: Sequence[list[int]],
+    reference: Sequence[list[Found]],
+    targets: Sequence[str],
 ) -> None:
-    """What the reference search found, for whoever wants to check the bundle again."""
+    """What the reference search found, for whoever checks the bundle again."""
     with path.open("w", encoding="utf-8") as file:
-        for source, found in zip(sources, reference, strict=True):
+        for source, found, target in zip(sources, reference, targets, strict=True):
             line = {"source_ids": source, "ids": found[0].ids, "score": round(found[0].score, 4)}
+            line["target"] = target
             file.write(json.dumps(line) + "\n")
 
 

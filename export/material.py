@@ -64,6 +64,11 @@ class Material:
         """Tokens in front of a source's pieces."""
         return len(self.directions[0].prefix)
 
+    def target_of(self, tag: int) -> str:
+        """The language that a source with this token in front is translated into."""
+        tagged = [one.target for one in self.directions if one.tag == tag]
+        return tagged[0] if tagged else self.directions[0].target
+
     @property
     def has_opposites(self) -> bool:
         """Whether a direction is there in which another one's translations can be read back."""

@@ -15,7 +15,8 @@ AttendantError
 │   └── NotReadyError            starting or draining
 ├── AbandonedError               admitted, then given up
 │   ├── DeadlineExceededError
-│   └── CancelledError
+│   └── CancelledError           nobody waits, or the engine was closed
+│       └── ClientLeftError
 ├── EngineError                  our own fault
 │   ├── StepFailedError          this batch failed, the engine goes on
 │   └── EngineDeadError
@@ -148,6 +149,12 @@ class CancelledError(AbandonedError):
     """Nobody waits for the answer any more, or the engine was closed."""
 
     code = "cancelled"
+
+
+class ClientLeftError(CancelledError):
+    """The client closed its connection before its answer was there."""
+
+    code = "client_left"
 
 
 class EngineError(AttendantError):

@@ -1,5 +1,6 @@
 """What a model must show before it is served: that it translates as it did when it was published."""
 
+import logging
 import threading
 from collections.abc import Callable
 from collections.abc import Sequence as Items
@@ -10,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.aligner import Aligner
-from service.bundle import GOLDEN, Bundle, Direction
+from service.bundle import GOLDEN, Bundle, Code, Direction
 from service.engine import cache
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
@@ -19,6 +20,8 @@ from service.errors import BundleError
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslatedSentence
+
+logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -48,17 +51,21 @@ class Golden(BaseModel):
     """tag ... EOS"""
     ids: tuple[int, ...]
     score: Annotated[float, Field(allow_inf_nan=False)]
+    target: Code | None = None
+    """The translation's language, whose tag in the manifest must be this one; older bundles do not say it."""
 
 
 def read_golden(bundle: Bundle) -> list[Golden]:
     """The golden sentences; none where the bundle does not have any.
 
     Raises:
-        BundleError: a line is none, or has ids that the vocabulary does not.
+        BundleError: a line is none, has ids that the vocabulary does not, or the tag of another language than
+            it says.
     """
     if GOLDEN not in bundle.manifest.files:
         return []
     path, manifest = bundle.folder / GOLDEN, bundle.manifest
+    prefixes = {direction.target: direction.prefix for direction in manifest.directions}
     golden = []
     for number, line in enumerate(bundle.read_text(GOLDEN).splitlines(), start=1):
         try:
@@ -69,6 +76,12 @@ def read_golden(bundle: Bundle) -> list[Golden]:
         if outside:
             raise BundleError(
                 f": line {number} has id {outside[0]}, and the vocabulary {manifest.vocab_size}",
+                path,
+            )
+        prefix = prefixes.get(one.target) if one.target is not None else ()
+        if prefix is None or tuple(one.source_ids[: len(prefix)]) != prefix:
+            raise BundleError(
+                f": line {number} is a translation to {one.target}, for which the manifest has another tag",
                 path,
             )
         golden.append(one)
@@ -118,6 +131,11 @@ def check_translations(
             one for one in golden if one.source_ids[: len(direction.prefix)] == direction.prefix
         ]
         known += [mine[number % len(mine)] for number in range(count)] if mine else []
+        if not mine:
+            name, target = bundle.manifest.name, direction.target
+            logger.warning(
+                "nothing proves that %s translates to %s: no line of %s does", name, target, GOLDEN
+            )
         source = mine[0].source_ids if mine else _any_source(direction, special)
         # judged by the scorer, too; an engine whose steps fail has to do this one again
         items = [(source, _options(bundle, source, direction))]

@@ -50,7 +50,7 @@ class ServedModel:
     def close(self) -> bool:
         """Stop what works for it; whether all its threads ended in time."""
         closed = self.engine.close()
-        self.translator.aligner.close()
+        self.translator.close()
         return closed
 
 

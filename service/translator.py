@@ -4,19 +4,23 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Items
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
 from service.aligner import Aligner
+from service.backlog import Backlog
 from service.beside import Check, run_in_thread
 from service.bundle import Bundle, Direction
+from service.engine.engine import SAFETY
 from service.errors import (
     AbandonedError,
     DeadlineExceededError,
     InvalidRequestError,
     LimitExceededError,
+    QueueFullError,
     RefusedError,
 )
 from service.preparation import Preparation, Task, decoding_options
@@ -36,6 +40,8 @@ CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50
 
 A text takes as long as so many characters, even an empty one.
 """
+TEXT_THREADS = 1
+"""That do so: the interpreter runs one at a time, and more would keep the event loop from its turn."""
 
 
 class Translator:
@@ -64,6 +70,13 @@ class Translator:
         self.sentences = SentenceTranslator(searcher, tokenizers.target)
         self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
+        self._backlog = Backlog(TEXT_THREADS)  # in characters
+        self._threads = ThreadPoolExecutor(TEXT_THREADS, "texts")
+
+    def close(self) -> None:
+        """Take nothing new; threads end once what they have is done."""
+        self._threads.shutdown(wait=False)
+        self.aligner.close()
 
     async def translate(
         self,
@@ -91,7 +104,7 @@ class Translator:
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         with self._counted(direction, len(texts)) as count:
             self.searcher.check_deadline(deadline)  # before it costs anything
-            documents, tasks = await run(lambda check: self._prepare(request, texts, check))
+            documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
             teller = _Teller(documents, on_sentence)
 
@@ -110,10 +123,33 @@ class Translator:
                     )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
+    async def _prepared(
+        self, request: Preparation, texts: Items[str], size: int, deadline: float
+    ) -> tuple[list[Document], list[Task]]:
+        """The sentences of texts that are so long together, and what is asked for each.
+
+        Raises:
+            QueueFullError: too many texts are before these.
+        """
+        prepare = partial(self._prepare, request, texts)
+        if size <= CHARACTERS_ON_LOOP:
+            return prepare(lambda: None)[:2]
+        with self._backlog.promised(size) as promise:
+            left = deadline - self.searcher.engine.clock()
+            if SAFETY * promise.seconds > left:
+                raise QueueFullError(
+                    f"it would take about {promise.seconds:.1f} s to read the text, and the deadline is "
+                    f"{left:.1f} s from now",
+                    promise.seconds,
+                )
+            documents, tasks, seconds = await self._run(True, deadline, prepare)
+            self._backlog.measured(size, seconds)
+        return documents, tasks
+
     async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
         """The result of work on the CPU: at once, or from another thread."""
         if is_long:
-            return await run_in_thread(work, self.searcher.engine.clock, deadline)
+            return await run_in_thread(work, self.searcher.engine.clock, deadline, self._threads)
         return work(lambda: None)
 
     @contextmanager
@@ -139,8 +175,8 @@ class Translator:
 
     def _prepare(
         self, request: Preparation, texts: Items[str], check: Check
-    ) -> tuple[list[Document], list[Task]]:
-        """The texts taken apart, and what is asked for each of their sentences; on the clock.
+    ) -> tuple[list[Document], list[Task], float]:
+        """The texts taken apart, what is asked for each of their sentences, and how many seconds that took.
 
         Raises:
             LimitExceededError: there are more sentences or tokens than a search may have; told as soon as
@@ -166,8 +202,9 @@ class Translator:
                 )
 
         documents, tasks = request.take_apart(texts, counted, add_tokens)
-        self.on_prepared(time.perf_counter() - started)
-        return documents, tasks
+        seconds = time.perf_counter() - started
+        self.on_prepared(seconds)
+        return documents, tasks, seconds
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Request
 
 from service.api.access import Gate
-from service.errors import CancelledError
+from service.errors import ClientLeftError
 from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.model_store import ModelStore
@@ -57,7 +57,7 @@ async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Resul
     """The result of `work`, which is cancelled when the client closes its connection.
 
     Raises:
-        CancelledError: the client left.
+        ClientLeftError: it did.
     """
     task, is_working, has_left = asyncio.current_task(), True, False
     assert task is not None
@@ -74,7 +74,7 @@ async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Resul
         return await work
     except asyncio.CancelledError:
         if has_left and task.uncancel() == 0:  # nobody else cancelled it
-            raise CancelledError("the client closed its connection") from None
+            raise ClientLeftError("the client closed its connection") from None
         raise
     finally:
         is_working = False

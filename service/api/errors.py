@@ -18,7 +18,9 @@ from service.api.validation import describe
 
 logger = logging.getLogger(__name__)
 
-STATUSES: dict[type[errors.AttendantError], HTTPStatus] = {
+CLIENT_LEFT = 499
+"""Nobody reads it: it is for the books, as in nginx."""
+STATUSES: dict[type[errors.AttendantError], int] = {
     errors.InvalidRequestError: HTTPStatus.BAD_REQUEST,
     errors.AccessError: HTTPStatus.FORBIDDEN,
     errors.MissingKeyError: HTTPStatus.UNAUTHORIZED,
@@ -26,6 +28,7 @@ STATUSES: dict[type[errors.AttendantError], HTTPStatus] = {
     errors.QueueFullError: HTTPStatus.TOO_MANY_REQUESTS,
     errors.RateLimitError: HTTPStatus.TOO_MANY_REQUESTS,
     errors.AbandonedError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ClientLeftError: CLIENT_LEFT,
     errors.DeadlineExceededError: HTTPStatus.GATEWAY_TIMEOUT,
     errors.EngineError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.EngineDeadError: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -52,7 +55,7 @@ def documented(shape: type[BaseModel], *statuses: int) -> dict[int | str, dict[s
     return {status: {"model": shape, "description": DESCRIPTIONS[status]} for status in statuses}
 
 
-def status_of(kind: type[errors.AttendantError]) -> HTTPStatus:
+def status_of(kind: type[errors.AttendantError]) -> int:
     """The status of the nearest class in the table."""
     return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
 

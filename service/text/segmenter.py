@@ -65,36 +65,35 @@ Splitting = Literal["all", "sentences", "none"]
 """Where to cut: at line breaks and between sentences, between sentences only, or nowhere."""
 
 
-def split(text: str, splitting: Splitting = "all", language: Language = NEUTRAL) -> list[Segment]:
-    """Cut a text in `language` into sentences and what lies between them."""
+def split(
+    text: str, splitting: Splitting = "all", language: Language = NEUTRAL
+) -> Iterator[Segment]:
+    """Cut a text in `language` into sentences and what lies between them, no further than is asked for."""
     if splitting == "none":
-        return _trimmed(text)
-    if splitting == "sentences":
-        return _split_line(text, language)
-    segments: list[Segment] = []
-    for piece in _LINE_BREAKS.split(text):
-        if not piece:
-            continue
-        if piece[0] in "\n\r\v\f\x85\u2028\u2029":
-            segments.append(Segment(piece, False))
-        else:
-            segments.extend(_split_line(piece, language))
-    return segments
+        yield from _trimmed(text)
+    elif splitting == "sentences":
+        yield from _split_line(text, language)
+    else:
+        for piece in _LINE_BREAKS.split(text):
+            if not piece:
+                continue
+            if piece[0] in "\n\r\v\f\x85\u2028\u2029":
+                yield Segment(piece, False)
+            else:
+                yield from _split_line(piece, language)
 
 
-def _split_line(line: str, language: Language) -> list[Segment]:
+def _split_line(line: str, language: Language) -> Iterator[Segment]:
     """Sentences of one line, which holds no line break."""
-    segments: list[Segment] = []
     marker = _MARKER.match(line)
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:
-        segments.append(Segment(line[:start], False))
+        yield Segment(line[:start], False)
     for end, next_start in _boundaries(line, start, language):
-        segments.extend(_trimmed(line[start:end]))
+        yield from _trimmed(line[start:end])
         if next_start > end:
-            segments.append(Segment(line[end:next_start], False))
+            yield Segment(line[end:next_start], False)
         start = next_start
-    return segments
 
 
 def _trimmed(sentence: str) -> list[Segment]:

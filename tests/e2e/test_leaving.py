@@ -60,7 +60,11 @@ def test_work_ends_soon_after_its_clients_have_left(
             writer.transport.abort() if abruptly else writer.close()
         await asyncio.to_thread(wait_until, lambda: rests(server), SOON)
 
+    counted = r'attendant_requests_total\{method="POST",route="/translate",status="499"\}'
+    before = server.metric(counted)
     asyncio.run(leave())
+    wait_until(lambda: server.metric(counted) >= before + 15)  # streams may have begun
+    assert server.metric(counted.replace("499", "503")) == 0
 
 
 def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Server) -> None:

@@ -37,6 +37,10 @@ def test_a_bundle_loads_and_a_second_export_has_the_same_bytes(
     loaded = bundle.load(tmp_path / "one")
     assert loaded.manifest.graphs.keys() == {"fp32", "fp16", "int8"}
     assert loaded.manifest.provenance.step == checkpoint.step
+    golden = [json.loads(line) for line in loaded.read_text("golden.jsonl").splitlines()]
+    tags = {one.target: one.tag for one in loaded.manifest.directions}
+    assert {one["target"] for one in golden} == {"de", "en"}
+    assert all(one["source_ids"][0] == tags[one["target"]] for one in golden)
 
 
 def test_training_reads_back_the_weights_that_were_exported(

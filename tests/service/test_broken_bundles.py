@@ -258,6 +258,14 @@ def misjudged(folder: Path) -> None:
     file("golden.jsonl", "\n".join(worse).encode())(folder)
 
 
+def tags_swapped(folder: Path) -> None:
+    """Each language asked for by the other one's tag."""
+    manifest = _manifest(folder)
+    one, other = manifest["directions"]
+    one["tag"], other["tag"] = other["tag"], one["tag"]
+    _write(folder, manifest)
+
+
 AT_START: list[tuple[Break, str]] = [
     (file("sentencepiece.model", b""), "not a SentencePiece model"),
     (file("sentencepiece.model", b"\x00" * 100), "not a SentencePiece model"),
@@ -280,6 +288,8 @@ AT_START: list[tuple[Break, str]] = [
     (file("golden.jsonl", b"[" * 100_000), "line 1 is no golden sentence"),
     (file("golden.jsonl", line(score=float("nan"))), "line 1 is no golden sentence"),
     (file("golden.jsonl", line() + line(source_ids=[5, 99, 3])), "line 2 has id 99"),
+    (tags_swapped, "line 1 is a translation to .., for which the manifest has another tag"),
+    (file("golden.jsonl", line(target="fr")), "line 1 is a translation to fr"),
     (misjudged, "only 0 of 6 sentences of golden.jsonl come out as they should"),
     (positions("decoder.fp32.onnx", np.nan), "a first translation failed: StepFailedError"),
     (positions("encoder.fp32.onnx", np.nan), "a first translation failed"),
@@ -307,11 +317,38 @@ def _start(folder: Path) -> None:
     assert model.engine.close()
 
 
-def test_a_bundle_without_golden_sentences_is_served(copy: Path) -> None:
+def test_a_bundle_without_golden_sentences_is_served_and_the_log_says_that_nothing_proves_it(
+    copy: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     manifest = _manifest(copy)
     del manifest["files"]["golden.jsonl"]
     _write(copy, manifest)
     (copy / "golden.jsonl").write_text("not looked at")
+    _start(copy)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [one.split(":")[0] for one in told] == [
+        f"nothing proves that {manifest['name']} translates to {target}" for target in ("en", "de")
+    ]
+
+
+@pytest.mark.parametrize(("lines", "warned"), [(0, ["en", "de"]), (1, ["de"])])
+def test_a_direction_without_golden_sentences_is_told_on_the_log(
+    copy: Path, caplog: pytest.LogCaptureFixture, lines: int, warned: list[str]
+) -> None:
+    to_english = [
+        one for one in (copy / "golden.jsonl").read_bytes().splitlines(True) if b'"en"' in one
+    ]
+    file("golden.jsonl", b"".join(to_english[:lines]))(copy)
+    _start(copy)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [one.split(":")[0].rsplit(maxsplit=1)[1] for one in told] == warned
+
+
+def test_golden_sentences_of_older_bundles_need_not_name_their_language(copy: Path) -> None:
+    lines = [json.loads(one) for one in (copy / "golden.jsonl").read_text().splitlines()]
+    for one in lines:
+        del one["target"]
+    file("golden.jsonl", "".join(json.dumps(one) + "\n" for one in lines).encode())(copy)
     _start(copy)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.errors import DeadlineExceededError, LimitExceededError
+from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
 from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.settings import Settings
@@ -80,11 +80,71 @@ def test_preparation_ends_with_its_request(
         with pytest.raises(asyncio.CancelledError):
             await task
         goes_on.set()
-        await asyncio.get_running_loop().shutdown_default_executor()  # as at the end of a server
+        await asyncio.to_thread(models.models[0].translator._threads.shutdown)
 
     asyncio.run(begin_and_cancel())
     assert len(encoded) == 1
     assert outcomes(metrics) == {"cancelled": 1}
+
+
+def test_one_page_is_prepared_at_a_time_and_none_whose_client_has_left(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, goes_on, at_once = threading.Event(), threading.Event(), list[int]()
+    lock, preparing = threading.Lock(), set[int]()
+
+    def hold() -> None:
+        with lock:
+            preparing.add(threading.get_ident())
+            at_once.append(len(preparing))
+        asked.set()
+        assert goes_on.wait(10)
+
+    encoded = spied(models, monkeypatch, hold)
+
+    async def run() -> None:
+        pages = [models.translate(PAGE, "de", "en", OPTIONS, 60) for _ in range(20)]
+        first, *others = [asyncio.create_task(page) for page in pages]
+        assert await asyncio.to_thread(asked.wait, 10)
+        for task in others:
+            task.cancel()
+        assert all(
+            isinstance(one, BaseException)
+            for one in await asyncio.gather(*others, return_exceptions=True)
+        )
+        goes_on.set()
+        await first
+
+    asyncio.run(run())
+    assert set(at_once) == {1}
+    assert len(encoded) == 300
+    assert outcomes(metrics) == {"cancelled": 19, "ok": 300}
+
+
+def test_a_page_that_would_be_read_too_late_is_refused_before_it_is(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, goes_on = threading.Event(), threading.Event()
+    models.models[0].translator._backlog.measured(len(PAGE[0]), 10.0)
+
+    def hold() -> None:
+        asked.set()
+        assert goes_on.wait(10)
+
+    encoded = spied(models, monkeypatch, hold)
+
+    async def run() -> None:
+        first = asyncio.create_task(models.translate(PAGE, "de", "en", OPTIONS, 60))
+        assert await asyncio.to_thread(asked.wait, 10)
+        with pytest.raises(QueueFullError, match=r"about 20\.\d s to read the text") as refused:
+            await models.translate(PAGE, "de", "en", OPTIONS, 20)
+        assert refused.value.retry_after == pytest.approx(20, rel=0.1)
+        goes_on.set()
+        await first
+
+    asyncio.run(run())
+    assert len(encoded) == 300
+    assert outcomes(metrics) == {"rejected": 1, "ok": 300}
 
 
 def test_a_page_is_put_together_beside_the_event_loop(

@@ -7,7 +7,7 @@ import pytest
 from fastapi import Request
 
 from service.api.dependencies import unless_client_leaves
-from service.errors import CancelledError
+from service.errors import ClientLeftError
 
 
 def test_work_is_cancelled_when_its_client_leaves() -> None:
@@ -29,7 +29,7 @@ def test_work_is_cancelled_when_its_client_leaves() -> None:
         await unless_client_leaves(Request({"type": "http"}, receive), work())
 
     started = time.monotonic()
-    with pytest.raises(CancelledError, match="closed its connection"):
+    with pytest.raises(ClientLeftError, match="closed its connection"):
         asyncio.run(serve())
     assert cancelled
     assert time.monotonic() - started < 10

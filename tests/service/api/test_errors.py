@@ -28,6 +28,7 @@ EXPECTED = {
     "AbandonedError": 503,
     "DeadlineExceededError": 504,
     "CancelledError": 503,
+    "ClientLeftError": 499,
     "EngineError": 500,
     "StepFailedError": 500,
     "EngineDeadError": 503,

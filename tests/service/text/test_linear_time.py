@@ -284,7 +284,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "xml": _apart("xml", "none"),
     "prepared": _prepared,
     "tokens": lambda text: list(lexer.tokens(text, "html")),
-    "split": lambda text: [split(text, "all", profile(code)) for code in ("de", "ja", "hu")],
+    "split": lambda text: [list(split(text, "all", profile(code))) for code in ("de", "ja", "hu")],
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
     "detector": DETECTOR.detect,

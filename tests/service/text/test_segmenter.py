@@ -1,11 +1,14 @@
 """Sentences as a reader would cut them, and not a character lost."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.text.languages import Languages, profile
-from service.text.segmenter import Splitting, split
+from service.text import segmenter
+from service.text.languages import Language, Languages, profile
+from service.text.segmenter import Segment, Splitting, split
 
 
 def sentences(text: str, code: str = "und") -> list[str]:
@@ -63,7 +66,7 @@ ALPHABET = 'aB.!? \n\t\r-*1)("„“»…😀\u00a0\u2028\u200fßÄ。」z3Iგ�
 )
 @settings(max_examples=500)
 def test_the_layout_is_never_lost(text: str, splitting: Splitting, code: str) -> None:
-    segments = split(text, splitting, profile(code))
+    segments = list(split(text, splitting, profile(code)))
     assert "".join(segment.text for segment in segments) == text
     for segment in segments:
         assert segment.text
@@ -141,7 +144,7 @@ def test_sentences_end_as_readers_of_their_language_see_it(code: str, marked: st
 
 @pytest.mark.parametrize("text", ["Bonn ist schön. ", "Zo lo 3. Ñuri A. B. Qu. "])
 def test_what_is_known_of_no_language_does_no_harm(text: str) -> None:
-    segments = split(text * 20, "all", profile("und"))
+    segments = list(split(text * 20, "all", profile("und")))
     assert "".join(segment.text for segment in segments) == text * 20
 
 
@@ -156,3 +159,17 @@ def test_what_is_known_of_no_language_does_no_harm(text: str) -> None:
 )
 def test_list_markers_are_in_letters_of_any_script(code: str, text: str, found: list[str]) -> None:
     assert sentences(text, code) == found
+
+
+def test_a_text_is_cut_no_further_than_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that one of too many sentences costs as much as may be."""
+    cut, seen = segmenter._split_line, list[str]()
+
+    def spy(line: str, language: Language) -> Iterator[Segment]:
+        seen.append(line)
+        return cut(line, language)
+
+    monkeypatch.setattr(segmenter, "_split_line", spy)
+    segments = split("a\n" * 24_000)
+    assert [next(segments).text for _ in range(5)] == ["a", "\n", "a", "\n", "a"]
+    assert seen == ["a"] * 3
