@@ -103,7 +103,7 @@ def test_a_side_that_is_none_is_a_mistake(client: TestClient, value: str, messag
 
 def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", "context": "Pets.", "formality": "prefer_more"}
-    more = {
+    more: dict[str, object] = {
         **{"show_billed_characters": True, "formality": None, "ignore_tags": None},
         **{"outline_detection": True, "splitting_tags": [], "non_splitting_tags": None},
     }
