@@ -124,6 +124,7 @@ def raw_request(pick: random.Random) -> tuple[str, bytes]:
     if pick.random() < 0.05:  # damaged
         at = pick.randrange(len(whole))
         whole = whole[:at] + pick.randbytes(pick.randint(0, 4)) + whole[at + pick.randint(0, 4) :]
+        path = [*whole.split(b" "), b""][1].decode("latin-1")
     return path, whole
 
 

@@ -86,6 +86,18 @@ def test_requests_that_are_wrong_count_for_the_rate_of_their_address(settings: S
     assert answers[-1].json()["code"] == "rate_limit"
 
 
+@pytest.mark.parametrize("empty", [None, ""])
+def test_an_empty_key_in_the_body_is_none_beside_one_in_the_query(
+    settings: Settings, tmp_path: Path, empty: str | None
+) -> None:
+    with started(with_keys(settings, tmp_path, key_required=True)) as client:
+        body = {**BODY, "api_key": empty}
+        assert client.post("/translate?api_key=root", json=body).status_code == 200
+        twice = client.post("/translate?api_key=root", json={**BODY, "api_key": "slow"})
+        assert twice.status_code == 400
+        assert client.post("/translate?api_key=", json=body).status_code == 401
+
+
 def test_without_a_file_any_key_is_as_good_as_none(client: TestClient) -> None:
     for key in ("anything", None, ""):
         assert client.post("/translate", json={**BODY, "api_key": key}).status_code == 200
