@@ -101,7 +101,7 @@ def test_ids_are_those_of_the_list(tmp_path: Path) -> None:
     tokenizer = PieceTokenizer(MODEL, path)
     assert tokenizer.vocab_size == len(pieces) + 1
     assert tokenizer.special_ids == {
-        name: len(pieces) - id for name, id in plain.special_ids.items()
+        name: len(pieces) - id for name, id in plain.special_ids.items() if name != "bos"
     }
     for sentence in ("Der alte Hund schläft.", "Ein ganz anderer Satz: 日本!", ""):
         [ids], [expected] = tokenizer.encode([sentence]), plain.encode([sentence])
