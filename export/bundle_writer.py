@@ -206,12 +206,22 @@ def _write_golden(
     reference: Sequence[list[Found]],
     targets: Sequence[str],
 ) -> None:
-    """What the reference search found, for whoever checks the bundle again."""
-    with path.open("w", encoding="utf-8") as file:
-        for source, found, target in zip(sources, reference, targets, strict=True):
-            line = {"source_ids": source, "ids": found[0].ids, "score": round(found[0].score, 4)}
-            line["target"] = target
-            file.write(json.dumps(line) + "\n")
+    """What the reference search found, for whoever wants to check the bundle again.
+
+    What it could not end is no example; if that is all, there is no file.
+    """
+    lines = [
+        {
+            "source_ids": source,
+            "ids": found[0].ids,
+            "score": round(found[0].score, 4),
+            "target": target,
+        }
+        for source, found, target in zip(sources, reference, targets, strict=True)
+        if found[0].ended
+    ]
+    if lines:
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
 
 def _copy_tables(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:

@@ -78,10 +78,8 @@ def read_golden(bundle: Bundle) -> list[Golden]:
                 f": line {number} has id {outside[0]}, and the vocabulary {manifest.vocab_size}",
                 path,
             )
-        if one.target is not None and one.target not in prefixes:
-            continue  # the bundle had more directions
-        prefix = prefixes[one.target] if one.target is not None else ()
-        if tuple(one.source_ids[: len(prefix)]) != prefix:
+        prefix = prefixes.get(one.target) if one.target is not None else ()
+        if prefix is None or tuple(one.source_ids[: len(prefix)]) != prefix:
             raise BundleError(
                 f": line {number} is a translation to {one.target}, for which the manifest has another tag",
                 path,

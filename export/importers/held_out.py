@@ -76,7 +76,7 @@ def pairs_of(
     directions: Sequence[Direction],
     sources: Sequence[Sequence[int]],
 ) -> list[Pair]:
-    """Sources, each of one direction by turns, with what the network makes of them.
+    """Sources, shared out among the directions, with what the network makes of them.
 
     Raises:
         SourceError: no source is short enough.
@@ -86,7 +86,9 @@ def pairs_of(
     if not short:
         raise SourceError(f"no line of the text has between 1 and {room} tokens")
     prefixes = [direction.prefix for direction in directions]
-    whole = [[*prefixes[at % len(prefixes)], *ids, EOS_ID] for at, ids in enumerate(short)]
+    whole = [
+        [*prefixes[at * len(prefixes) // len(short)], *ids, EOS_ID] for at, ids in enumerate(short)
+    ]
     order = sorted(range(len(whole)), key=lambda at: len(whole[at]))
     translations: dict[int, list[int]] = {}
     with tqdm(total=len(whole), desc="translating for calibration", unit="sentence") as progress:

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-import torch
-from torch import Tensor
+import sentencepiece
 
 from export.importers.arrangement import Arrangement
 from export.importers.imported import Imported, Side, SourceError
+from export.importers.marian_weights import read_weights
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
 from model.network_config import ModelConfig
-from model.transformer import position_table
+from model.tokenizer import PAD_ID
 from service.bundle import MAX_LENGTH, MAX_VOCABULARY, DecodingDefaults
 from service.engine.types import StopRule
 
@@ -28,28 +28,7 @@ ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 MIN_POSITIONS, MAX_SIZE = 64, 65_536
 LENGTH_PENALTY_FACTOR = 1.25
 """Of transformers' exponent: near 20 tokens, ((5 + n) / 6)^1.25p grows with n as n^p does."""
-MAX_POSITION_ERROR = 1e-3
 TAG = re.compile(r">>(.+)<<")
-ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
-ENCODER_LAYER = {
-    "self_attn_layer_norm": "norm_1",
-    "final_layer_norm": "norm_2",
-    "fc1": "feed_forward.w_1",
-    "fc2": "feed_forward.w_2",
-    **{f"self_attn.{theirs}": f"self_attention.{ours}" for theirs, ours in ATTENTION.items()},
-}
-DECODER_LAYER = ENCODER_LAYER | {
-    "encoder_attn_layer_norm": "norm_2",
-    "final_layer_norm": "norm_3",
-    **{f"encoder_attn.{theirs}": f"cross_attention.{ours}" for theirs, ours in ATTENTION.items()},
-}
-TABLES = (
-    "model.shared.weight",
-    "model.encoder.embed_tokens.weight",
-    "model.decoder.embed_tokens.weight",
-    "lm_head.weight",
-)
-_SHARED, _SOURCE, _TARGET, _OUTPUT = TABLES
 
 
 def recognises(source: Path) -> bool:
@@ -69,7 +48,7 @@ def read(source: Path) -> Imported:
     sides = _sides(source, settings)
     config = _config(settings, sides)
     tensors = Tensors.of_folder(source)
-    weights = _weights(tensors, config, settings, sides)
+    weights = read_weights(tensors, config, settings, sides)
     tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
     more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
@@ -110,7 +89,7 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
     """The vocabularies, each with its arrangement in as many ids as the larger one has."""
     size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
     target_size = settings.number("decoder_vocab_size", 4, MAX_VOCABULARY - 1, size)
-    pad = settings.number("pad_token_id", 0, target_size - 1)
+    pad = Settings(source / "config.json").number("pad_token_id", 0, target_size - 1)
     start = settings.number("decoder_start_token_id", 0, target_size - 1)
     eos = settings.number("eos_token_id", 0, target_size - 1)
     ids = _ids(source / "vocab.json", size)
@@ -180,6 +159,10 @@ def _ids(path: Path, size: int) -> dict[str, int]:
 def _model(path: Path) -> Path:
     if not path.is_file():
         raise SourceError(f"{path}: is missing")
+    try:
+        sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
     return path
 
 
@@ -225,7 +208,7 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
 
 def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
     """Padding, and what may not be produced besides."""
-    never = [settings.get("pad_token_id", int)]
+    never: list[int] = []
     for words in settings.get("bad_words_ids", list, []):
         if not (
             isinstance(words, list) and len(words) == 1 and words[0] in target.arrangement.place
@@ -234,7 +217,7 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
                 f"{settings.path}: bad_words_ids has {words!r}; supported: lists of one token each"
             )
         never += words
-    return tuple(sorted(set(target.arrangement.to_bundle(never))))
+    return tuple(sorted({PAD_ID, *target.arrangement.to_bundle(never)}))
 
 
 def _decoding(settings: Settings) -> DecodingDefaults:
@@ -246,108 +229,6 @@ def _decoding(settings: Settings) -> DecodingDefaults:
         length_penalty=max(-10.0, min(10.0, penalty)),
         stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
     )
-
-
-def _weights(
-    tensors: Tensors, config: ModelConfig, settings: Settings, sides: tuple[Side, Side]
-) -> dict[str, Tensor]:
-    """The network's parameters by their names here."""
-    weights: dict[str, Tensor] = {}
-    for stack, count, names in (
-        ("encoder", config.num_encoder_layers, ENCODER_LAYER),
-        ("decoder", config.num_decoder_layers, DECODER_LAYER),
-    ):
-        for layer in range(count):
-            for theirs, ours in names.items():
-                weights |= _module(
-                    tensors,
-                    f"model.{stack}.layers.{layer}.{theirs}",
-                    f"{stack}.{layer}.{ours}",
-                    config,
-                )
-    weights |= _tables(tensors, config, settings, sides)
-    _check_positions(tensors, config)
-    tensors.check_all_taken()
-    return weights
-
-
-def _module(tensors: Tensors, theirs: str, ours: str, config: ModelConfig) -> dict[str, Tensor]:
-    wide, narrow = config.d_ff, config.d_model
-    shapes = {"w_1": (wide, narrow), "w_2": (narrow, wide)}
-    shape = shapes.get(ours.rpartition(".")[2], (narrow, narrow))
-    is_norm = ".norm_" in ours
-    return {
-        f"{ours}.weight": tensors.take(f"{theirs}.weight", *((narrow,) if is_norm else shape)),
-        f"{ours}.bias": tensors.take(f"{theirs}.bias", narrow if is_norm else shape[0]),
-    }
-
-
-def _tables(
-    tensors: Tensors, config: ModelConfig, settings: Settings, sides: tuple[Side, Side]
-) -> dict[str, Tensor]:
-    """Embeddings and projection, in the bundle's order of ids."""
-    source, target = (side.arrangement for side in sides)
-    size = settings.number("vocab_size", 4, MAX_VOCABULARY)
-    target_size = settings.number("decoder_vocab_size", 4, MAX_VOCABULARY, size)
-    tied = config.embeddings != "separate"
-    if config.embeddings == "shared":
-        weights = {
-            "embedding.weight": target.table(_one_of(tensors, size, config.d_model, *TABLES))
-        }
-    else:
-        output = (_OUTPUT,) if tied else ()
-        read, written = (
-            [own] if own in tensors or _SHARED not in tensors else [_SHARED]
-            for own in (_SOURCE, _TARGET)
-        )
-        embedded = _one_of(tensors, target_size, config.d_model, *written, *output)
-        weights = {
-            "source_embedding.weight": source.table(_one_of(tensors, size, config.d_model, *read)),
-            "embedding.weight": target.table(embedded),
-        }
-        tensors.ignore(_SHARED)
-    if not tied:
-        projection = tensors.take(_OUTPUT, target_size, config.d_model)
-        weights["projection.weight"] = target.table(projection)
-    bias = torch.zeros(target_size)
-    if "final_logits_bias" in tensors:
-        bias = tensors.take("final_logits_bias", 1, target_size)[0]
-    weights["projection_bias"] = target.bias(bias)
-    return weights
-
-
-def _one_of(tensors: Tensors, size: int, width: int, *names: str) -> Tensor:
-    """A table that is stored under one name or several.
-
-    Raises:
-        SourceError: it is stored twice, and differs.
-    """
-    there = [name for name in names if name in tensors] or [names[0]]
-    first, *others = [tensors.take(name, size, width) for name in there]
-    for name, other in zip(there[1:], others, strict=True):
-        if not torch.equal(first, other):
-            raise SourceError(
-                f"{tensors.path}: {name} must be {there[0]}, which is tied to it, and differs"
-            )
-    return first
-
-
-def _check_positions(tensors: Tensors, config: ModelConfig) -> None:
-    """Older folders store the positions' encodings; they must be those that are computed.
-
-    Raises:
-        SourceError: they are others.
-    """
-    for stack in ("encoder", "decoder"):
-        name = f"model.{stack}.embed_positions.weight"
-        if name in tensors:
-            stored = tensors.take(name, config.max_positions, config.d_model)
-            error = float((stored - position_table(config)).abs().max())
-            if error > MAX_POSITION_ERROR:
-                raise SourceError(
-                    f"{tensors.path}: {name} is up to {error:.2g} away from what is supported: sines, then "
-                    "cosines, of the exponent i/T"
-                )
 
 
 def _languages_of_name(name: str) -> tuple[str, str]:

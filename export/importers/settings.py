@@ -48,18 +48,16 @@ class Settings:
         Raises:
             SourceError: it is of another kind, or missing without a default.
         """
-        for path, values in self._values:
-            value = values.get(key)
-            if value is None:
-                continue
-            if kind is float and type(value) is int:
-                value = float(value)
-            if type(value) is not kind:
-                raise SourceError(f"{path}: {key} = {value!r}; supported: {kind.__name__}")
-            return value
-        if default is None:
-            raise SourceError(f"{self.path}: {key} is missing")
-        return default
+        path, value = self._find(key)
+        if value is None and default is None:
+            raise SourceError(f"{path}: {key} is missing")
+        if value is None:
+            value = default
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise SourceError(f"{path}: {key} = {value!r}; supported: {kind.__name__}")
+        return value
 
     def number(self, key: str, low: int, high: int, default: int | None = None) -> int:
         """A whole number within limits.
@@ -69,8 +67,15 @@ class Settings:
         """
         value = self.get(key, int, default)
         if not low <= value <= high:
-            raise SourceError(f"{self.path}: {key} = {value}; supported: {low} to {high}")
+            raise SourceError(f"{self._find(key)[0]}: {key} = {value}; supported: {low} to {high}")
         return value
+
+    def _find(self, key: str) -> tuple[Path, Any]:
+        """The file that says something of a key, and what it says; the last file where none does."""
+        for path, values in self._values:
+            if values.get(key) is not None:
+                return path, values[key]
+        return self.path, None
 
     def refuse(self, key: str, *supported: object) -> None:
         """Of a key that is there, no other values will do.

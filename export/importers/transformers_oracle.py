@@ -31,8 +31,8 @@ def marian_oracle(folder: Path) -> Oracle | None:
             tokenizer: Any = transformers.MarianTokenizer.from_pretrained(
                 str(folder), local_files_only=True
             )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        reason = str(error).partition("\n")[0]
+    except Exception as error:  # whatever its many layers raise
+        reason = str(error).partition("\n")[0] or type(error).__name__
         raise SourceError(f"{folder}: transformers cannot load it: {reason}") from None
     model.eval()
 

@@ -13,7 +13,8 @@ from service.bundle_files import read_text
 from service.errors import BundleError, quoted
 from service.text.tokenizer import Tokenizer
 
-NAMES = {"<pad>": "pad", "<unk>": "unk", "<s>": "bos", "</s>": "eos"}
+NAMES = {"<pad>": "pad", "<unk>": "unk", "</s>": "eos"}
+UNSPELLED = {*NAMES, "<s>"}
 """Pieces that no text spells."""
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -41,7 +42,7 @@ class PieceTokenizer(Tokenizer):
 
     @property
     def special_ids(self) -> dict[str, int]:
-        """Those of pad, unk, bos and eos, as far as it has them."""
+        """Those of pad, unk and eos, as far as it has them; what a translation begins with is no piece."""
         return {name: self._ids[piece] for piece, name in NAMES.items() if piece in self._ids}
 
     def id_of(self, piece: str) -> int:
@@ -65,7 +66,7 @@ class PieceTokenizer(Tokenizer):
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each list of ids; what no text spells is left out."""
         rows = ([self._pieces[id] for id in row] for row in ids)
-        spelled = ([piece for piece in row if piece and piece not in NAMES] for row in rows)
+        spelled = ([piece for piece in row if piece and piece not in UNSPELLED] for row in rows)
         return [self._processor.decode(row).strip() if row else "" for row in spelled]
 
     def _spelled_pieces(self) -> Iterator[str]:

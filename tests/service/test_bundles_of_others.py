@@ -61,7 +61,11 @@ def one_way(folder: Path) -> Path:
     def change(manifest: dict[str, Any]) -> None:
         manifest["directions"] = manifest["directions"][:1]
         del manifest["directions"][0]["tag"]
+        manifest["files"]["golden.jsonl"] = sha256(golden)
 
+    golden, target = folder / "golden.jsonl", '"target": "en"'
+    lines = [line for line in golden.read_text().splitlines(True) if target in line]
+    golden.write_text("".join(lines))
     return changed(folder, change)
 
 
@@ -101,7 +105,7 @@ def test_ids_are_those_of_the_list(tmp_path: Path) -> None:
     tokenizer = PieceTokenizer(MODEL, path)
     assert tokenizer.vocab_size == len(pieces) + 1
     assert tokenizer.special_ids == {
-        name: len(pieces) - id for name, id in plain.special_ids.items()
+        name: len(pieces) - id for name, id in plain.special_ids.items() if name != "bos"
     }
     for sentence in ("Der alte Hund schläft.", "Ein ganz anderer Satz: 日本!", ""):
         [ids], [expected] = tokenizer.encode([sentence]), plain.encode([sentence])

@@ -1,4 +1,4 @@
-"""A Marian model that has learnt the toy language, so that it ends its sentences as real ones do."""
+"""Marian models that have learnt the toy language, so that they end their sentences as real ones do."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,9 +9,16 @@ import pytest
 import torch
 
 from tests import toy
-from tests.export.importers.marian_folders import SHAPES, write_folder
+from tests.export.importers.marian_folders import SHAPES, write_folder, write_toy_folder
 
 STEPS, BATCH = 150, 24
+
+
+@pytest.fixture(scope="session")
+def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder of a model that translates the toy language both ways, and the model."""
+    folder = tmp_path_factory.mktemp("toy") / "opus-mt-toy"
+    return folder, write_toy_folder(folder)
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +28,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Pat
     @cache
     def make(name: str) -> tuple[Path, Any]:
         folder = tmp_path_factory.mktemp(name) / "opus-mt-de-en"
-        model = write_folder(folder, languages=None, **SHAPES[name])
+        model = write_folder(folder, **SHAPES[name])
         train(model, folder)
         model.save_pretrained(folder)
         return folder, model
@@ -34,7 +41,7 @@ def train(model: Any, folder: Path) -> None:
 
     tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
     pairs = toy.sentences()
-    sides = [[one[side] for one in pairs] for side in (0, 1)]
+    sides = [german for german, _ in pairs], [english for _, english in pairs]
     source = tokenizer(sides[0], padding=True, return_tensors="pt")
     labels = tokenizer(text_target=sides[1], padding=True, return_tensors="pt")["input_ids"]
     pad = model.config.pad_token_id

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,11 @@ import sentencepiece
 import torch
 import transformers
 
+from model import bundle
+from model.evaluate import suppressed_ids
+from model.tokenizer import BOS_ID, EOS_ID
 from tests import toy
+from tests.conftest import TINY_BUNDLE
 
 SIZES: dict[str, Any] = {
     "d_model": 32,
@@ -143,3 +147,86 @@ def randomize(model: Any, size: int) -> None:
         table[size - 1] = 0.0
     model.final_logits_bias.normal_(std=0.5)
     model.final_logits_bias[0, size - 1] = 2.0  # padding would be likely, were it allowed
+
+
+def write_toy_folder(folder: Path) -> Any:
+    """The tiny bundle's network as a folder, with ids in another order; it has learnt the toy language.
+
+    Its sines and cosines stand by turns. Where all sines are first, so are the even dimensions of all that is
+    added to them, and nothing else changes.
+    """
+    folder.mkdir(parents=True)
+    checkpoint = bundle.load(TINY_BUNDLE)
+    sizes, weights = checkpoint.config.model, checkpoint.weights
+    last = sizes.vocab_size - 1
+    config = transformers.MarianConfig(
+        vocab_size=sizes.vocab_size,
+        d_model=sizes.d_model,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=sizes.num_heads,
+        decoder_attention_heads=sizes.num_heads,
+        encoder_ffn_dim=sizes.d_ff,
+        decoder_ffn_dim=sizes.d_ff,
+        max_position_embeddings=128,
+        activation_function="relu",
+        scale_embedding=True,
+        pad_token_id=last,
+        decoder_start_token_id=last - BOS_ID,
+        eos_token_id=last - EOS_ID,
+    )
+    model: Any = transformers.MarianMTModel(config).eval()
+    turned = [*range(0, sizes.d_model, 2), *range(1, sizes.d_model, 2)]
+    with torch.no_grad():
+        model.model.shared.weight.copy_(weights["embedding.weight"].flip(0)[:, turned])
+        for side in ("encoder", "decoder"):
+            layer = getattr(model.model, side).layers[0]
+            kinds = [("self_attn", "self_attention", "norm_1")]
+            kinds += [("encoder_attn", "cross_attention", "norm_2")] if side == "decoder" else []
+            for theirs, ours, norm in kinds:
+                attention, names = getattr(layer, theirs), f"{side}.0.{ours}"
+                for part in "qkv":
+                    projection = getattr(attention, f"{part}_proj")
+                    _copy(projection, weights, f"{names}.w_{part}", columns=turned)
+                _copy(attention.out_proj, weights, f"{names}.w_o", rows=turned)
+                _copy(
+                    getattr(layer, f"{theirs}_layer_norm"), weights, f"{side}.0.{norm}", rows=turned
+                )
+            _copy(layer.fc1, weights, f"{side}.0.feed_forward.w_1", columns=turned)
+            _copy(layer.fc2, weights, f"{side}.0.feed_forward.w_2", rows=turned)
+            norm = f"{side}.0.norm_{len(kinds) + 1}"
+            _copy(layer.final_layer_norm, weights, norm, rows=turned)
+    processor = checkpoint.vocabularies.source.processor
+    tags = {"<2de>": ">>deu<<", "<2en>": ">>eng<<"}
+    pieces = [processor.id_to_piece(id) for id in range(sizes.vocab_size)]
+    ids = {tags.get(piece, piece): last - id for id, piece in enumerate(pieces)}
+    never = suppressed_ids(checkpoint.vocabularies, checkpoint.config)
+    model.generation_config = transformers.GenerationConfig(
+        decoder_start_token_id=last - BOS_ID,
+        eos_token_id=last - EOS_ID,
+        pad_token_id=last,
+        bad_words_ids=[[last - id] for id in never],
+        num_beams=6,
+        max_length=100,
+    )
+    model.save_pretrained(folder)
+    (folder / "vocab.json").write_text(json.dumps(ids), encoding="utf-8")
+    for name in ("source.spm", "target.spm"):
+        (folder / name).write_bytes(checkpoint.vocabularies.source.model)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "mul"}))
+    (folder / "README.md").write_text("---\nlanguage: de\nlicense: cc-by-4.0\n---\n# A model\n")
+    return model
+
+
+def _copy(
+    module: Any,
+    weights: Mapping[str, torch.Tensor],
+    name: str,
+    rows: Sequence[int] | None = None,
+    columns: Sequence[int] | None = None,
+) -> None:
+    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
+    if rows is not None:
+        weight, bias = weight[rows], bias[rows]
+    module.weight.copy_(weight if columns is None else weight[:, columns])
+    module.bias.copy_(bias)

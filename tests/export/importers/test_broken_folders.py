@@ -1,0 +1,169 @@
+"""Folders that cannot be imported: a message that names file, key and value, nothing run, nothing written."""
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from export.__main__ import main
+from tests.export.importers.marian_folders import write_folder
+
+Break = Callable[[Path], object]
+
+
+def setting(key: str, value: Any, name: str = "config.json") -> Break:
+    """Change what a JSON file says."""
+
+    def change(folder: Path) -> None:
+        values = json.loads((folder / name).read_text())
+        values[key] = value
+        (folder / name).write_text(json.dumps(values))
+
+    return change
+
+
+def tensor(key: str, change_it: Callable[[torch.Tensor], torch.Tensor | None]) -> Break:
+    """Change one tensor, or leave it out."""
+
+    def change(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        changed = change_it(tensors.pop(key))
+        if changed is not None:
+            tensors[key] = changed.contiguous()
+        save_file(tensors, folder / "model.safetensors")
+
+    return change
+
+
+def added(key: str) -> Break:
+    def change(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        save_file({**tensors, key: torch.zeros(3)}, folder / "model.safetensors")
+
+    return change
+
+
+def truncated(name: str) -> Break:
+    def change(folder: Path) -> None:
+        data = (folder / name).read_bytes()
+        (folder / name).write_bytes(data[: len(data) // 2])
+
+    return change
+
+
+def removed(name: str) -> Break:
+    return lambda folder: (folder / name).unlink()
+
+
+class Trap:
+    """What a pickle would run."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path("trapped").touch, ()
+
+
+def trapped(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    with (folder / "pytorch_model.bin").open("wb") as file:
+        pickle.dump({"model.shared.weight": Trap()}, file, protocol=2)
+
+
+def torn_pickle(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors, folder / "pytorch_model.bin")
+    truncated("pytorch_model.bin")(folder)
+
+
+def no_table(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save([torch.zeros(2)], folder / "pytorch_model.bin")
+
+
+FC1 = "model.encoder.layers.0.fc1.weight"
+CASES: list[tuple[Break, str]] = [
+    (setting("model_type", "m2m_100"), "config.json: model_type = 'm2m_100'; supported: Hugging Face"),
+    (setting("d_model", "many"), "config.json: d_model = 'many'; supported: int"),
+    (setting("d_model", None), "config.json: d_model is missing"),
+    (setting("d_model", 30), "config.json: d_model = 30; supported: multiples of twice"),
+    (setting("d_model", 40), "layer_norm.weight is of shape [32], the configuration says [40]"),
+    (setting("d_model", 10**9), "config.json: d_model = 1000000000; supported: 1 to"),
+    (setting("encoder_layers", 3), "has no model.encoder.layers.2.self_attn"),
+    (setting("encoder_layers", 1), "model.encoder.layers.1.fc1.bias is no part of the network"),
+    (setting("decoder_ffn_dim", 64), "config.json: decoder_ffn_dim = 64; supported: 48"),
+    (setting("activation_function", "tanh"), "activation_function = 'tanh'; supported: 'swish', 'silu'"),
+    (setting("normalize_before", True), "normalize_before = True; supported: False"),
+    (setting("architectures", ["MarianForCausalLM"]), "architectures = ['MarianForCausalLM']; supported"),
+    (setting("max_position_embeddings", 8), "max_position_embeddings = 8; supported: 64 to"),
+    (setting("vocab_size", 70), "config.json: decoder_vocab_size ="),
+    (setting("pad_token_id", 1000), "pad_token_id = 1000; supported: 0 to"),
+    (setting("eos_token_id", 5, "generation_config.json"), "vocab.json: </s> = 0; supported: eos_token_id"),
+    (setting("bad_words_ids", [[3, 4]], "generation_config.json"), "bad_words_ids has [3, 4]; supported"),
+    (setting("bad_words_ids", [7], "generation_config.json"), "bad_words_ids has 7; supported"),
+    (setting("forced_bos_token_id", 3, "generation_config.json"), "forced_bos_token_id = 3; supported"),
+    (setting("num_beams", 0, "generation_config.json"), "generation_config.json: num_beams = 0") ,
+    (setting("▁neu", 1000, "vocab.json"), "vocab.json: '▁neu' = 1000; supported: ids below vocab_size"),
+    (setting("▁neu", "x", "vocab.json"), "vocab.json: '▁neu' = 'x'; supported: ids"),
+    (setting("▁neu", 0, "vocab.json"), "vocab.json: '▁neu' and '</s>' have the same id, 0"),
+    (tensor(FC1, lambda _: None), f"model.safetensors: has no {FC1}, which must be of shape [48, 32]"),
+    (tensor(FC1, lambda one: one.T), f"{FC1} is of shape [32, 48], the configuration says [48, 32]"),
+    (tensor(FC1, lambda one: one.long()), f"{FC1} is of torch.int64; supported: floating point"),
+    (tensor(FC1, lambda one: one / 0), f"{FC1} holds values that are not finite"),
+    (added("model.decoder.more.weight"), "model.decoder.more.weight is no part of the network"),
+    (truncated("model.safetensors"), "model.safetensors: cannot be read, it may be truncated"),
+    (truncated("config.json"), "config.json: is not valid JSON"),
+    (truncated("vocab.json"), "vocab.json: is not valid JSON"),
+    (truncated("source.spm"), "source.spm: is not a SentencePiece model"),
+    (removed("target.spm"), "target.spm: is missing"),
+    (removed("vocab.json"), "vocab.json: is missing"),
+    (removed("config.json"), "is of no known format; supported: Hugging Face Marian"),
+    (removed("model.safetensors"), "has no weights; supported: model.safetensors, pytorch_model.bin"),
+    (trapped, "pytorch_model.bin: holds more than tensors, and none of it was run"),
+    (torn_pickle, "pytorch_model.bin: cannot be read, it may be truncated"),
+    (no_table, "pytorch_model.bin: is no table of tensors by name"),
+    (setting("target_lang", "gmw", "tokenizer_config.json"), "stands nowhere (gmw): --target en"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "model"
+    write_folder(folder)
+    return folder
+
+
+@pytest.mark.parametrize(("change", "message"), CASES, ids=[f"{message}" for _, message in CASES])
+def test_a_broken_folder_is_refused(
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: Break,
+    message: str,
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for path in whole.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    change(folder)
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["import", str(folder), "--out", "bundle"]) == 1
+    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
+    assert message in line
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_place_that_is_taken_is_left_alone(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "a.txt").write_text("dear")
+    assert main(["import", str(whole), "--out", str(tmp_path / "letters")]) == 1
+    assert "exists and is not a bundle" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["a.txt"]
