@@ -13,11 +13,12 @@ from export.importers.held_out import drawn_sources, pairs_of, read_lines
 from export.importers.imported import Imported
 from export.importers.languages import directions_of
 from export.importers.proof import check_log_probs, check_texts
-from export.importers.vocabulary import save_vocabulary, tokenizers_of
+from export.importers.vocabulary import PieceTokenizers, save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
+from model.data.corpus import Pair
 from model.tokenizer import PAD_ID
 from model.transformer import Transformer
-from service.bundle import Limits, Manifest, Origin, Provenance, sha256
+from service.bundle import Direction, Limits, Manifest, Origin, Provenance, sha256
 
 logger = logging.getLogger("export")
 
@@ -54,17 +55,12 @@ def import_model(
     network.load_state_dict(dict(imported.weights))
     network.eval()
     lines = read_lines(data) if data else []
-    oracle = imported.oracle()
     with tempfile.TemporaryDirectory() as folder:
         tokenizers = tokenizers_of(imported, Path(folder))
     sources = tokenizers.source.encode(lines) if lines else drawn_sources(imported.source)
     pairs = pairs_of(network, imported, directions, sources)
-    if oracle is None:
-        logger.warning("it was not compared with its library, which is not installed")
-    else:
-        texts = lines or tokenizers.source.decode(sources)
-        logger.info(check_texts(oracle, imported, directions, texts, tokenizers))
-        logger.info(check_log_probs(oracle, imported, network, pairs))
+    texts = lines or tokenizers.source.decode(sources)
+    _compare(imported, network, directions, texts, tokenizers, pairs)
     material = Material(
         network=network,
         pairs=pairs,
@@ -77,6 +73,27 @@ def import_model(
         provenance=_provenance(imported, source, options.licences),
     )
     return publish(material, out, options)
+
+
+def _compare(
+    imported: Imported,
+    network: Transformer,
+    directions: list[Direction],
+    texts: Sequence[str],
+    tokenizers: PieceTokenizers,
+    pairs: Sequence[Pair],
+) -> None:
+    """Hold tokens and probabilities against the source's own library, if that is installed.
+
+    Raises:
+        SourceError: they are others.
+    """
+    oracle = imported.oracle()
+    if oracle is None:
+        logger.warning("it was not compared with its library, which is not installed")
+        return
+    logger.info(check_texts(oracle, imported, directions, texts, tokenizers))
+    logger.info(check_log_probs(oracle, imported, network, pairs))
 
 
 def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:

@@ -21,8 +21,8 @@ from service.api.dependencies import (
     unless_client_leaves,
 )
 from service.api.errors import documented, shortened
+from service.api.fields import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
 from service.api.inputs import fields_of, openapi_body, openapi_query, parse
-from service.api.schemas import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.model_set import AUTO
 from service.text import languages

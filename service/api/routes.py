@@ -11,10 +11,10 @@ from service.api.dependencies import (
     unless_client_leaves,
 )
 from service.api.errors import documented
+from service.api.fields import SPLITTING
 from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
 from service.api.media import preferred
 from service.api.schemas import (
-    SPLITTING,
     DetectedLanguage,
     DetectRequest,
     ErrorResponse,

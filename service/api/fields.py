@@ -1,0 +1,58 @@
+"""Types of fields that several dialects have."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from service.text.segmenter import Splitting
+
+
+def _whole_characters(text: str) -> str:
+    """JSON can spell half a surrogate pair, which no encoding has.
+
+    Raises:
+        ValueError: `text` holds one; says where.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"has half a surrogate pair at character {error.start}") from None
+    return text
+
+
+def _whole_if_text(given: object) -> object:
+    """The same before a text's length is looked at, which fails for half a pair with other words."""
+    return _whole_characters(given) if isinstance(given, str) else given
+
+
+def few_texts(given: object) -> object:
+    """A list is counted before it is looked at, so that its length is what is told, and not what is in it.
+
+    Raises:
+        ValueError: there are more than `MAX_TEXTS`.
+    """
+    if isinstance(given, list) and len(given) > MAX_TEXTS:
+        raise ValueError(f"must have at most {MAX_TEXTS} items, not {len(given)}")
+    return given
+
+
+def _in_small_letters(given: object) -> object:
+    """A word, or the number that it is."""
+    return str(given).lower() if isinstance(given, str | int) else given
+
+
+MAX_TEXTS = 2_000
+"""In a list, in every dialect."""
+Text = Annotated[str, AfterValidator(_whole_characters)]
+Code = Annotated[str, Field(max_length=64), BeforeValidator(_whole_if_text)]
+"""Of a language; also the name of a tag."""
+Choice = Annotated[str, Field(max_length=16), BeforeValidator(_whole_if_text)]
+"""One of a few words."""
+Key = Annotated[str, Field(max_length=256), BeforeValidator(_whole_if_text)]
+Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_whole_if_text)]
+# one thing that is wrong is told: to gather all of a large list's would take seconds
+TextList = Annotated[list[Text], Field(fail_fast=True, max_length=MAX_TEXTS)]
+Texts = Text | TextList
+SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_in_small_letters)]
+SPLITTING: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
+"""What DeepL calls it, and its whole numbers; a blank stands for a line break within a sentence."""
