@@ -83,10 +83,13 @@ def install(app: FastAPI) -> None:
         status, path = status_of(type(error)), request.scope["path"]
         if is_deepl(path) and isinstance(error, errors.TextTooLongError):
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE  # as its clients know it
-        message = error.client_message
+        message, retry_after = error.client_message, error.retry_after
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             message = f"Slowdown: {message}"
-        return answer(status, message, error.code, error.retry_after, path)
+        if isinstance(error, errors.QueueFullError) and retry_after:
+            # by its deadline, whatever waits is done or given up
+            retry_after = min(retry_after, request.app.state.settings.request_timeout_seconds)
+        return answer(status, message, error.code, retry_after, path)
 
     @app.exception_handler(RequestValidationError)
     async def of_the_request(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -16,6 +16,7 @@ from service.engine.batch import Batch
 from service.engine.config import EngineConfig
 from service.engine.rerank import Reranker
 from service.engine.runner import ModelRunner
+from service.engine.scheduler import is_long
 from service.engine.shared import OnFault, Shared, resolve
 from service.engine.stalls import StallDetector, WatchedRunner
 from service.engine.types import DecodingOptions, Sequence, SpecialIds, StepStats
@@ -195,12 +196,14 @@ class Engine:
         """How long a new request should take; 0 while that cannot be told.
 
         Beside others: until the last place that it needs is free, and then the time of its longest sentence.
+        That of a short one is left to `SAFETY`: it could not be refused for it before it is prepared.
         """
         scheduler, throughput = self._shared.scheduler, self._shared.throughput
         cost = sum(sequence.cost for sequence in sequences)
         seconds = throughput.seconds_for(scheduler.cost_before(cost) + cost, now) or 0.0
-        if sequences and not scheduler.is_idle:
-            seconds += throughput.seconds_in_batch(max(sequence.tokens for sequence in sequences))
+        if not scheduler.is_idle:
+            long = (sequence.tokens for sequence in sequences if is_long(sequence))
+            seconds += throughput.seconds_in_batch(max(long, default=0))
         return seconds
 
     def _expected_wait(self, now: float) -> float | None:

@@ -66,7 +66,7 @@ class _Room:
         rows = self.rows + 1
         if rows > self.max_rows:
             return False
-        if _is_long(sequence):
+        if is_long(sequence):
             rows = max(rows, self.num_long + 2)  # one is left to a short one
         padded = rows * max(self.largest, sequence.footprint)
         return rows <= self.config.max_num_seqs and padded <= self.config.max_num_batched_tokens
@@ -74,7 +74,7 @@ class _Room:
     def take(self, sequence: Sequence) -> None:
         """One more is in the batch."""
         self.rows += 1
-        self.num_long += _is_long(sequence)
+        self.num_long += is_long(sequence)
         self.largest = max(self.largest, sequence.footprint)
 
 
@@ -206,7 +206,7 @@ class Scheduler:
         """The first place whose sentence may take the row that long ones leave; None where there is none."""
         if not room.num_long:
             return None
-        short = (at for at in range(places) if not _is_long(self._next(at)))
+        short = (at for at in range(places) if not is_long(self._next(at)))
         first = next(short, None)
         return first if first is not None and room.takes(self._next(first)) else None
 
@@ -264,7 +264,7 @@ class Scheduler:
         return min(self.config.max_num_seqs, -(-total // self.config.num_loops))
 
 
-def _is_long(sequence: Sequence) -> bool:
+def is_long(sequence: Sequence) -> bool:
     """Whether it is a turn by itself, and is in its batch for a second or more."""
     return sequence.cost > TURN_TOKENS
 

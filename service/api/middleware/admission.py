@@ -56,7 +56,9 @@ class Admission:
         else:
             return None
         self.on_refused()
-        status, told = HTTPStatus.TOO_MANY_REQUESTS, self.expected_wait()
+        # by its deadline, whatever waits is done or given up
+        told = min(self.expected_wait() or 0.0, self.deadline_seconds)
+        status = HTTPStatus.TOO_MANY_REQUESTS
         return answer(status, f"Slowdown: {message}", "queue_full", told, path)
 
 

@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 
 from service import errors
 from service.api.errors import status_of
+from service.model_set import ModelSet
 
 
 def subclasses(kind: type[errors.AttendantError]) -> list[type[errors.AttendantError]]:
@@ -101,3 +102,14 @@ def test_errors_under_deepls_paths_have_deepls_shape(
     assert answer.headers["x-trace-id"]
     if status == 404:
         assert path in answer.json()["message"]
+
+
+def test_nobody_is_told_to_come_again_later_than_the_longest_deadline(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise errors.QueueFullError("too much waits", 3201.0)
+
+    monkeypatch.setattr(ModelSet, "translate", refuse)
+    answer = client.post("/translate", json={"q": "Ja.", "source": "de", "target": "en"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")

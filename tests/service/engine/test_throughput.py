@@ -70,9 +70,9 @@ def engine_with_a_line(now: list[float]) -> Engine:
     return engine
 
 
-def idle_engine(now: list[float], per_second: int) -> Engine:
+def idle_engine(now: list[float], per_second: int, max_tokens: int = 150) -> Engine:
     """One that did so much work a second; its threads are not started, and nobody leaves the line."""
-    config = EngineConfig(max_num_seqs=1, max_waiting=12, max_waiting_tokens=150)
+    config = EngineConfig(max_num_seqs=1, max_waiting=12, max_waiting_tokens=max_tokens)
     engine = Engine([EchoRunner()], SPECIAL, config, clock=lambda: now[0])
     engine._shared.accepting = True
     for index in range(11):
@@ -101,13 +101,18 @@ def test_so_it_is_where_nobody_waits_for_a_long_request() -> None:
     engine.submit(items, deadline=now[0] + 8.5)
 
 
-def test_the_time_in_a_batch_counts_beside_the_time_until_there_is_a_place() -> None:
-    """Of a sentence as long as those that take a second: it is not done when the last of the line begins."""
+def test_the_time_in_a_batch_counts_of_a_long_sentence_beside_others() -> None:
+    """It is not done when the last of the line begins."""
     now = [100.0]
-    engine = engine_with_a_line(now)
-    engine._shared.throughput.add_run(16, 2.0)
-    with pytest.raises(QueueFullError, match=r"about 1\.9 s, and the deadline is 1\.5 s"):
-        engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.5)
+    engine = idle_engine(now, per_second=100, max_tokens=1000)
+    engine._shared.throughput.add_run(220, 2.0)
+    long = [(echo_source(108), OPTIONS)]  # costs 280
+    with pytest.raises(QueueFullError, match=r"about 2\.8 s, and the deadline is 2\.7 s"):
+        engine.submit(long, deadline=now[0] + 2.7)
+    engine.submit([(echo_source(2), OPTIONS)] * 10)
+    with pytest.raises(QueueFullError, match=r"about 5\.6 s, and the deadline is 6\.9 s"):
+        engine.submit(long, deadline=now[0] + 6.9)
+    engine.submit(long, deadline=now[0] + 7.1)
 
 
 def test_what_would_be_too_late_if_it_were_nothing_is_refused_before_it_is_known() -> None:

@@ -68,6 +68,13 @@ def test_what_cannot_be_in_time_is_refused_before_its_body_is_read() -> None:
     asyncio.run(run())
 
 
+def test_nobody_is_told_to_come_again_later_than_the_longest_deadline() -> None:
+    admission = Admission(0, 10.0, shortest_wait=lambda: None, expected_wait=lambda: 3201.0)
+    refusal = admission.refusal("/translate")
+    assert refusal is not None
+    assert refusal.headers["retry-after"] == "10"
+
+
 def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
     held = asyncio.Event()
 
