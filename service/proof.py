@@ -54,6 +54,10 @@ class Golden(BaseModel):
     target: Code | None = None
     """The translation's language, whose tag in the manifest must be this one; older bundles do not say it."""
 
+    def proves(self, direction: Direction) -> bool:
+        """Whether it is a sentence of that direction."""
+        return self.source_ids[0] == direction.tag and self.target in (None, direction.target)
+
 
 def read_golden(bundle: Bundle) -> list[Golden]:
     """The golden sentences; none where the bundle does not have any.
@@ -78,7 +82,7 @@ def read_golden(bundle: Bundle) -> list[Golden]:
                 f": line {number} has id {outside[0]}, and the vocabulary {manifest.vocab_size}",
                 path,
             )
-        if one.target is not None and one.source_ids[0] != tags.get(one.target):
+        if one.target in tags and one.source_ids[0] != tags[one.target]:
             raise BundleError(
                 f": line {number} is a translation to {one.target}, for which the manifest has another tag",
                 path,
@@ -124,7 +128,7 @@ def check_translations(
     golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
     count, known = max(SENTENCES, engine.config.num_loops), []
     for direction in {one.tag: one for one in bundle.manifest.directions}.values():
-        mine = [one for one in golden if one.source_ids[0] == direction.tag]
+        mine = [one for one in golden if one.proves(direction)]
         known += [mine[number % len(mine)] for number in range(count)] if mine else []
         if not mine:
             name, target = bundle.manifest.name, direction.target
