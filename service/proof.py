@@ -54,6 +54,14 @@ class Golden(BaseModel):
     target: Code | None = None
     """The translation's language, whose tag in the manifest must be this one; older bundles do not say it."""
 
+    def proves(self, direction: Direction) -> bool:
+        """Whether it is a sentence of that direction."""
+        return self.has_prefix(direction.prefix) and self.target in (None, direction.target)
+
+    def has_prefix(self, prefix: tuple[int, ...]) -> bool:
+        """Whether its source begins so."""
+        return self.source_ids[: len(prefix)] == prefix
+
 
 def read_golden(bundle: Bundle) -> list[Golden]:
     """The golden sentences; none where the bundle does not have any.
@@ -78,8 +86,7 @@ def read_golden(bundle: Bundle) -> list[Golden]:
                 f": line {number} has id {outside[0]}, and the vocabulary {manifest.vocab_size}",
                 path,
             )
-        prefix = prefixes.get(one.target) if one.target is not None else ()
-        if prefix is None or tuple(one.source_ids[: len(prefix)]) != prefix:
+        if one.target in prefixes and not one.has_prefix(prefixes[one.target]):
             raise BundleError(
                 f": line {number} is a translation to {one.target}, for which the manifest has another tag",
                 path,
@@ -127,9 +134,7 @@ def check_translations(
     golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
     count, known = max(SENTENCES, engine.config.num_loops), []
     for direction in {one.tag: one for one in bundle.manifest.directions}.values():
-        mine = [
-            one for one in golden if one.source_ids[: len(direction.prefix)] == direction.prefix
-        ]
+        mine = [one for one in golden if one.proves(direction)]
         known += [mine[number % len(mine)] for number in range(count)] if mine else []
         if not mine:
             name, target = bundle.manifest.name, direction.target
