@@ -107,14 +107,12 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         lone_runner=lone_runner,
         on_fault=metrics.on_fault,
     )
-    attention = None
-    if bundle.scorer:
-        attention = engine.watch.watched("an alignment", runner.align)
+    align = engine.watch.watched("an alignment", runner.align) if bundle.scorer else None
     translator = Translator(
         bundle,
         tokenizers,
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
-        Aligner(tokenizers, tokens, attention, config.num_loops, engine.clock, metrics.on_fault),
+        Aligner(tokenizers, tokens, align, config.num_loops, engine.clock, metrics.on_fault),
         settings.max_beam_size,
         settings.rerank == "on" or (settings.rerank == "auto" and device == "cpu"),
         metrics.on_outcome,

@@ -17,7 +17,7 @@ from export.importers.vocabulary import save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
 from model.tokenizer import PAD_ID
 from model.transformer import Transformer
-from service.bundle import Limits, Manifest, Origin, Provenance, sha256
+from service.bundle import Direction, Limits, Manifest, Origin, Provenance, sha256
 
 logger = logging.getLogger("export")
 
@@ -50,22 +50,34 @@ def import_model(
     logger.info("%s is of the format %s", source, kind.name)
     imported = kind.read(source)
     directions = directions_of(imported, source_languages, target_languages)
+    texts = read_lines(data) if data else []
+    provenance = _provenance(imported, source, options.licences)
+    return publish(_material(imported, directions, texts, provenance), out, options)
+
+
+def _material(
+    imported: Imported,
+    directions: list[Direction],
+    texts: Sequence[str],
+    provenance: Provenance,
+) -> Material:
+    """The network in torch, held against its library, with text that it has translated."""
     network = Transformer(imported.config, PAD_ID)
     network.load_state_dict(dict(imported.weights))
     network.eval()
-    lines = read_lines(data) if data else []
-    oracle = imported.oracle()
     with tempfile.TemporaryDirectory() as folder:
         tokenizers = tokenizers_of(imported, Path(folder))
-    sources = tokenizers.source.encode(lines) if lines else drawn_sources(imported.source)
+    sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported.source)
+    oracle = imported.oracle()
+    if oracle is not None:
+        read = texts or tokenizers.source.decode(sources)
+        logger.info(check_texts(oracle, imported, directions, read, tokenizers))
     pairs = pairs_of(network, imported, directions, sources)
-    if oracle is None:
-        logger.warning("it was not compared with its library, which is not installed")
-    else:
-        texts = lines or tokenizers.source.decode(sources)
-        logger.info(check_texts(oracle, imported, directions, texts, tokenizers))
+    if oracle is not None:
         logger.info(check_log_probs(oracle, imported, network, pairs))
-    material = Material(
+    else:
+        logger.warning("it was not compared with its library, which is not installed")
+    return Material(
         network=network,
         pairs=pairs,
         suppressed=imported.absent_ids,
@@ -74,9 +86,8 @@ def import_model(
         directions=directions,
         limits=Limits(max_source_length=imported.max_length, max_target_length=imported.max_length),
         decoding=imported.decoding,
-        provenance=_provenance(imported, source, options.licences),
+        provenance=provenance,
     )
-    return publish(material, out, options)
 
 
 def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:
