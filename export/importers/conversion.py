@@ -80,7 +80,7 @@ def _material(
     return Material(
         network=network,
         pairs=pairs,
-        suppressed=imported.absent_ids,
+        suppressed=imported.suppressed_ids,
         pieces=(tokenizers.source.piece, tokenizers.target.piece),
         save_vocabulary=partial(save_vocabulary, imported),
         directions=directions,
