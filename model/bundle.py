@@ -40,6 +40,10 @@ def load(folder: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: not a bundle's manifest: {error!r}") from None
     if graphs is None:
         raise CheckpointError(f"{folder}: has no fp32 or fp16 graphs to take weights from")
+    if provenance.get("origin"):
+        raise CheckpointError(
+            f"{folder}: is an imported model; its vocabulary is none that training knows"
+        )
     config = Config.from_mapping(provenance["config"], str(path))
     stored: dict[str, np.ndarray] = {}
     for name in (graphs["encoder"], graphs["decoder"]):

@@ -13,9 +13,8 @@ from export.importers.held_out import drawn_sources, pairs_of, read_lines
 from export.importers.imported import Imported
 from export.importers.languages import directions_of
 from export.importers.proof import check_log_probs, check_texts
-from export.importers.vocabulary import PieceTokenizers, save_vocabulary, tokenizers_of
+from export.importers.vocabulary import save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
-from model.data.corpus import Pair
 from model.tokenizer import PAD_ID
 from model.transformer import Transformer
 from service.bundle import Direction, Limits, Manifest, Origin, Provenance, sha256
@@ -51,49 +50,44 @@ def import_model(
     logger.info("%s is of the format %s", source, kind.name)
     imported = kind.read(source)
     directions = directions_of(imported, source_languages, target_languages)
+    texts = read_lines(data) if data else []
+    provenance = _provenance(imported, source, options.licences)
+    return publish(_material(imported, directions, texts, provenance), out, options)
+
+
+def _material(
+    imported: Imported,
+    directions: list[Direction],
+    texts: Sequence[str],
+    provenance: Provenance,
+) -> Material:
+    """The network in torch, held against its library, with text that it has translated."""
     network = Transformer(imported.config, PAD_ID)
     network.load_state_dict(dict(imported.weights))
     network.eval()
-    lines = read_lines(data) if data else []
     with tempfile.TemporaryDirectory() as folder:
         tokenizers = tokenizers_of(imported, Path(folder))
-    sources = tokenizers.source.encode(lines) if lines else drawn_sources(imported.source)
+    sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported.source)
+    oracle = imported.oracle()
+    if oracle is not None:
+        read = texts or tokenizers.source.decode(sources)
+        logger.info(check_texts(oracle, imported, directions, read, tokenizers))
     pairs = pairs_of(network, imported, directions, sources)
-    texts = lines or tokenizers.source.decode(sources)
-    _compare(imported, network, directions, texts, tokenizers, pairs)
-    material = Material(
+    if oracle is not None:
+        logger.info(check_log_probs(oracle, imported, network, pairs))
+    else:
+        logger.warning("it was not compared with its library, which is not installed")
+    return Material(
         network=network,
         pairs=pairs,
-        suppressed=imported.absent_ids,
+        suppressed=imported.suppressed_ids,
         pieces=(tokenizers.source.piece, tokenizers.target.piece),
         save_vocabulary=partial(save_vocabulary, imported),
         directions=directions,
         limits=Limits(max_source_length=imported.max_length, max_target_length=imported.max_length),
         decoding=imported.decoding,
-        provenance=_provenance(imported, source, options.licences),
+        provenance=provenance,
     )
-    return publish(material, out, options)
-
-
-def _compare(
-    imported: Imported,
-    network: Transformer,
-    directions: list[Direction],
-    texts: Sequence[str],
-    tokenizers: PieceTokenizers,
-    pairs: Sequence[Pair],
-) -> None:
-    """Hold tokens and probabilities against the source's own library, if that is installed.
-
-    Raises:
-        SourceError: they are others.
-    """
-    oracle = imported.oracle()
-    if oracle is None:
-        logger.warning("it was not compared with its library, which is not installed")
-        return
-    logger.info(check_texts(oracle, imported, directions, texts, tokenizers))
-    logger.info(check_log_probs(oracle, imported, network, pairs))
 
 
 def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:

@@ -96,7 +96,7 @@ def pairs_of(
             chunk = order[start : start + BATCH]
             width = max(len(whole[at]) for at in chunk)
             rows = [whole[at] + [PAD_ID] * (width - len(whole[at])) for at in chunk]
-            found = greedy_search(network, torch.tensor(rows), imported.absent_ids)
+            found = greedy_search(network, torch.tensor(rows), imported.suppressed_ids)
             translations |= dict(zip(chunk, found, strict=True))
             progress.update(len(chunk))
     return [

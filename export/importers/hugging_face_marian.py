@@ -69,6 +69,7 @@ def read(source: Path) -> Imported:
         source_languages=spoken[0],
         target_languages=spoken[1],
         tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        suppressed=_forbidden(settings, sides[1]) if _renormalizes(settings) else (),
         licence=_licence(source / "README.md"),
         oracle=partial(marian_oracle, source),
     )
@@ -81,7 +82,6 @@ def _refuse_what_is_not_built(settings: Settings) -> None:
     settings.refuse("static_position_embeddings", True)
     for key in ("forced_bos_token_id", "suppress_tokens", "begin_suppress_tokens"):
         settings.refuse(key)
-    settings.refuse("renormalize_logits", False)
     settings.refuse("architectures", ["MarianMTModel"], ["MarianModel"])
 
 
@@ -202,7 +202,7 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
         position_layout="halves",
         scaled_embeddings=settings.get("scale_embedding", bool, False),
         projection_bias=True,
-        forbidden_ids=_forbidden(settings, sides[1]),
+        forbidden_ids=() if _renormalizes(settings) else _forbidden(settings, sides[1]),
     )
 
 
@@ -218,6 +218,11 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
             )
         never += words
     return tuple(sorted({PAD_ID, *target.arrangement.to_bundle(never)}))
+
+
+def _renormalizes(settings: Settings) -> bool:
+    """Whether others get the probability of what may not be produced."""
+    return settings.get("renormalize_logits", bool, False)
 
 
 def _decoding(settings: Settings) -> DecodingDefaults:

@@ -61,12 +61,15 @@ class Imported:
     target_languages: Sequence[str] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     """By code, the piece in front of the source that asks for a target."""
+    suppressed: Sequence[int] = ()
+    """The bundle's ids of tokens that may not be produced, and leave their probability to the others."""
     licence: str = ""
     oracle: Callable[[], Oracle | None] = lambda: None
     """None where the library is not installed."""
 
     @property
-    def absent_ids(self) -> tuple[int, ...]:
-        """Ids of the target that are no tokens."""
+    def suppressed_ids(self) -> tuple[int, ...]:
+        """Those, and ids of the target that are no tokens."""
         order = self.target.arrangement.order
-        return tuple(id for id, old in enumerate(order) if old is None)
+        absent = [id for id, old in enumerate(order) if old is None]
+        return tuple(sorted({*absent, *self.suppressed}))

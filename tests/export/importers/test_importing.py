@@ -12,6 +12,8 @@ import transformers
 from export.__main__ import main
 from export.importers import conversion
 from export.verify import VerificationError
+from model import bundle
+from model.checkpoint import CheckpointError
 from service.bundle import load
 from service.proof import read_golden
 from service.settings import Settings
@@ -112,6 +114,11 @@ def test_the_manifest_says_what_the_folder_says(
     assert "Hugging Face Marian: opus-mt-toy" in printed
     assert "cc-by-4.0" in printed
     assert origin.files["model.safetensors"] in printed
+
+
+def test_training_does_not_take_an_imported_model(imported: tuple[Path, Any, Path]) -> None:
+    with pytest.raises(CheckpointError, match="is an imported model"):
+        bundle.load(imported[2])
 
 
 def test_a_model_is_calibrated_without_text_too(

@@ -1,6 +1,8 @@
 """Imported networks against transformers: log-probabilities of all tokens, and whole beam searches."""
 
+import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,12 +47,28 @@ def engine_of(imported: Imported, folder: Path) -> Engine:
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     encoder = build_encoder(GraphBuilder("fp32", weights), network.config)
     body = GraphBuilder("fp32", weights, prefix="step.")
-    never = imported.absent_ids
+    never = imported.suppressed_ids
     decoder = build_decoder(GraphBuilder("fp32", weights), body, network.config, never)
     onnx.save(encoder, folder / "encoder.onnx")
     onnx.save(decoder, folder / "decoder.onnx")
     runner = OnnxModelRunner(folder / "encoder.onnx", folder / "decoder.onnx")
     return Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(max_num_seqs=8))
+
+
+def searched_by_the_engine(
+    imported: Imported, folder: Path, sources: list[list[int]], rule: StopRule
+) -> list[list[int]]:
+    """The best translation of each, in the format's ids."""
+    options = DecodingOptions(MAX_NEW, beam_size=4, length_penalty=0.0, stop_rule=rule)
+    arranged = [imported.source.arrangement.to_bundle(source) for source in sources]
+    engine = engine_of(imported, folder)
+    engine.start()
+    try:
+        sequences = engine.submit([(source, options) for source in arranged])
+        found = [sequence.future.result(60)[0].ids for sequence in sequences]
+    finally:
+        engine.close()
+    return [imported.target.arrangement.to_format(ids) for ids in found]
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -94,6 +112,28 @@ def searched_by_transformers(
     return [row[:-1] if row[-1] == eos else None for row in rows]
 
 
+def test_a_search_may_give_the_probability_of_forbidden_tokens_to_others(
+    toy_folder: tuple[Path, Any], tmp_path: Path
+) -> None:
+    folder, model = toy_folder
+    copy = Path(shutil.copytree(folder, tmp_path / "model"))
+    path = copy / "generation_config.json"
+    asked = json.loads(path.read_text()) | {"renormalize_logits": True}
+    ids = json.loads((copy / "vocab.json").read_text())
+    asked["bad_words_ids"] += [[ids[piece]] for piece in ("▁falls", "▁sings", "▁the", "og", "at")]
+    path.write_text(json.dumps(asked))
+    imported = read(copy)
+    assert imported.config.forbidden_ids == ()
+    sources = muddled_sources(folder, ">>eng<< ")
+    banned = {"early_stopping": False, "bad_words_ids": asked["bad_words_ids"]}
+    expected = searched_by_transformers(model, sources, renormalize_logits=True, **banned)
+    assert expected != searched_by_transformers(model, sources, **banned)
+    found = searched_by_the_engine(imported, tmp_path, sources, StopRule.BOUND)
+    ended = [at for at, one in enumerate(expected) if one is not None]
+    assert len(ended) > 5
+    assert [found[at] for at in ended] == [expected[at] for at in ended]
+
+
 def muddled_sources(folder: Path, tag: str) -> list[list[int]]:
     """Sentences of the toy language, most of them with pieces of others in them."""
     tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
@@ -120,19 +160,10 @@ def test_the_engine_finds_what_transformers_finds(
     folder, model = toy_folder if shape == "toy" else trained(shape)
     imported = read(folder)
     sources = muddled_sources(folder, ">>eng<< " if shape == "toy" else "")
-    arranged = [imported.source.arrangement.to_bundle(source) for source in sources]
-    engine = engine_of(imported, tmp_path)
-    engine.start()
-    try:
-        for rule in (StopRule.BOUND, StopRule.FIRST):
-            stops = rule is StopRule.FIRST
-            expected = searched_by_transformers(model, sources, early_stopping=stops)
-            ended = [at for at, one in enumerate(expected) if one is not None]
-            assert len({tuple(expected[at] or ()) for at in ended}) > SENTENCES / 2, "too few"
-            options = DecodingOptions(MAX_NEW, beam_size=4, length_penalty=0.0, stop_rule=rule)
-            sequences = engine.submit([(source, options) for source in arranged])
-            found = [sequence.future.result(60)[0].ids for sequence in sequences]
-            ours = [imported.target.arrangement.to_format(ids) for ids in found]
-            assert [ours[at] for at in ended] == [expected[at] for at in ended]
-    finally:
-        engine.close()
+    for rule in (StopRule.BOUND, StopRule.FIRST):
+        stops = rule is StopRule.FIRST
+        expected = searched_by_transformers(model, sources, early_stopping=stops)
+        ended = [at for at, one in enumerate(expected) if one is not None]
+        assert len({tuple(expected[at] or ()) for at in ended}) > SENTENCES / 2, "too few"
+        found = searched_by_the_engine(imported, tmp_path, sources, rule)
+        assert [found[at] for at in ended] == [expected[at] for at in ended]

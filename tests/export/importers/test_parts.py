@@ -1,0 +1,92 @@
+"""Ids in another order, languages by whatever says them, sources out of a vocabulary."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+
+from export.importers.arrangement import Arrangement
+from export.importers.held_out import drawn_sources, read_lines
+from export.importers.hugging_face_marian import read
+from export.importers.imported import SourceError
+from export.importers.languages import directions_of
+from tests.export.importers.marian_folders import write_folder
+
+
+def test_ids_are_arranged_and_back() -> None:
+    arrangement = Arrangement.of(6, pad=5, unk=1, eos=0, start=5).padded(9)
+    assert arrangement.order == (5, 1, None, 0, 2, 3, 4, None, None)
+    assert arrangement.to_bundle([0, 1, 2, 3, 4, 5]) == [3, 1, 4, 5, 6, 0]
+    assert arrangement.to_format([2, 4, 3]) == [5, 2, 0]  # BOS is what it begins with
+    rows = torch.arange(6.0)[:, None]
+    assert arrangement.table(rows)[:, 0].tolist() == [5, 1, 5, 0, 2, 3, 4, 0, 0]
+    infinite = -torch.inf
+    assert arrangement.bias(rows[:, 0]).tolist() == [5, 1, infinite, 0, 2, 3, 4, infinite, infinite]
+    pieces = {"</s>": 0, "<unk>": 1, "a": 2, "b": 4, "<pad>": 5}
+    assert arrangement.pieces(pieces) == [
+        *("<pad>", "<unk>", None, "</s>"),
+        *("a", None, "b", None, None),
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("named") / "opus-mt-tc-big-deu-eng"
+    write_folder(folder, languages=None)
+    return folder
+
+
+def pairs(*asked: Any) -> list[tuple[str, str]]:
+    return [(one.source, one.target) for one in directions_of(*asked)]
+
+
+def test_languages_come_from_the_folders_name_unless_the_user_says(folder: Path) -> None:
+    imported = read(folder)
+    assert pairs(imported, [], []) == [("de", "en")]
+    assert pairs(imported, ["nl", "af"], ["en-GB"]) == [("nl", "en-GB"), ("af", "en-GB")]
+    with pytest.raises(SourceError, match="--target en,fr: the model has no tags"):
+        directions_of(imported, [], ["en", "fr"])
+    with pytest.raises(SourceError, match="no direction from en into en"):
+        directions_of(imported, ["en"], [])
+
+
+def test_a_group_is_no_language(folder: Path) -> None:
+    imported = replace(read(folder), source_languages=["gmw"])
+    with pytest.raises(SourceError, match=r"stands nowhere \(gmw\): --source de"):
+        directions_of(imported, [], [])
+    tagged = replace(imported, tags={"gmw": "<unk>", "eng": "<pad>"})
+    assert pairs(tagged, ["de"], []) == [("de", "en")]
+    with pytest.raises(SourceError, match="--target fr: the model has en"):
+        directions_of(tagged, ["de"], ["fr"])
+
+
+def test_likely_pieces_are_drawn_more_often_than_others(folder: Path) -> None:
+    side = read(folder).source
+    drawn = drawn_sources(side)
+    assert all(4 <= len(one) <= 25 for one in drawn)
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(side.model))
+    scores = {
+        side.arrangement.place[side.ids[piece]]: processor.get_score(id)
+        for id in range(processor.vocab_size())
+        if (piece := processor.id_to_piece(id)) in side.ids and not piece.startswith("<")
+    }
+    counts = Counter(id for one in drawn for id in one)
+    assert counts.keys() <= scores.keys()
+    by_score = sorted(scores, key=lambda id: -scores[id])
+    assert sum(counts[id] for id in by_score[:5]) > 2 * sum(counts[id] for id in by_score[-5:])
+
+
+def test_a_text_without_lines_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("\n  \n")
+    with pytest.raises(SourceError, match="has no text"):
+        read_lines(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_lines(path)
+    path.write_text("\n a \nb\n")
+    assert read_lines(path) == ["a", "b"]
