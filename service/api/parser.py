@@ -31,7 +31,8 @@ class BoundedParser(h11.Connection):
 
     def __init__(self, max_head_bytes: int) -> None:
         """A server's side of a connection."""
-        super().__init__(h11.SERVER, max_incomplete_event_size=max_head_bytes)
+        # h11's own limit is a little higher, so that ours, which says more, comes first
+        super().__init__(h11.SERVER, max_incomplete_event_size=max_head_bytes + 4)
         self.max_head_bytes = max_head_bytes
 
     @property

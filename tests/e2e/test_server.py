@@ -184,7 +184,7 @@ def test_a_head_that_does_not_end_is_refused_soon_behind_twice_the_limit() -> No
             head = b"GET / HTTP/1.1\r\nhost: here\r\nx-much: "
             connection.sendall(head.ljust(2 * 65536 + 4096, b"a"))
             assert select.select([connection], [], [], 0.3)[0] == []
-            connection.sendall(b"a")
+            connection.sendall(b"aaa")
             assert connection.recv(12) == b"HTTP/1.1 431"
         assert httpx.get(f"{server.url}/health/ready").status_code == 200
 

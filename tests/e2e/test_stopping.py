@@ -199,7 +199,7 @@ def starting() -> Iterator[subprocess.Popen[str]]:
         [sys.executable, "-m", "service"], env=environment, stderr=subprocess.PIPE, text=True
     )
     try:
-        wait_until(lambda: heeds(process.pid, signal.SIGHUP))
+        wait_until(lambda: all(heeds(process.pid, one) for one in (signal.SIGHUP, signal.SIGTERM)))
         yield process
     finally:
         process.kill()
