@@ -26,7 +26,7 @@ BACKLOG = 2048
 """Connections that the kernel holds until they are taken in."""
 ACCEPTS_A_TURN = 16
 """Connections taken in before the event loop does anything else: so many may be over the limit."""
-ARRIVAL_SECONDS = 0.5
+ARRIVAL_SECONDS = 2.0
 """For which a request may still come, or the rest of one, when the service stops: each is told so."""
 CUT_OFF_SECONDS = 2.0
 """In which what is cut off is told so."""
