@@ -96,7 +96,7 @@ class Run:
 
     def protected_between(self, begin: int, end: int) -> Sequence[Protected]:
         """What is protected of a stretch, whole or in part."""
-        first = bisect_right(self.protected, begin, key=attrgetter("end"))
+        first = bisect_right(self.protected, begin, key=_end)
         return self.protected[first : bisect_left(self.protected, end, first, key=_begin)]
 
     def between_tags(
@@ -112,11 +112,7 @@ class Run:
         The tags in a stretch become a part of it. Where one's fellow is elsewhere, the stretch ends in front
         of the first.
         """
-        begins = [one.begin for one in self.protected]
-        ends = [one.end for one in self.protected]
-        free = [
-            one for one in more if bisect_right(ends, one.begin) == bisect_left(begins, one.end)
-        ]
+        free = [one for one in more if not self.protected_between(one.begin, one.end)]
         tags = list(self.tags)
         found = [_with_tags(self, one, tags) for one in free]
         if not found:
@@ -140,11 +136,7 @@ class Run:
 
     def edited_outside(self, places: Iterable[Place]) -> "Run":
         """`edited`, but for the places that touch what is protected."""
-        begins = [one.begin for one in self.protected]
-        ends = [one.end for one in self.protected]
-        return self.edited(
-            [one for one in places if bisect_right(ends, one[0]) == bisect_left(begins, one[1])]
-        )
+        return self.edited([one for one in places if not self.protected_between(*one[:2])])
 
     def edited(self, places: Sequence[Place]) -> "Run":
         """The run with each of the places, in order, replaced in its text; what they take in is gone."""
@@ -164,8 +156,26 @@ class Run:
             ],
         )
 
+    def lifted(
+        self, places: Sequence[Place], raws: Iterable[str], *, in_front: bool = False
+    ) -> "Run":
+        """`edited`, with a void tag for each of the places, behind what is new there or in front of it.
 
-_at, _begin = attrgetter("at"), attrgetter("begin")
+        Of the tags at the beginning of a place, it is the last.
+        """
+        if not places:
+            return self
+        new = self.edited(places)
+        anchors = shifted([first if in_front else last for first, last, _ in places], places)
+        tags = [(old.at, tag) for old, tag in zip(self.tags, new.tags, strict=True)]
+        tags += [
+            (place[0], Tag(at, raw, "void"))
+            for place, raw, at in zip(places, raws, anchors, strict=True)
+        ]
+        return replace(new, tags=[tag for _, tag in sorted(tags, key=itemgetter(0))])
+
+
+_at, _begin, _end = attrgetter("at"), attrgetter("begin"), attrgetter("end")
 
 
 def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected:

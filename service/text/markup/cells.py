@@ -5,9 +5,8 @@ Settings of Advanced SubStation Alpha, `{\an8}`, are tags.
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
 
-from service.text.run import Place, Run, Tag, shifted
+from service.text.run import Place, Run
 
 _ANY = re.compile(r"[\t|\\]")
 _SETTINGS = re.compile(r"\{\\[^{}\n]*+\}")
@@ -44,14 +43,7 @@ def cut(run: Run) -> list[str | Run]:
 def _without_settings(run: Run) -> Run:
     """A run with its settings as tags."""
     places: list[Place] = [(*match.span(), "") for match in run.between_tags(_SETTINGS.finditer)]
-    new = run.edited(places)
-    behind = shifted([last for _, last, _ in places], places)
-    tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
-    tags += [
-        (first, Tag(at, run.text[first:last], "void"))
-        for (first, last, _), at in zip(places, behind, strict=True)
-    ]
-    return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+    return run.lifted(places, [run.text[first:last] for first, last, _ in places])
 
 
 def _separators(run: Run) -> list[tuple[int, int]]:

@@ -1,11 +1,10 @@
 """Ellipses: models write two dots for three, or none; those of a text stand where they stood."""
 
 import re
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 from service.text.rules.rule import Rule
-from service.text.run import Place, Run, Tag, shifted
+from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
 _ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
@@ -27,17 +26,8 @@ class Ellipses(Rule):
             for match in run.between_tags(_ELLIPSIS.finditer)
             if not run.is_protected(match.start("dots"))
         ]
-        places = [place for place, _ in found]
-        new = run.edited(places)
-        if not found or not has_letter(new.unprotected()):
-            return run
-        behind = shifted([first for first, _, _ in places], places)
-        tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
-        tags += [
-            (first, Tag(at, raw, "void"))
-            for ((first, _, _), raw), at in zip(found, behind, strict=True)
-        ]
-        return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+        new = run.lifted([place for place, _ in found], [raw for _, raw in found], in_front=True)
+        return new if has_letter(new.unprotected()) else run
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation without a dot in front of an ellipsis at its end."""

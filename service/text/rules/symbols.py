@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from service.text.rules.placeholders import HASHTAG
 from service.text.rules.rule import Rule
-from service.text.run import Place, Run, Tag, shifted
+from service.text.run import Place, Run
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _PICTURE = (  # those in private use are an icon font's
@@ -44,18 +44,14 @@ class Symbols(Rule):
         found = [(match, *_taken(match)) for match in matches if not _is_protected(match, run)]
         if not found:
             return run
-        places, untagged = [place for _, place, *_ in found], replace(run, tags=())
-        new = run.edited(places)
-        behind = shifted([last for _, last, _ in places], places)
-        tags = [(old.at, tag) for old, tag in zip(run.tags, new.tags, strict=True)]
-        tags += [
-            (
-                match.start(),
-                Tag(at, f"{lead}{untagged.written_between(*match.span())}{trail}", "void"),
-            )
-            for (match, _, lead, trail), at in zip(found, behind, strict=True)
-        ]
-        return replace(new, tags=[tag for _, tag in sorted(tags, key=lambda one: one[0])])
+        untagged = replace(run, tags=())
+        return run.lifted(
+            [place for _, place, *_ in found],
+            [
+                f"{lead}{untagged.written_between(*match.span())}{trail}"
+                for match, _, lead, trail in found
+            ],
+        )
 
 
 def _is_protected(match: re.Match[str], run: Run) -> bool:
