@@ -20,7 +20,6 @@ _KINDS = (
 )
 """What stands in for a number; the last kind that fits counts."""
 
-
 _FOR_PIECES = re.compile(r"X\d+Y")
 
 

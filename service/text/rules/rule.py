@@ -1,5 +1,6 @@
 """What a rule is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -103,3 +104,16 @@ class Rule:
             translation: what the model made of it, tags and protected stretches in their places.
         """
         return translation
+
+
+class SpellingRule(Rule):
+    """One that depends on what the vocabulary of the source has characters for."""
+
+    def __init__(self, spells: Callable[[str], bool]) -> None:
+        """`spells` says whether the vocabulary has a character."""
+        self._spells = spells
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """For the vocabulary of the source."""
+        return cls(setting.tokenizers.source.spells)

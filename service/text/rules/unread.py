@@ -4,13 +4,13 @@
 one without these signs, and a model makes other ones of them.
 """
 
-from collections.abc import Callable, Iterator
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 from unicodedata import normalize
 
 import regex
 
-from service.text.rules.rule import Rule, Setting
+from service.text.rules.rule import SpellingRule
 from service.text.run import Protected, Run
 
 # symbols, marks but those of a sentence, figures that are no digits, and the micro sign
@@ -21,20 +21,11 @@ _NUMBER_BEHIND = regex.compile(r"[ \u00a0\u202f]?\p{Nd}++(?:[.,]\p{Nd}++)*+\p{Ll
 _LONGEST_NUMBER = 24
 
 
-class Unread(Rule):
+class Unread(SpellingRule):
     """Protects them."""
 
     name: ClassVar[str] = "unread"
     is_default: ClassVar[bool] = True
-
-    def __init__(self, spells: Callable[[str], bool]) -> None:
-        """`spells` says whether the vocabulary has a character."""
-        self._spells = spells
-
-    @classmethod
-    def make(cls, setting: Setting) -> Self:
-        """For the vocabulary of the source."""
-        return cls(setting.tokenizers.source.spells)
 
     def prepare(self, run: Run) -> Run:
         """The run with such words and amounts protected."""

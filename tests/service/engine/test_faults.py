@@ -97,21 +97,26 @@ HARMS: dict[str, Harm] = {
 }
 
 
+def assert_that_poison_fails_alone(engine: Engine, runner: FaultyRunner, faults: Faults) -> None:
+    """A sentence with poison fails, and those beside it are translated; `runner` is on hold before."""
+    sources = [echo_source(30), [1, POISON, *echo_source(29)[1:]], echo_source(20, first=110)]
+    sequences = engine.submit([(source, GREEDY) for source in sources])
+    runner.hold.set()
+    assert [outcome(sequence) for sequence in sequences] == [
+        echo_of(sources[0]),
+        errors.StepFailedError,
+        echo_of(sources[2]),
+    ]
+    assert engine.is_alive
+    assert faults.counts == {"sentence": 1}
+
+
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
 def test_numbers_that_cannot_be_fail_their_own_sentence_only(harm: Harm) -> None:
     runner, faults = FaultyRunner(harm), Faults()
     runner.hold.clear()
     with running(runner, faults=faults) as engine:
-        sources = [echo_source(30), [1, POISON, *echo_source(29)[1:]], echo_source(20, first=110)]
-        sequences = engine.submit([(source, GREEDY) for source in sources])
-        runner.hold.set()
-        assert [outcome(sequence) for sequence in sequences] == [
-            echo_of(sources[0]),
-            errors.StepFailedError,
-            echo_of(sources[2]),
-        ]
-        assert engine.is_alive
-        assert faults.counts == {"sentence": 1}
+        assert_that_poison_fails_alone(engine, runner, faults)
         assert engine.drain(10)
         assert [engine.num_waiting, engine.num_running] == [0, 0]
 
@@ -281,16 +286,7 @@ def test_invalid_values_of_the_encoder_fail_their_own_sentence_only() -> None:
     runner, faults = BlindRunner(), Faults()
     runner.hold.clear()
     with running(runner, faults=faults) as engine:
-        sources = [echo_source(30), [1, POISON, *echo_source(29)[1:]], echo_source(20, first=110)]
-        sequences = engine.submit([(source, GREEDY) for source in sources])
-        runner.hold.set()
-        assert [outcome(sequence) for sequence in sequences] == [
-            echo_of(sources[0]),
-            errors.StepFailedError,
-            echo_of(sources[2]),
-        ]
-        assert engine.is_alive
-        assert faults.counts == {"sentence": 1}
+        assert_that_poison_fails_alone(engine, runner, faults)
 
 
 def test_an_encoder_that_gives_nothing_valid_any_more_ends_the_engine() -> None:
