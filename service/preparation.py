@@ -189,7 +189,7 @@ def decoding_options(
     direction: Direction,
     options: TranslationOptions,
     max_beam_size: int,
-    may_rerank: bool,
+    rerank: bool,
 ) -> DecodingOptions:
     """What is asked for, with the bundle's defaults filled in; the length limit is each sentence's own.
 
@@ -214,7 +214,8 @@ def decoding_options(
             f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
             f"{options.max_decoding_length}"
         )
-    reverse = manifest.judge(direction) if may_rerank and options.rerank else None
+    wants_judge = rerank if options.rerank is None else options.rerank
+    reverse = manifest.judge(direction) if wants_judge else None
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,
         beam_size=beam_size,
