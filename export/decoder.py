@@ -40,7 +40,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from export.encoder import feed_forward, queries_keys_values
+from export.encoder import feed_forward, final_norm, queries_keys_values, residual
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
@@ -215,8 +215,7 @@ def _body(
     x = b.op("Reshape", x, "grouped")
     for index in range(config.num_decoder_layers):
         x = _layer(b, x, index, attention_mask, new_caches, config)
-    if config.norm == "pre":
-        x = b.layer_norm(x, "decoder_norm")
+    x = final_norm(b, x, "decoder_norm", config)
     chosen = select(b, log_probs(b, x, config, suppressed), mask)
 
     outputs = {
@@ -249,7 +248,7 @@ def _layer(
     b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
 ) -> str:
     """One decoder layer, [G, Q, d] -> [G, Q, d]; adds its grown caches to `new_caches`."""
-    layer, pre_norm = f"decoder.{index}", config.norm == "pre"
+    layer, source = f"decoder.{index}", x
     scale = float(np.float32(config.d_head**-0.5))
 
     def self_attention(x: str) -> str:
@@ -258,7 +257,7 @@ def _layer(
         heads = config.num_heads
         context, keys, values = b.op(
             "Attention",
-            *queries_keys_values(b, x, module),
+            *queries_keys_values(b, x, source, module, config),
             mask,
             *past,
             scale=scale,
@@ -278,7 +277,7 @@ def _layer(
         context = b.op("Reshape", b.op("Transpose", context, perm=[0, 2, 1, 3]), "grouped")
         return b.linear(context, f"{layer}.cross_attention.w_o")
 
-    x = b.residual(x, f"{layer}.norm_1", pre_norm, self_attention)
-    x = b.residual(x, f"{layer}.norm_2", pre_norm, cross_attention)
+    x = residual(b, x, f"{layer}.norm_1", config, self_attention)
+    x = residual(b, x, f"{layer}.norm_2", config, cross_attention)
     feeding = functools.partial(feed_forward, b, layer=layer, config=config)
-    return b.residual(x, f"{layer}.norm_3", pre_norm, feeding)
+    return residual(b, x, f"{layer}.norm_3", config, feeding)

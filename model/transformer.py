@@ -18,6 +18,7 @@ from model.dropout import Dropout
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
+    "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": F.silu,
 }
 AttentionMaps = dict[str, Tensor]
@@ -149,10 +150,14 @@ def sinusoids(
 class Layer(nn.Module):
     """What the layers of both stacks share: how a sub-layer is surrounded."""
 
+    self_attention: MultiHeadAttention
+    norm_1: nn.LayerNorm
+
     def __init__(self, config: ModelConfig) -> None:
         """Keep the place of the norm, and the dropout of every sub-layer's output."""
         super().__init__()
         self.pre_norm = config.norm == "pre"
+        self.normed_keys = config.normed_keys
         self.dropout = Dropout(config.dropout)
 
     def residual(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
@@ -163,6 +168,17 @@ class Layer(nn.Module):
         normed: Tensor = norm(x + self.dropout(sublayer(x)))
         return normed
 
+    def attend_to_itself(self, x: Tensor, mask: Tensor, weights_out: list[Tensor] | None) -> Tensor:
+        """Self-attention's sub-layer: [B, T, d_model] -> the same shape."""
+
+        def attend(y: Tensor) -> Tensor:
+            attended: Tensor = self.self_attention(
+                y, y if self.normed_keys else x, mask, weights_out
+            )
+            return attended
+
+        return self.residual(x, self.norm_1, attend)
+
 
 class EncoderLayer(Layer):
     """Self-attention, then feed-forward, each with residual and norm (section 3.1)."""
@@ -172,16 +188,13 @@ class EncoderLayer(Layer):
         super().__init__(config)
         self.self_attention = _attention(config)
         self.feed_forward = PositionwiseFeedForward(config)
-        self.norm_1 = nn.LayerNorm(config.d_model)
-        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.norm_1, self.norm_2 = _norm(config), _norm(config)
 
     def forward(
         self, x: Tensor, source_mask: Tensor, weights_out: list[Tensor] | None = None
     ) -> Tensor:
         """[B, S, d_model] -> [B, S, d_model]."""
-        x = self.residual(
-            x, self.norm_1, lambda y: self.self_attention(y, y, source_mask, weights_out)
-        )
+        x = self.attend_to_itself(x, source_mask, weights_out)
         return self.residual(x, self.norm_2, self.feed_forward)
 
 
@@ -194,9 +207,7 @@ class DecoderLayer(Layer):
         self.self_attention = _attention(config)
         self.cross_attention = _attention(config)
         self.feed_forward = PositionwiseFeedForward(config)
-        self.norm_1 = nn.LayerNorm(config.d_model)
-        self.norm_2 = nn.LayerNorm(config.d_model)
-        self.norm_3 = nn.LayerNorm(config.d_model)
+        self.norm_1, self.norm_2, self.norm_3 = _norm(config), _norm(config), _norm(config)
 
     def forward(
         self,
@@ -207,9 +218,7 @@ class DecoderLayer(Layer):
         weights_out: list[Tensor] | None = None,
     ) -> Tensor:
         """X [B, T, d_model] with memory [B, S, d_model] -> [B, T, d_model]."""
-        x = self.residual(
-            x, self.norm_1, lambda y: self.self_attention(y, y, target_mask, weights_out)
-        )
+        x = self.attend_to_itself(x, target_mask, weights_out)
         x = self.residual(
             x, self.norm_2, lambda y: self.cross_attention(y, memory, source_mask, weights_out)
         )
@@ -220,9 +229,13 @@ def _attention(config: ModelConfig) -> MultiHeadAttention:
     return MultiHeadAttention(config.d_model, config.num_heads, config.attention_dropout)
 
 
+def _norm(config: ModelConfig) -> nn.LayerNorm:
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_epsilon)
+
+
 def _final_norm(config: ModelConfig) -> nn.Module:
     """Pre-norm leaves a stack's last sum without one."""
-    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+    return _norm(config) if config.has_final_norm else nn.Identity()
 
 
 class Transformer(nn.Module):
