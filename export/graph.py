@@ -137,13 +137,19 @@ class GraphBuilder:
 
     def linear(self, x: str, layer: str, relu_input: bool = False) -> str:
         """X W^T + b of the module `layer`, [..., in] -> [..., out]; with `relu_input`, of ReLU(x)."""
-        weight, bias = self.weights[f"{layer}.weight"], self.parameter(f"{layer}.bias")
+        bias = self.initializer(f"{layer}.bias", self._bias(layer).astype(self.float_dtype))
+        weight = self.weights[f"{layer}.weight"]
         return self.matmul(x, weight, f"{layer}.weight", layer, bias, relu_input)
+
+    def _bias(self, layer: str) -> np.ndarray:
+        """That of a module; zeros where it has none."""
+        none = np.zeros(len(self.weights[f"{layer}.weight"]), np.float32)
+        return self.weights.get(f"{layer}.bias", none)
 
     def linears(self, x: str, *layers: str) -> str:
         """Several modules of one input as one product: [..., in] -> [..., the sum of their outs]."""
         weight = np.concatenate([self.weights[f"{layer}.weight"] for layer in layers])
-        bias = np.concatenate([self.weights[f"{layer}.bias"] for layer in layers])
+        bias = np.concatenate([self._bias(layer) for layer in layers])
         name = "+".join(layers)
         stored = self.initializer(f"{name}.bias", bias.astype(self.float_dtype))
         return self.matmul(x, weight, f"{name}.weight", layers[0], stored)

@@ -88,8 +88,11 @@ def group_size(vocab_size: int) -> int:
     return 16 * max(1, round(math.sqrt(vocab_size) / 16))
 
 
-def select(b: GraphBuilder, scored: str, mask: str) -> dict[str, str]:
-    """From log-probabilities [G, Q, V] to the candidates and the beams that go on."""
+def select(b: GraphBuilder, scored: str, carried: dict[str, str]) -> dict[str, str]:
+    """From log-probabilities [G, Q, V] to the candidates and the beams that go on.
+
+    What is `carried` [G, Q, ...] goes with the beams.
+    """
     p = b.prefix
     scores, tokens, parents = _candidates(b, scored)
 
@@ -117,11 +120,14 @@ def select(b: GraphBuilder, scored: str, mask: str) -> dict[str, str]:
         "totals": next_totals,
         "finished": finished,
         "best": best,
-        "ancestors": b.op(
-            "GatherND", mask, b.op("Reshape", parent_queries, "groups_parents"), batch_dims=1
-        ),
+        **_carry(b, carried, b.op("Reshape", parent_queries, "groups_parents")),
         "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
     }
+
+
+def _carry(b: GraphBuilder, carried: dict[str, str], origins: str) -> dict[str, str]:
+    """What each beam has of the query that it goes on from."""
+    return {name: b.op("GatherND", one, origins, batch_dims=1) for name, one in carried.items()}
 
 
 def _best(b: GraphBuilder, scores: str, finishing: str, live: str) -> tuple[str, str]:

@@ -22,6 +22,8 @@ class ModelConfig:
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0
     norm: Literal["post", "pre"] = "post"
+    decoder_cell: Literal["attention", "ssru"] = "attention"
+    """What gives the decoder's layers what was before: self-attention, or a recurrent unit (see `SSRU`)."""
     normed_keys: bool = True
     """Whether pre-norm's self-attention makes keys and values, too, of the normed input, or queries alone."""
     final_norm: Literal["pre", "always", "never"] = "pre"
@@ -59,6 +61,7 @@ class ModelConfig:
         above_0(self, "model", "layer_norm_epsilon")
         one_of(self, "model", norm=("post", "pre"), final_norm=("pre", "always", "never"))
         one_of(self, "model", activation=("relu", "gelu", "gelu_sigmoid", "silu"))
+        one_of(self, "model", decoder_cell=("attention", "ssru"))
         one_of(self, "model", embeddings=("shared", "target", "separate"))
         one_of(self, "model", position_layout=("interleaved", "halves"))
         one_of(self, "model", position_exponent=("exclusive", "inclusive"))

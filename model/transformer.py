@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from model.config import ModelConfig
 from model.dropout import Dropout
+from model.ssru import SSRU
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -199,12 +200,16 @@ class EncoderLayer(Layer):
 
 
 class DecoderLayer(Layer):
-    """Masked self-attention, attention over the encoder's output, feed-forward (section 3.1)."""
+    """Masked self-attention or an SSRU, attention over the encoder's output, feed-forward (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Build one layer of the given sizes."""
         super().__init__(config)
-        self.self_attention = _attention(config)
+        self.is_recurrent = config.decoder_cell == "ssru"
+        if self.is_recurrent:
+            self.recurrence = SSRU(config.d_model)
+        else:
+            self.self_attention = _attention(config)
         self.cross_attention = _attention(config)
         self.feed_forward = PositionwiseFeedForward(config)
         self.norm_1, self.norm_2, self.norm_3 = _norm(config), _norm(config), _norm(config)
@@ -218,7 +223,10 @@ class DecoderLayer(Layer):
         weights_out: list[Tensor] | None = None,
     ) -> Tensor:
         """X [B, T, d_model] with memory [B, S, d_model] -> [B, T, d_model]."""
-        x = self.attend_to_itself(x, target_mask, weights_out)
+        if self.is_recurrent:
+            x = self.residual(x, self.norm_1, self.recurrence)
+        else:
+            x = self.attend_to_itself(x, target_mask, weights_out)
         x = self.residual(
             x, self.norm_2, lambda y: self.cross_attention(y, memory, source_mask, weights_out)
         )
@@ -301,7 +309,8 @@ class Transformer(nn.Module):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)
             if maps is not None and weights:
-                maps[f"decoder.{index}.self"], maps[f"decoder.{index}.cross"] = weights
+                *own, maps[f"decoder.{index}.cross"] = weights
+                maps |= {f"decoder.{index}.self": one for one in own}
         states: Tensor = self.decoder_norm(x)
         return states
 

@@ -25,6 +25,7 @@ from service.bundle import MAX_VOCABULARY, DecodingDefaults
 
 FORMAT = "Marian npz (OPUS-MT)"
 ACTIVATIONS = {"swish": "silu", "relu": "relu", "gelu": "gelu_sigmoid"}
+CELLS = {"self-attention": "attention", "rnn": "ssru"}
 MAX_TOKENS = 512
 """Of a sentence; Marian itself has no limit."""
 DECODER = "decoder.yml"
@@ -33,7 +34,7 @@ SUPPORTED: dict[str, tuple[object, ...]] = {
     "type": ("transformer",),
     "transformer-ffn-depth": (2,),
     "transformer-decoder-ffn-depth": (0, 2),
-    "transformer-decoder-autoreg": ("self-attention",),
+    "transformer-decoder-autoreg": tuple(CELLS),
     "transformer-no-projection": (False,),
     "transformer-rnn-projection": (False,),
     "transformer-train-positions": (False,),
@@ -89,7 +90,7 @@ def read(source: Path) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=MAX_TOKENS,
-        decoding=_decoding(decoder),
+        decoding=_decoding(settings, decoder),
         files=[one for one in files if one.is_file()],
         source_languages=spoken[0],
         target_languages=spoken[1],
@@ -204,6 +205,9 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
         )
     d_ff = size("transformer-dim-ffn", 2048)
     settings.refuse("transformer-decoder-dim-ffn", 0, d_ff)
+    cell = CELLS[settings.get("transformer-decoder-autoreg", str, "self-attention")]
+    if cell == "ssru" and (unit := settings.get("dec-cell", str, "gru")) != cell:
+        raise SourceError(f"{settings.path}: dec-cell = {unit!r}; supported: 'ssru'")
     has_padding = sides[1].arrangement.order[PAD_ID] is not None
     never = [PAD_ID] * has_padding + [UNK_ID] * (not allow_unknown)
     return ModelConfig(
@@ -214,6 +218,7 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
         num_encoder_layers=size("enc-depth", 1),
         num_decoder_layers=size("dec-depth", 1),
         dropout=0.0,
+        decoder_cell=cell,  # type: ignore[arg-type]
         norm=_norm(settings),  # type: ignore[arg-type]
         normed_keys=False,
         final_norm="always"
@@ -244,10 +249,11 @@ def _norm(settings: Settings) -> str:
     return kind
 
 
-def _decoding(decoder: Settings) -> DecodingDefaults:
-    """Marian divides by n^p, this project by ((5 + n) / 6)^alpha."""
+def _decoding(settings: Settings, decoder: Settings) -> DecodingDefaults:
+    """Marian divides by n^p, this project by ((5 + n) / 6)^alpha; students are trained for one beam."""
     penalty = LENGTH_PENALTY_FACTOR * decoder.get("normalize", float, 0.0)
+    is_student = settings.get("transformer-decoder-autoreg", str, "") == "rnn"
     return DecodingDefaults(
-        beam_size=decoder.number("beam-size", 1, 64, 12),
+        beam_size=decoder.number("beam-size", 1, 64, 1 if is_student else 12),
         length_penalty=max(-10.0, min(10.0, penalty)),
     )

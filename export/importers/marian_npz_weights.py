@@ -55,7 +55,10 @@ def read_weights(
         reader.feed_forward(f"{theirs}_ffn", f"{ours}.feed_forward", f"{ours}.norm_2")
     for index, number in enumerate(_decoder_layers(settings, config)):
         theirs, ours = f"decoder_l{number}", f"decoder.{index}"
-        reader.attention(f"{theirs}_self", f"{ours}.self_attention", f"{ours}.norm_1")
+        if config.decoder_cell == "ssru":
+            reader.recurrence(f"{theirs}_rnn", f"{ours}.recurrence", f"{ours}.norm_1")
+        else:
+            reader.attention(f"{theirs}_self", f"{ours}.self_attention", f"{ours}.norm_1")
         reader.attention(f"{theirs}_context", f"{ours}.cross_attention", f"{ours}.norm_2")
         reader.feed_forward(f"{theirs}_ffn", f"{ours}.feed_forward", f"{ours}.norm_3")
     if config.has_final_norm:
@@ -90,6 +93,13 @@ class _Reader:
         for part in "qkvo":
             self.linear(f"{theirs}_{{}}{part}", f"{ours}.w_{part}", width, width)
         self.norm(f"{theirs}_Wo", norm, self.kind)
+
+    def recurrence(self, theirs: str, ours: str, norm: str) -> None:
+        width = self.config.d_model
+        self.weights[f"{ours}.w.weight"] = self.tensors.take(f"{theirs}_W", width, width).T
+        self.linear(f"{theirs}_{{}}f", f"{ours}.w_f", width, width)
+        # its norm has two names, by where it is
+        self.norm(theirs if self.kind else f"{theirs}_ffn", norm, self.kind)
 
     def feed_forward(self, theirs: str, ours: str, norm: str) -> None:
         narrow, wide = self.config.d_model, self.config.d_ff

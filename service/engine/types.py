@@ -224,6 +224,7 @@ ROW = np.dtype(
         ("source", np.int64),  # the row of its cross-attention keys and values
         ("source_length", np.int64),  # how many of that row's positions are its tokens
         ("cache", np.int64),  # the row of the previous run's caches that its entries are in
+        ("place", np.int64),  # its own row among the previous run's sentences
     ],
     align=True,
 )

@@ -87,11 +87,12 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
         {"scaled_embeddings": False, "projection_bias": True},
         {"norm": "pre", "normed_keys": False, "layer_norm_epsilon": 0.1},
         {"final_norm": "always", "activation": "gelu_sigmoid"},
+        {"decoder_cell": "ssru"},
     ],
     indirect=True,
     ids=[
         *("post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"),
-        *("keys-as-they-are", "final-norm"),
+        *("keys-as-they-are", "final-norm", "ssru"),
     ],
 )
 def test_cached_decoding_equals_full_decoding(
@@ -175,7 +176,9 @@ def check_against_reference(
 
 
 @pytest.mark.parametrize(
-    "network", [{}, {"forbidden_ids": (1, 7), "projection_bias": True}], indirect=True
+    "network",
+    [{}, {"forbidden_ids": (1, 7), "projection_bias": True}, {"decoder_cell": "ssru"}],
+    indirect=True,
 )
 @pytest.mark.parametrize(
     "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]

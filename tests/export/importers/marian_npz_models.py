@@ -48,6 +48,21 @@ SHAPES: dict[str, dict[str, Any]] = {
         "transformer-postprocess-top": "n",
         "transformer-ffn-activation": "gelu",
     },
+    "student": {
+        "transformer-decoder-autoreg": "rnn",
+        "dec-cell": "ssru",
+        "transformer-ffn-activation": "relu",
+        "transformer-decoder-dim-ffn": 48,
+        "transformer-decoder-ffn-depth": 0,
+        "dec-depth": 3,
+    },
+    "pre-norm-student": {
+        "transformer-decoder-autoreg": "rnn",
+        "dec-cell": "ssru",
+        "transformer-preprocess": "n",
+        "transformer-postprocess": "da",
+        "transformer-postprocess-top": "n",
+    },
     "post-norm-top": {"transformer-postprocess-top": "n", "transformer-tied-layers": [1, 1]},
 }
 DECODER = {"beam-size": 4, "normalize": 1, "word-penalty": 0, "mini-batch": 1}
@@ -59,9 +74,7 @@ def write_model(folder: Path, *, seed: int = 0, **changes: Any) -> "Reference":
     config = {**CONFIG, **changes}
     pieces = write_vocabularies(folder, separate=tables_of(config)[0] == "encoder_Wemb")
     config["dim-vocabs"] = [len(one) for one in pieces]
-    weights = random_weights(config, seed)
-    text = json.dumps(config).encode() + b"\0"
-    save(folder / "model.npz", {**weights, YML: np.frombuffer(text, np.int8)})
+    reference = write_npz(folder / "model.npz", config, seed)
     names = (
         ["src.vocab.yml", "trg.vocab.yml"]
         if len(pieces[0]) != len(pieces[1])
@@ -74,6 +87,26 @@ def write_model(folder: Path, *, seed: int = 0, **changes: Any) -> "Reference":
     (folder / "LICENSE").write_text(
         "Attribution 4.0 International\n\n====\n\nCreative Commons ...\n"
     )
+    return reference
+
+
+def write_student(folder: Path, *, seed: int = 0, **changes: Any) -> "Reference":
+    """A folder as the training of Firefox's students leaves it; returns the model that is in it."""
+    folder.mkdir(parents=True)
+    lines = [line for pair in toy.sentences() for line in pair]
+    special = {"eos_id": 0, "unk_id": 1, "bos_id": -1}
+    (folder / "vocab.deen.spm").write_bytes(train_spm(lines, 60, **special))
+    config = {**CONFIG, **SHAPES["student"], "dim-vocabs": [60, 60], **changes}
+    reference = write_npz(folder / "final.model.npz.best-chrf.npz", config, seed)
+    save(folder / "final.model.npz.optimizer.npz", {})
+    (folder / "metadata.json").write_text('{"sourceLanguage": "de", "targetLanguage": "en"}')
+    return reference
+
+
+def write_npz(path: Path, config: dict[str, Any], seed: int) -> "Reference":
+    weights = random_weights(config, seed)
+    text = json.dumps(config).encode() + b"\0"
+    save(path, {**weights, YML: np.frombuffer(text, np.int8)})
     return Reference(config, {name: one.astype(np.float64) for name, one in weights.items()})
 
 
@@ -143,7 +176,13 @@ def random_weights(config: dict[str, Any], seed: int) -> dict[str, Array]:
         tied = config.get("transformer-tied-layers") or []
         for number in sorted(set(tied)) if stack == "decoder" and tied else range(1, depth + 1):
             layer = f"{stack}_l{number}"
-            attention(f"{layer}_self")
+            if stack == "decoder" and config["transformer-decoder-autoreg"] == "rnn":
+                put(f"{layer}_rnn_W", width, width, std=1.5 * width**-0.5)
+                dense(f"{layer}_rnn", "f", width, width)
+                is_pre = "n" in config.get("transformer-preprocess", "")
+                norm(f"{layer}_rnn" if is_pre else f"{layer}_rnn_ffn", "_pre" if is_pre else "")
+            else:
+                attention(f"{layer}_self")
             if stack == "decoder":
                 attention(f"{layer}_context")
             dense(f"{layer}_ffn", "1", width, wide)
@@ -254,7 +293,10 @@ class Reference:
         tied = self.config.get("transformer-tied-layers") or []
         for number in tied or range(1, self.config["dec-depth"] + 1):
             layer = f"decoder_l{number}"
-            x = self._attend(x, x, past, f"{layer}_self")
+            if self.config["transformer-decoder-autoreg"] == "rnn":
+                x = self._recur(x, f"{layer}_rnn")
+            else:
+                x = self._attend(x, x, past, f"{layer}_self")
             x = self._attend(x, memory, everything, f"{layer}_context")
             x = self._feed_forward(x, f"{layer}_ffn")
         x = self._top(x, "decoder")
@@ -291,6 +333,15 @@ class Reference:
         mixed = (scores / scores.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(x.shape)
         made = mixed @ self.weights[f"{name}_Wo"] + self.weights[f"{name}_bo"]
         return self._process(made, x, f"{name}_Wo", self.after)
+
+    def _recur(self, x: Array, name: str) -> Array:
+        y = self._process(x, x, name, self.before, "_pre")
+        gate = 1 / (1 + np.exp(-(y @ self.weights[f"{name}_Wf"] + self.weights[f"{name}_bf"])))
+        new, state, states = y @ self.weights[f"{name}_W"], np.zeros_like(x[:, 0]), []
+        for step in range(x.shape[1]):
+            state = gate[:, step] * state + (1 - gate[:, step]) * new[:, step]
+            states.append(state)
+        return self._process(np.maximum(np.stack(states, axis=1), 0), x, f"{name}_ffn", self.after)
 
     def _feed_forward(self, x: Array, name: str) -> Array:
         y = self._process(x, x, f"{name}_ffn", self.before, "_pre")

@@ -82,7 +82,8 @@ WQ = "encoder_l1_self_Wq"
 CASES: list[tuple[Break, str]] = [
     (setting("type", "amun"), "special:model.yml: type = 'amun'; supported: 'transformer'"),
     (setting("type", None), "special:model.yml: type is missing"),
-    (setting("transformer-decoder-autoreg", "rnn"), "autoreg = 'rnn'; supported: 'self-attention'"),
+    (setting("transformer-decoder-autoreg", "average-attention"), "supported: 'self-attention', 'rnn'"),
+    (setting("transformer-decoder-autoreg", "rnn"), "special:model.yml: dec-cell = 'gru'; supported: 'ssru'"),
     (setting("transformer-ffn-depth", 3), "transformer-ffn-depth = 3; supported: 2"),
     (setting("transformer-decoder-dim-ffn", 64), "transformer-decoder-dim-ffn = 64; supported: 0, 48"),
     (setting("transformer-ffn-activation", "tanh"), "ffn-activation = 'tanh'; supported: 'swish'"),
