@@ -20,6 +20,7 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      best f32 [B, 1]         score over length penalty of the best of them
      beam_size i64 [B, 1]    each sentence's own, at most K
      length_penalty f32 [B, 1]  likewise, the alpha of it
+     narrow i64 [B, 1]       1 if whatever has finished takes a beam's place; in some graphs only
      likely bool [B, 1]      whether it has found what it wants once no live beam is ahead of `best`;
                              else once as many hypotheses have finished as it has beams
      ancestors f32 [G, Q, L] 0 where the entry is on the beam's path, MASKED elsewhere
@@ -53,11 +54,16 @@ from model.transformer import position_table
 
 
 def build_decoder(
-    builder: GraphBuilder, body: GraphBuilder, config: ModelConfig, suppressed: tuple[int, ...]
+    builder: GraphBuilder,
+    body: GraphBuilder,
+    config: ModelConfig,
+    suppressed: tuple[int, ...],
+    *,
+    narrowing: bool = False,
 ) -> onnx.ModelProto:
     """Build the graph; `body` gathers the step, the weights among it, and needs a prefix of its own.
 
-    `suppressed` tokens are never produced: they get no probability.
+    `suppressed` tokens are never produced: they get no probability. `narrowing` gives it the input `narrow`.
     """
     b = builder
     layers = range(config.num_decoder_layers)
@@ -69,7 +75,7 @@ def build_decoder(
     if not is_recurrent:
         _gather(b, compacted, "row", "entry", config)
     _gather(b, memory, "source_row", "source_entry", config)
-    _name_constants_of_all_steps(b, config)
+    _name_constants_of_all_steps(b, config, narrowing)
     state = ["ids", "totals", "finished", "best"]
     if is_recurrent:
         recurrence.gather_states(b, compacted, config)
@@ -80,15 +86,15 @@ def build_decoder(
         "Loop",
         ["steps", b.constant(True, np.bool_), *state, *compacted.values()],
         loop_outputs,
-        body=_body(body, config, caches, suppressed),
+        body=_body(body, config, caches, suppressed, narrowing),
     )
     node.name = "steps"
     b.nodes.append(node)
-    inputs, outputs = _signature(b, config, caches, pairs)
+    inputs, outputs = _signature(b, config, caches, pairs, narrowing)
     return to_model(b.finish("decoder", inputs, outputs))
 
 
-def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
+def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing: bool) -> None:
     """What every step sees from outside: counts, shapes, ranks, bans, encodings, masks."""
     b.named("beams", "Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", "beams", b.constant([2]))
@@ -106,6 +112,8 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
     for ranks, count in (("finishing_ranks", "candidates"), ("live_ranks", "beams")):
         every = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
         b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
+        if narrowing:
+            b.named(f"{ranks}.numbers", "Identity", every)
     count = b.op("Shape", "banned", start=0, end=1)
     b.named("banned_logits", "Expand", b.constant([-np.inf], np.float32), count)
     b.named("any_banned", "Cast", b.op("Squeeze", count), to=TensorProto.BOOL)
@@ -177,7 +185,7 @@ def _kept(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _Kept:
 
 
 def _signature(
-    b: GraphBuilder, config: ModelConfig, caches: list[str], memory: list[str]
+    b: GraphBuilder, config: ModelConfig, caches: list[str], memory: list[str], narrowing: bool
 ) -> tuple[list[onnx.ValueInfoProto], dict[str, onnx.ValueInfoProto]]:
     """The inputs, and the Loop's results with what they are called outside."""
     kept = _kept(b, config, caches)
@@ -202,6 +210,7 @@ def _signature(
         tensor("best", "f32", ["B", 1]),
         tensor("beam_size", "i64", ["B", 1]),
         tensor("length_penalty", "f32", ["B", 1]),
+        *([tensor("narrow", "i64", ["B", 1])] if narrowing else []),
         tensor("likely", "bool", ["B", 1]),
         tensor("ancestors", "f32", ["G", "Q", "L"]),
         *kept.places,
@@ -239,7 +248,11 @@ def _gather(
 
 
 def _body(
-    b: GraphBuilder, config: ModelConfig, caches: list[str], suppressed: tuple[int, ...]
+    b: GraphBuilder,
+    config: ModelConfig,
+    caches: list[str],
+    suppressed: tuple[int, ...],
+    narrowing: bool,
 ) -> onnx.GraphProto:
     """One step of every beam; names that start with `b.prefix` are the body's own."""
     p, is_recurrent = b.prefix, config.decoder_cell == "ssru"
@@ -253,7 +266,8 @@ def _body(
         x = _layer(b, x, index, attention_mask, new_caches, config)
     x = final_norm(b, x, "decoder_norm", config)
     carried = new_caches if is_recurrent else {"ancestors": mask}
-    chosen = select(b, log_probs(b, x, config, suppressed), carried)
+    scored = log_probs(b, x, config, suppressed)
+    chosen = select(b, scored, carried, narrowing=narrowing)
 
     outputs = {
         chosen["go_on"]: tensor(f"{p}next_go_on", "bool", []),

@@ -22,6 +22,7 @@ from export.importers.settings import Settings
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID, UNK_ID
 from service.bundle import MAX_VOCABULARY, DecodingDefaults
+from service.engine.types import StopRule
 
 FORMAT = "Marian npz (OPUS-MT)"
 ACTIVATIONS = {"swish": "silu", "relu": "relu", "gelu": "gelu_sigmoid"}
@@ -256,4 +257,5 @@ def _decoding(settings: Settings, decoder: Settings) -> DecodingDefaults:
     return DecodingDefaults(
         beam_size=decoder.number("beam-size", 1, 64, 1 if is_student else 12),
         length_penalty=max(-10.0, min(10.0, penalty)),
+        stop_rule=StopRule.NARROW,
     )

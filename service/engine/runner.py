@@ -209,6 +209,8 @@ class OnnxModelRunner:
             **{name: getattr(groups, name) for name in _GROUP_INPUTS},
             **dict(zip(self._cross, cross, strict=True)),
         }
+        if "narrow" not in self._inputs and rows["narrow"].any():
+            raise ValueError("this decoder's graph cannot search by the stop rule narrow")
         if "cell" in self._inputs:  # in the order of the groups' sentences
             width = state.ids.shape[1]
             feeds["cell"] = states_of(rows["place"], width, caches[0].shape()[1] if caches else 1)
@@ -307,7 +309,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "tensor(int64)": np.int64,
     "tensor(bool)": np.bool_,
 }
-_ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "likely")
+_ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "narrow", "likely")
 _GROUP_INPUTS = ("ancestors", "row", "entry", "source_row", "source_entry", "source_bias")
 _HOST_OUTPUTS = (
     "next_ids",

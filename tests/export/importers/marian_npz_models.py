@@ -217,7 +217,7 @@ class Hypothesis:
     ids: tuple[int, ...]
     """Without </s>."""
     score: float
-    """Log-probability."""
+    """Log-probability over the length penalty."""
     ended: bool
 
 
@@ -242,27 +242,30 @@ class Reference:
         limit: int,
         *,
         narrowing: bool = True,
+        alpha: float = 0.0,
         eos: int = 0,
         unk: int = 1,
     ) -> Hypothesis:
         """Marian's search: each hypothesis that ends narrows the beam; <unk> is taken out after the softmax.
 
-        Without `narrowing`, as many go on as there are beams until as many have ended.
+        Without `narrowing`, as many go on as there are beams until as many have ended. Scores are
+        log-probabilities over ((5 + length) / 6)^alpha, </s> counted.
         """
         memory = self._encode(source)
         live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
         found: list[Hypothesis] = []
-        for _ in range(limit):
+        for length in range(1, limit + 1):
             ids = np.array([ids for _, ids in live], np.int64).reshape(len(live), -1)
             rows = self._decode(memory, ids)[:, -1].copy()
             rows[:, unk] = -np.inf
+            penalty = ((5 + length) / 6) ** alpha
             sums = rows + np.array([total for total, _ in live])[:, None]
             best = np.argsort(-sums, axis=None, kind="stable")[: 2 * beam_size]
             chosen = [(float(sums.flat[at]), *divmod(int(at), sums.shape[1])) for at in best]
             room = beam_size - len(found) if narrowing else beam_size
             for total, beam, token in chosen[:room]:
                 if token == eos:
-                    found.append(Hypothesis(live[beam][1], total, ended=True))
+                    found.append(Hypothesis(live[beam][1], total / penalty, ended=True))
             if narrowing:
                 room = beam_size - len(found)
             going_on = [
@@ -272,7 +275,7 @@ class Reference:
             if len(found) >= beam_size:
                 break
         if not found:
-            found = [Hypothesis(ids, total, ended=False) for total, ids in live]
+            found = [Hypothesis(ids, total / penalty, ended=False) for total, ids in live]
         return max(found, key=lambda one: one.score)
 
     def _encode(self, ids: Sequence[int]) -> Array:

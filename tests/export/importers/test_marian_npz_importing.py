@@ -15,6 +15,7 @@ from export.importers.imported import SourceError
 from export.importers.marian_npz import read
 from export.importers.marian_vocabulary import side_of
 from service.bundle import load
+from service.engine.types import StopRule
 from service.settings import Settings
 from tests import toy
 from tests.export.importers.marian_npz_models import Reference, write_model, write_student
@@ -45,6 +46,7 @@ def test_an_archive_is_served(
     assert manifest.name == "opus-2020-02-26"
     assert [(one.source, one.target) for one in manifest.directions] == [("de", "en")]
     assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 1.25)
+    assert manifest.decoding.stop_rule is StopRule.NARROW
     assert manifest.provenance.licences == ["cc-by-4.0"]
     origin = manifest.provenance.origin
     assert origin is not None
@@ -99,7 +101,7 @@ def by_marian(folder: Path, reference: Reference, text: str, beam_size: int) -> 
     pieces = [line.rpartition(": ")[0] for line in lines]
     pieces = [json.loads(piece) if piece.startswith('"') else piece for piece in pieces]
     ids = [pieces.index(piece) for piece in cut.encode(text, out_type=str)]
-    found = reference.search([*ids, 0], beam_size, len(ids) + 50, narrowing=False)
+    found = reference.search([*ids, 0], beam_size, len(ids) + 50)
     return "".join(pieces[id] for id in found.ids).replace("▁", " ").strip()
 
 

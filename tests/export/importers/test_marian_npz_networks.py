@@ -11,11 +11,11 @@ import torch
 from export.importers.imported import Imported
 from export.importers.marian_npz import read, recognises
 from model.tokenizer import BOS_ID
-from service.engine.types import DecodingOptions
+from service.engine.types import DecodingOptions, StopRule
 from tests.export.importers.marian_npz_models import SHAPES, Reference, write_model
 from tests.export.importers.test_marian_networks import engine_of, network_of
 
-LIMIT = 30
+LIMIT, ALPHA = 20, 1.25
 
 
 def random_ids(size: int, count: int, longest: int, first: int = 1) -> list[list[int]]:
@@ -46,45 +46,58 @@ def test_log_probabilities_are_those_of_marian(tmp_path: Path, shape: dict[str, 
         np.testing.assert_allclose(found, expected, atol=allowed, rtol=0)
 
 
+RULES = StopRule.NARROW, StopRule.FIRST
+
+
 def searched(
     imported: Imported, folder: Path, sources: list[list[int]], beam_size: int
 ) -> list[list[int]]:
-    """By the engine, all in flight together; the format's ids."""
-    options = DecodingOptions(LIMIT, beam_size=beam_size, length_penalty=0.0)
-    arranged = [imported.source.arrangement.to_bundle(source) for source in sources]
-    engine = engine_of(imported, folder)
+    """By the engine, all in flight together, by one rule and the other in turn; the format's ids."""
+    engine = engine_of(imported, folder, narrowing=True)
     engine.start()
     try:
-        sequences = engine.submit([(source, options) for source in arranged])
+        sequences = engine.submit(
+            [
+                (
+                    imported.source.arrangement.to_bundle(source),
+                    DecodingOptions(
+                        LIMIT, beam_size, length_penalty=ALPHA, stop_rule=RULES[at % 2]
+                    ),
+                )
+                for at, source in enumerate(sources)
+            ]
+        )
         found = [sequence.future.result(60)[0].ids for sequence in sequences]
     finally:
         engine.close()
     return [imported.target.arrangement.to_format(ids) for ids in found]
 
 
-def check_searches(reference: Reference, folder: Path, count: int = 40) -> None:
+def check_searches(reference: Reference, folder: Path, count: int = 30) -> None:
     imported = read(folder)
     sources = [[*source, 0] for source in random_ids(reference.config["dim-vocabs"][0], count, 20)]
     for beam_size in (1, 4):
-        expected = [
-            reference.search(source, beam_size, LIMIT, narrowing=False) for source in sources
+        both = [
+            [
+                reference.search(source, beam_size, LIMIT, narrowing=one, alpha=ALPHA)
+                for one in (True, False)
+            ]
+            for source in sources
         ]
+        assert beam_size == 1 or any(one.ids != other.ids for one, other in both), "no difference"
+        expected = [found[at % 2] for at, found in enumerate(both)]
         assert len({one.ids for one in expected}) > count / 8, "too few"
-        assert any(one.ended for one in expected)
+        assert beam_size == 1 or any(one.ended for one in expected)
         found = searched(imported, folder, sources, beam_size)
         assert found == [list(one.ids) for one in expected]
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [
-        "opus",
-        "student",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("pre-norm", "separate")),
-    ],
+    ("shape", "seed"),
+    [("opus", 6), ("student", 20), pytest.param("pre-norm", 6, marks=pytest.mark.slow)],
 )
-def test_the_engine_finds_what_float64_finds(tmp_path: Path, shape: str) -> None:
-    check_searches(write_model(tmp_path, seed=6, **SHAPES[shape]), tmp_path)
+def test_the_engine_finds_what_float64_finds(tmp_path: Path, shape: str, seed: int) -> None:
+    check_searches(write_model(tmp_path, seed=seed, **SHAPES[shape]), tmp_path)
 
 
 def test_unknown_may_be_allowed(tmp_path: Path) -> None:
