@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from model.checks import at_least, one_of, require, share
+from model.checks import above_0, at_least, one_of, require, share
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,16 @@ class ModelConfig:
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0
     norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu", "silu"] = "relu"
+    decoder_cell: Literal["attention", "ssru"] = "attention"
+    """What gives the decoder's layers what was before: self-attention, or a recurrent unit (see `SSRU`)."""
+    normed_keys: bool = True
+    """Whether pre-norm's self-attention makes keys and values, too, of the normed input, or queries alone."""
+    final_norm: Literal["pre", "always", "never"] = "pre"
+    """Whether each stack ends with one more norm: where `norm` is "pre", always, or never."""
+    layer_norm_epsilon: float = 1e-5
+    """Added to the variance."""
+    activation: Literal["relu", "gelu", "gelu_sigmoid", "silu"] = "relu"
+    """"gelu_sigmoid" is x sigmoid(1.702 x), which comes near to the GELU."""
     embeddings: Literal["shared", "target", "separate"] = "shared"
     max_positions: int = 1024
     position_layout: Literal["interleaved", "halves"] = "interleaved"
@@ -49,7 +58,10 @@ class ModelConfig:
             f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
         )
         share(self, "model", "dropout", "attention_dropout", "activation_dropout")
-        one_of(self, "model", norm=("post", "pre"), activation=("relu", "gelu", "silu"))
+        above_0(self, "model", "layer_norm_epsilon")
+        one_of(self, "model", norm=("post", "pre"), final_norm=("pre", "always", "never"))
+        one_of(self, "model", activation=("relu", "gelu", "gelu_sigmoid", "silu"))
+        one_of(self, "model", decoder_cell=("attention", "ssru"))
         one_of(self, "model", embeddings=("shared", "target", "separate"))
         one_of(self, "model", position_layout=("interleaved", "halves"))
         one_of(self, "model", position_exponent=("exclusive", "inclusive"))
@@ -62,6 +74,11 @@ class ModelConfig:
     def d_head(self) -> int:
         """Width of one attention head: d_k = d_v of section 3.2.2."""
         return self.d_model // self.num_heads
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Whether each stack ends with one more norm."""
+        return self.final_norm == "always" or (self.final_norm == self.norm == "pre")
 
     @property
     def embedding_scale(self) -> float:

@@ -87,6 +87,10 @@ def test_figures_are_those_of_the_last_benchmark() -> None:
 def test_every_field_of_a_request_is_documented() -> None:
     rows = documents.table(API, "field")
     assert [name.strip("`") for name, *_ in rows] == list(TranslateRequest.model_fields)
+    for name, default, _ in rows:
+        expected = TranslateRequest.model_fields[name.strip("`")].default
+        if expected not in (None, ""):
+            assert default.strip("`") == str(expected).lower(), name
 
 
 def test_every_error_is_documented_with_its_status() -> None:

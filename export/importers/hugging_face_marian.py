@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-import sentencepiece
-
 from export.importers.arrangement import Arrangement
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
+from export.importers.model_card import licence_of
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
+from export.importers.vocabulary import check_ids, load_sentencepiece
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
 from service.bundle import MAX_LENGTH, MAX_VOCABULARY, DecodingDefaults
@@ -52,7 +52,7 @@ def read(source: Path) -> Imported:
     tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
     more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
-    languages = _languages_of_name(source.resolve().name)
+    languages = languages_of_name(source.resolve().name)
     said = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
     spoken = [
         [one or other] if one or other else [] for one, other in zip(said, languages, strict=True)
@@ -70,7 +70,7 @@ def read(source: Path) -> Imported:
         target_languages=spoken[1],
         tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
         suppressed=_forbidden(settings, sides[1]) if _renormalizes(settings) else (),
-        licence=_licence(source / "README.md"),
+        licence=licence_of(source),
         oracle=partial(marian_oracle, source),
     )
 
@@ -144,25 +144,12 @@ def _ids(path: Path, size: int) -> dict[str, int]:
         SourceError: they are no ids, or two pieces have the same.
     """
     ids = read_json(path)
-    seen: dict[int, str] = {}
-    for piece, id in ids.items():
-        if type(id) is not int or not 0 <= id < size:
-            raise SourceError(
-                f"{path}: {piece!r} = {id!r}; supported: ids below vocab_size, {size}"
-            )
-        if id in seen:
-            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
-        seen[id] = piece
+    check_ids(path, ids, size, f"vocab_size, {size}")
     return ids
 
 
 def _model(path: Path) -> Path:
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
-    try:
-        sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
-        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
+    load_sentencepiece(path)
     return path
 
 
@@ -236,16 +223,7 @@ def _decoding(settings: Settings) -> DecodingDefaults:
     )
 
 
-def _languages_of_name(name: str) -> tuple[str, str]:
+def languages_of_name(name: str) -> tuple[str, str]:
     """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
     found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
     return (found[1], found[2]) if found else ("", "")
-
-
-def _licence(card: Path) -> str:
-    """What the front matter of a model card says."""
-    if not card.is_file():
-        return ""
-    head = card.read_bytes()[:65_536].decode("utf-8", "replace")
-    found = re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head)
-    return found[1] if found else ""

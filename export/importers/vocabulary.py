@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from export.importers.imported import Imported, Side
+import sentencepiece
+
+from export.importers.imported import Imported, Side, SourceError
 from export.material import VocabularyFiles
 from service.text.piece_tokenizer import PieceTokenizer
 
@@ -46,6 +49,35 @@ def tokenizers_of(imported: Imported, folder: Path) -> PieceTokenizers:
     source, target, pieces, target_pieces = (folder / (name or "") for name in files)
     last = target_pieces if files.target_pieces else pieces
     return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
+
+
+def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model.
+
+    Raises:
+        SourceError: it is missing, or none.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: is missing")
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
+
+
+def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None:
+    """Whether these are ids of pieces; `limit` says what `size` is.
+
+    Raises:
+        SourceError: they are no ids, or two pieces have the same.
+    """
+    seen: dict[int, str] = {}
+    for piece, id in ids.items():
+        if type(id) is not int or not 0 <= id < size:
+            raise SourceError(f"{path}: {piece!r} = {id!r}; supported: ids below {limit}")
+        if id in seen:
+            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
+        seen[id] = piece
 
 
 def _write_pieces(side: Side, path: Path) -> None:

@@ -16,6 +16,8 @@ from service.text.tokenizer import Tokenizer
 NAMES = {"<pad>": "pad", "<unk>": "unk", "</s>": "eos"}
 UNSPELLED = {*NAMES, "<s>"}
 """Pieces that no text spells."""
+BLANK = "▁"
+"""As pieces have it."""
 MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -64,10 +66,14 @@ class PieceTokenizer(Tokenizer):
         return [self.id_of(piece) for piece in found["pieces"]], found["offsets"]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each list of ids; what no text spells is left out."""
+        """Text of each list of ids; what no text spells is left out.
+
+        Pieces may be those of the other side's model alone, whose blanks SentencePiece leaves as they are.
+        """
         rows = ([self._pieces[id] for id in row] for row in ids)
         spelled = ([piece for piece in row if piece and piece not in UNSPELLED] for row in rows)
-        return [self._processor.decode(row).strip() if row else "" for row in spelled]
+        texts = (self._processor.decode(row) if row else "" for row in spelled)
+        return [text.replace(BLANK, " ").strip() for text in texts]
 
     def _spelled_pieces(self) -> Iterator[str]:
         """Those that it cuts texts into, as far as they have an id."""

@@ -106,7 +106,8 @@ def prepared(source: Run, pipeline: Pipeline, for_pieces: bool = False) -> Sente
     """
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
-    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last)
+    tokens = pipeline.stand_in_tokens
+    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens)
     if found is None:
         return None
     places = [

@@ -85,9 +85,15 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
         {"norm": "post", "activation": "silu", "embeddings": "separate"},
         {"position_layout": "halves", "position_exponent": "inclusive", "position_offset": 2},
         {"scaled_embeddings": False, "projection_bias": True},
+        {"norm": "pre", "normed_keys": False, "layer_norm_epsilon": 0.1},
+        {"final_norm": "always", "activation": "gelu_sigmoid"},
+        {"decoder_cell": "ssru"},
     ],
     indirect=True,
-    ids=["post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"],
+    ids=[
+        *("post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"),
+        *("keys-as-they-are", "final-norm", "ssru"),
+    ],
 )
 def test_cached_decoding_equals_full_decoding(
     network: Transformer, tmp_path: Path, precision: Precision, tolerance: float
@@ -170,7 +176,9 @@ def check_against_reference(
 
 
 @pytest.mark.parametrize(
-    "network", [{}, {"forbidden_ids": (1, 7), "projection_bias": True}], indirect=True
+    "network",
+    [{}, {"forbidden_ids": (1, 7), "projection_bias": True}, {"decoder_cell": "ssru"}],
+    indirect=True,
 )
 @pytest.mark.parametrize(
     "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]

@@ -1,0 +1,54 @@
+"""What the documents beside a model say of its languages and its licence."""
+
+import json
+import re
+from pathlib import Path
+
+MAX_BYTES = 65_536
+STATED = r"^[*-] *{} languages?(?:\(s\))?: *(.+)$"
+"""As in the README of an OPUS-MT archive."""
+LICENCES = {
+    "Attribution 4.0 International": "cc-by-4.0",
+    "Attribution-ShareAlike 4.0 International": "cc-by-sa-4.0",
+    "Attribution-NonCommercial 4.0 International": "cc-by-nc-4.0",
+    "Attribution-NonCommercial-ShareAlike 4.0 International": "cc-by-nc-sa-4.0",
+    "CC0 1.0 Universal": "cc0-1.0",
+    "Apache License": "apache-2.0",
+    "MIT License": "mit",
+    "Mozilla Public License Version 2.0": "mpl-2.0",
+}
+"""By how their texts begin."""
+
+
+def licence_of(folder: Path) -> str:
+    """What the front matter of a model card says, or how the licence's text begins."""
+    head = _head(folder / "README.md")
+    if found := re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head):
+        return found[1]
+    title = " ".join(_head(folder / "LICENSE").split())
+    known = (name for start, name in LICENCES.items() if title.startswith(start))
+    return next(known, title[:80].strip())
+
+
+def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
+    """The codes of the source's and of the target's languages, as far as anything says them."""
+    try:
+        said = json.loads(_head(folder / "metadata.json") or "{}")
+    except (ValueError, RecursionError):
+        said = {}
+    text = _head(folder / "README.md")
+    sides = []
+    for side in ("source", "target"):
+        code = said.get(f"{side}Language") if isinstance(said, dict) else None
+        found = re.search(STATED.format(side), text, re.MULTILINE)
+        written = re.findall(r"[\w-]+", found[1]) if found else []
+        sides.append([code] if isinstance(code, str) else written)
+    return sides[0], sides[1]
+
+
+def _head(path: Path) -> str:
+    """The beginning of a text; nothing where there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
