@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import get_args
 from urllib.parse import unquote
 
 import pytest
@@ -16,7 +17,7 @@ from httpx import Response
 
 from service import errors
 from service.api.errors import CLIENT_LEFT, status_of
-from service.api.schemas import TranslateRequest
+from service.api.schemas import SentenceDetails, TranslateRequest
 from service.keys import Keys
 from service.settings import PREFIX, Settings
 from tests import documents, make_settings_page
@@ -93,6 +94,11 @@ def test_every_field_of_a_request_is_documented() -> None:
             assert default.strip("`") == str(expected).lower(), name
 
 
+def test_every_way_a_sentence_may_finish_is_documented() -> None:
+    told = [name.strip("`") for name, _ in documents.table(API, "`finish`")]
+    assert sorted(told) == sorted(get_args(SentenceDetails.model_fields["finish"].annotation))
+
+
 def test_every_error_is_documented_with_its_status() -> None:
     told = {code.strip("`"): int(status) for status, code, _ in documents.table(API, "status")}
     kinds = {kind.code: kind for kind in _kinds(errors.AttendantError)}
@@ -128,10 +134,12 @@ def test_commands_and_options_exist(page: Path) -> None:
 @pytest.mark.parametrize(
     "page", [*GUIDES, ROOT / "SECURITY.md"], ids=lambda page: f"in-{name_of(page)}"
 )
-def test_settings_and_files_that_are_named_exist(page: Path) -> None:
+def test_settings_metrics_and_files_that_are_named_exist(page: Path) -> None:
     for name in re.findall(rf"{PREFIX}([A-Z_]+)", read(page)):
         assert name.lower() in Settings.model_fields, name
     for code in documents.inline_code(page):
+        if code.startswith("attendant_"):  # a metric
+            assert _is_said_by_the_code(code.removesuffix("_total")), code
         room = re.match(rf"({'|'.join(documents.ROOMS)})/[\w./]*$", code)
         if room and not re.search(
             "[A-Z]{2,}", code.replace("README", "").replace("MODEL_CARD", "")
@@ -207,7 +215,9 @@ def _asked(service: TestClient, words: list[str]) -> Response:
         elif not word.startswith("-"):
             url = word.partition("localhost:8000")[2]
             assert url, word
-    return service.request(method, url, content="&".join(fields).encode(), headers=headers)
+    content = "&".join(fields).encode()
+    answer: Response = service.request(method, url, content=content, headers=headers)
+    return answer
 
 
 def _rounded(answer: object) -> object:
