@@ -17,7 +17,10 @@ from service.text.languages import NEUTRAL, Language
 
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
 _BLANK = r"[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-_LINE_BREAKS = re.compile(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)")
+_LINE_BREAK = r"[\n\r\v\f\x85\u2028\u2029]"
+_LINE_BREAKS = re.compile(
+    f"({_LINE_BREAK}{_LINE_BREAK}*)"
+)  # begins with a set, which `re` finds fast
 _DOTS = frozenset(".۔")
 # "- ", "* ", "1. ", "(2) ", "a) " in front of a line
 _MARKER = regex.compile(
@@ -101,6 +104,8 @@ def _trimmed(sentence: str) -> list[Segment]:
     core = sentence.strip()
     if not has_letter(core):
         return [Segment(sentence, False)] if sentence else []
+    if len(core) == len(sentence):
+        return [Segment(sentence, True)]
     begin = len(sentence) - len(sentence.lstrip())
     parts = [
         Segment(sentence[:begin], False),

@@ -6,6 +6,7 @@ CPU time of this thread.
 """
 
 import argparse
+import asyncio
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -15,21 +16,19 @@ from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.serving import start_model
 from service.settings import DEFAULT_BUNDLE, Settings
-from service.text.document import take_apart
+from service.text.document import Document, take_apart
 from service.text.pipeline import Pipeline
 from service.translation import TranslationOptions
 from service.vocabularies import load_tokenizers
 from tests.bench.text import everyday_german
 
 SENTENCES = 400
-Work = Callable[[str, str], object]
-"""On a text and its translation."""
+Work = Callable[[Pipeline, str, str], object]
+"""With a text and its translation."""
 
 
 def translated(texts: Sequence[str]) -> list[str]:
     """What the bundled model says of German sentences."""
-    import asyncio
-
     settings = Settings(rerank="off", request_timeout_seconds=600)
     models = ModelSet([start_model(load(DEFAULT_BUNDLE), settings, Metrics())], 10**6)
     try:
@@ -50,11 +49,18 @@ def there_and_back(pipeline: Pipeline, text: str, target: str) -> str:
     return document.assemble(runs)
 
 
-def microseconds(work: Work, texts: Sequence[str], targets: Sequence[str]) -> float:
+def apart(pipeline: Pipeline, text: str, _: str) -> Document:
+    """The first half of it."""
+    return take_apart(text, "text", pipeline=pipeline)
+
+
+def microseconds(
+    work: Work, pipeline: Pipeline, texts: Sequence[str], targets: Sequence[str]
+) -> float:
     """A sentence's, on average over all."""
     started = time.thread_time()
     for text, target in zip(texts, targets, strict=True):
-        work(text, target)
+        work(pipeline, text, target)
     return 1e6 * (time.thread_time() - started) / len(texts)
 
 
@@ -76,16 +82,15 @@ def main() -> None:
     english = translated(german)
     by_source = pipelines(load(DEFAULT_BUNDLE))
     for source, texts in (("de", german), ("en", english)):
-        pipeline = by_source[source]
-        both: list[float] = []
-        apart: list[float] = []
-        for _ in range(options.rounds):
-            both.append(microseconds(lambda *one: there_and_back(pipeline, *one), texts, english))
-            apart.append(microseconds(lambda one, _: take_apart(one, "text", pipeline=pipeline), texts, english))
-        print(
-            f"{source}: {statistics.median(both):.1f} us a sentence, of which {statistics.median(apart):.1f} "
-            "until it is taken apart"
-        )
+        rounds = [
+            [
+                microseconds(work, by_source[source], texts, english)
+                for work in (there_and_back, apart)
+            ]
+            for _ in range(options.rounds)
+        ]
+        both, half = map(statistics.median, zip(*rounds, strict=True))
+        print(f"{source}: {both:.1f} us a sentence, of which {half:.1f} until it is taken apart")
 
 
 if __name__ == "__main__":
