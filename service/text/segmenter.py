@@ -27,6 +27,8 @@ _MARKER = regex.compile(
     r"[ \t\u00a0]*+(?:[-*+•‣–—>#]++[ \t]++|・[ \t]*+|\d{1,3}[.)][ \t]++"
     r"|\(?(?:\d{1,3}|[^\W\d_\p{Lu}])\)[ \t]++)*+"
 )
+_MAY_BE_MARKED = re.compile(r"[ \t\u00a0*+•‣–—>#・(-]|[\d\x80-\U0010ffff]{1,3}[.)]|.\)", re.DOTALL)
+"""A quick look: hardly a line begins so. `regex` lets another thread have the interpreter each time."""
 _WORD = re.compile(r"\w*")
 
 
@@ -88,7 +90,7 @@ def split(
 
 def _split_line(line: str, language: Language) -> Iterator[Segment]:
     """Sentences of one line, which holds no line break."""
-    marker = _MARKER.match(line)
+    marker = _MARKER.match(line) if _MAY_BE_MARKED.match(line) else None
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:
         yield Segment(line[:start], False)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.settings import DEFAULT_BUNDLE
+from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
 from service.text.rules import already, casing, placeholders, quotes, scripts, unread
@@ -90,6 +91,16 @@ def test_no_character_that_is_passed_over_begins_what_is_looked_for(
     ]
     assert set(map(chr, range(128))) <= set(passed_over)  # texts in ASCII are not even searched
     assert not [one for one in passed_over if getattr(module, pattern).search(one)]
+
+
+LINES = st.lists(st.sampled_from(" \t\u00a0-*+•‣–—>#・(1٣²aA\u0301.)x"), max_size=6).map("".join)
+
+
+@given(LINES)
+def test_no_line_that_is_passed_over_begins_with_a_marker(line: str) -> None:
+    found = segmenter._MARKER.match(line)
+    assert found is not None
+    assert not found.end() or segmenter._MAY_BE_MARKED.match(line)
 
 
 ODD = {"z. B.": "zum Beispiel", "a b": "ab", "§ 5": "Paragraf 5", "ßa.": "so", "d R x.": "der Rest"}
