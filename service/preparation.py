@@ -168,7 +168,7 @@ class Preparation:
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
-        return [min(longest, room * length // total) for length in lengths]
+        return [max(1, min(longest, room * length // max(1, total))) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
         around = len(self.direction.prefix) + 1  # EOS

@@ -36,6 +36,8 @@ class StandIn:
 
 def joined(run: Run) -> Run:
     """A run in which what is protected and touches, with no tag between, is one."""
+    if not run.protected:
+        return run
     edges = {tag.at for tag in run.tags}
     found: list[Protected] = []
     for one in run.protected:

@@ -46,7 +46,9 @@ KINDS = {
     "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""
-_MAY_HOLD_ONE = re.compile(r"[@#%{\[<\\$_`&:/~…]|\w\.\w|\.[ ]?\.[ ]?\.[ ]?\.|\+\+")
+_MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
+    r"[@#%{\[<\\$_`&:/~….+](?:(?<![.+])|(?<=\w\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
+)
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
 
