@@ -58,7 +58,7 @@ class Translator:
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
         on_prepared: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """Put the parts together; `max_beam_size` is up to the operator, and so is whether to `rerank` by default.
+        """Put the parts together; `max_beam_size` is the operator's limit, `rerank` the default.
 
         `on_outcome` is told the direction, the outcome and the number of sentences of every request;
         `on_prepared` how many seconds it took to make these sentences of its texts.
