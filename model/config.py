@@ -50,6 +50,8 @@ class DataConfig:
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     character_coverage: float = 0.9999
     byte_fallback: bool = True
+    split_digits: bool = False
+    symbols: tuple[str, ...] = ()
     vocab_sentences: int = 2_000_000
     max_tokens: int = 128
     subword_alpha: float = 0.0
@@ -74,6 +76,10 @@ class DataConfig:
         require(
             0 < self.character_coverage <= 1,
             f"data.character_coverage = {self.character_coverage} must be in (0, 1]",
+        )
+        require(
+            all(self.symbols) and len(set(self.symbols)) == len(self.symbols),
+            f"data.symbols = {list(self.symbols)} must be different, and none of them empty",
         )
         at_least(1, self, "data", "temperature", "vocab_sentences")
         at_least(4, self, "data", "max_tokens")
@@ -120,6 +126,7 @@ class TrainingConfig:
     clip_norm: float = 1.0
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     compile: bool = False
+    data_workers: int = 0
     log_every: int = 50
     validate_every: int = 1000
     bleu_sentences: int = 200
@@ -141,6 +148,7 @@ class TrainingConfig:
             "risk_batches",
         )
         at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop", "risk")
+        at_least(0, self, "training", "data_workers")
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
         share(self, "training", "label_smoothing")
@@ -225,7 +233,11 @@ def _value(name: str, value: Any, default: Any, origin: str) -> Any:
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     expected: type = int if default is dataclasses.MISSING else type(default)
-    if name == "directions":
+    if name in ("directions", "symbols"):
+        require(
+            isinstance(value, tuple) and all(isinstance(one, str) for one in value),
+            f"{origin}: {name} = {value!r} is not a list of strings",
+        )
         expected = tuple
     require(
         type(value) is expected, f"{origin}: {name} = {value!r} is not of type {expected.__name__}"

@@ -3,7 +3,7 @@
 import logging
 import math
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,15 @@ from tqdm import tqdm
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import Config
-from model.data.batches import Batch, Batcher, CandidateBatch, Update, prefetch
+from model.data.batches import (
+    Batch,
+    Batcher,
+    CandidateBatch,
+    Plan,
+    Update,
+    made_ahead,
+    with_lists,
+)
 from model.data.candidates import Candidates
 from model.data.corpus import Corpus, Pair
 from model.distributed import Processes
@@ -144,7 +152,7 @@ class Trainer:
             CheckpointError: a checkpoint could not be written.
         """
         training = self.config.training
-        updates = prefetch(self._updates(), pin=self.device.type == "cuda")
+        updates = self._updates()
         progress = tqdm(
             total=training.max_steps,
             initial=self.step,
@@ -172,17 +180,22 @@ class Trainer:
         updates.close()
         progress.close()
 
-    def _updates(self) -> Iterator[Update]:
+    def _updates(self) -> Generator[Update]:
         """What this process reads for one update after another, from where the run stands."""
         training, rank, world = self.config.training, self.processes.rank, self.processes.world
-        each = training.risk_batches if self.candidates else 0
-        updates = self.batcher.updates(
+        plans = self.batcher.plans(
             self.epoch, self.next_batch, training.accumulate_batches, rank, world
         )
-        for step, update in enumerate(updates, start=self.step):
-            numbers = range(step * each * world + rank, (step + 1) * each * world, world)
-            lists = [self.candidates.batch(number) for number in numbers] if self.candidates else []
-            yield update._replace(candidates=lists)
+        if self.candidates:
+            plans = with_lists(plans, self.step, training.risk_batches, rank, world)
+        pin = self.device.type == "cuda"
+        return made_ahead(plans, self._make, training.data_workers, pin)
+
+    def _make(self, plan: Plan) -> Update:
+        update = self.batcher.update(plan)
+        if not self.candidates:
+            return update
+        return update._replace(candidates=[self.candidates.batch(one) for one in plan.lists])
 
     def _update(self, update: Update, window: Window) -> bool:
         """One update of the weights, by means over all its tokens and lists; False where training is to stop.

@@ -14,6 +14,10 @@ from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 KNOWN = 15
 """Occurrences in the text from which on a word is known."""
+Span = tuple[int, int]
+"""Where something begins and ends."""
+Spans = tuple[Span, Span]
+"""In each language."""
 Known = tuple[frozenset[str], frozenset[str]]
 """For each language, the words that are frequent in the text, in lower case."""
 

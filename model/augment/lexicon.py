@@ -21,6 +21,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from model.augment import derived
+from model.augment.derived import Span, Spans
 from model.data.pairs import Pair, find_pairs
 from model.data.text import DataError
 
@@ -28,10 +29,6 @@ LEXICONS = Path(__file__).parent / "lexicons"
 BETWEEN = " / "
 WORD = re.compile(r"\w+")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-Span = tuple[int, int]
-"""Where something begins and ends."""
-Spans = tuple[Span, Span]
-"""In each language."""
 
 
 @dataclass(frozen=True)

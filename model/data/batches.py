@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from model.config import SubwordSides
 from model.data.corpus import Corpus, Pair
@@ -121,10 +122,10 @@ class Batcher:
             return collate(self.corpus.sampled(numbers, alpha, seed, sides))
         return collate([self.corpus[number] for number in numbers.tolist()])
 
-    def updates(
+    def plans(
         self, epoch: int, batch: int, count: int, rank: int = 0, world: int = 1
-    ) -> Iterator[Update]:
-        """Endless updates of `count` batches for each of `world` processes, beginning at the given place.
+    ) -> Iterator["Plan"]:
+        """Endless plans of updates of `count` batches for each of `world` processes, from the given place on.
 
         Of every `world` consecutive batches, process `rank` gets its own.
         """
@@ -137,9 +138,24 @@ class Batcher:
                     batches = self.epoch(epoch)
                 if place % world == rank:
                     seed = np.random.SeedSequence((self.seed, epoch, batch)).generate_state(1)[0]
-                    mine.append(self.batch(batches[batch], int(seed)))
+                    mine.append((batches[batch], int(seed)))
                 batch += 1
-            yield Update(mine, epoch, batch)
+            yield Plan(mine, epoch, batch)
+
+    def update(self, plan: "Plan") -> Update:
+        """What was planned."""
+        return Update([self.batch(*one) for one in plan.batches], plan.epoch, plan.next_batch)
+
+
+class Plan(NamedTuple):
+    """What an update will read."""
+
+    batches: list[tuple[NDArray[np.int64], int]]
+    """Of each batch the pairs' numbers and the seed of the way they are cut."""
+    epoch: int
+    next_batch: int
+    lists: Sequence[int] = ()
+    """Numbers of the batches of candidates."""
 
 
 def cut(
@@ -187,6 +203,42 @@ def _pad(rows: Sequence[NDArray[np.int32]]) -> Tensor:
     for index, row in enumerate(rows):
         padded[index, : len(row)] = row
     return torch.from_numpy(padded)
+
+
+def with_lists(
+    plans: Iterator[Plan], step: int, each: int, rank: int = 0, world: int = 1
+) -> Iterator[Plan]:
+    """The plans of the updates behind `step`, with `each` batches of candidates for each process."""
+    for number, plan in enumerate(plans, start=step):
+        first, behind = number * each * world, (number + 1) * each * world
+        yield plan._replace(lists=range(first + rank, behind, world))
+
+
+def made_ahead(
+    plans: Iterator[Plan], make: Callable[[Plan], Update], workers: int, pin: bool
+) -> Generator[Update]:
+    """The planned updates in their order, made before they are needed: by `workers` processes, or by a thread.
+
+    `pin` their memory for a GPU's copies. Forked processes share the corpus that is mapped into memory.
+    """
+    if not workers:
+        yield from prefetch(map(make, plans), pin)
+        return
+    loader = DataLoader(
+        _Updates(make), batch_size=None, sampler=plans, num_workers=workers, pin_memory=pin,
+        prefetch_factor=BATCHES_AHEAD, multiprocessing_context="fork",
+    )  # fmt: skip
+    yield from loader
+
+
+class _Updates(Dataset[Update]):
+    """Updates by their plans, as torch's loader asks for them."""
+
+    def __init__(self, make: Callable[[Plan], Update]) -> None:
+        self.make = make
+
+    def __getitem__(self, plan: Plan) -> Update:
+        return self.make(plan)
 
 
 def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:

@@ -53,19 +53,24 @@ def test_going_on_from_a_place_gives_what_would_have_come(
     corpus: Corpus, subword_alpha: float
 ) -> None:
     batcher = Batcher(corpus, 300, seed=1, subword_alpha=subword_alpha)
-    whole = list(islice(batcher.updates(0, 0, count=2), 30))
+    whole = list(islice(map(batcher.update, batcher.plans(0, 0, count=2)), 30))
     assert whole[-1].epoch > 0
     for start in (1, 7, 20):
         before = whole[start - 1]
-        rest = islice(batcher.updates(before.epoch, before.next_batch, count=2), 5)
+        rest = islice(
+            map(batcher.update, batcher.plans(before.epoch, before.next_batch, count=2)), 5
+        )
         for got, expected in zip(rest, whole[start:], strict=False):
             assert same(got, expected)
 
 
 def test_processes_share_out_what_one_would_take_alone(corpus: Corpus) -> None:
     batcher = Batcher(corpus, 300, seed=1)
-    alone = islice(batcher.updates(0, 0, count=6), 9)
-    shared = [islice(batcher.updates(0, 0, 2, rank=rank, world=3), 9) for rank in range(3)]
+    alone = islice(map(batcher.update, batcher.plans(0, 0, count=6)), 9)
+    shared = [
+        islice(map(batcher.update, batcher.plans(0, 0, 2, rank=rank, world=3)), 9)
+        for rank in range(3)
+    ]
     for whole, *parts in zip(alone, *shared, strict=True):
         turns = [part.batches[at] for at in range(2) for part in parts]
         assert same(whole, Update(turns, parts[0].epoch, parts[0].next_batch))
@@ -91,8 +96,10 @@ def test_held_out_pairs_come_once_each(corpus: Corpus) -> None:
 def test_prefetching_changes_nothing_and_ends_with_its_user(corpus: Corpus) -> None:
     batcher = Batcher(corpus, 300, seed=1)
     before = threading.active_count()
-    ahead = prefetch(batcher.updates(0, 0, 1), pin=False)
-    for got, expected in zip(islice(ahead, 20), batcher.updates(0, 0, 1), strict=False):
+    ahead = prefetch(map(batcher.update, batcher.plans(0, 0, 1)), pin=False)
+    for got, expected in zip(
+        islice(ahead, 20), map(batcher.update, batcher.plans(0, 0, 1)), strict=False
+    ):
         assert same(got, expected)
     ahead.close()
     assert threading.active_count() == before, (
