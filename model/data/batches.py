@@ -1,22 +1,16 @@
 """Pairs to padded batches, in an order that depends on the seed and the epoch alone."""
 
-import queue
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from model.config import SubwordSides
 from model.data.corpus import Corpus, Pair
 from model.tokenizer import BOS_ID, PAD_ID
-
-BATCHES_AHEAD = 4
 
 
 class Batch(NamedTuple):
@@ -70,13 +64,24 @@ class CandidateBatch(NamedTuple):
         return CandidateBatch(*(tensor.pin_memory() for tensor in self))
 
 
+class Plan(NamedTuple):
+    """What one process is to read for one update of the weights, and where in the data it ends."""
+
+    batches: list[tuple[NDArray[np.int64], int]]
+    """Each batch's pairs, by their numbers, and the seed of the way they are cut."""
+    epoch: int
+    next_batch: int
+    """Number, in the epoch, of the batch after the last one."""
+    candidates: Sequence[int] = ()
+    """Numbers of the batches of candidates."""
+
+
 class Update(NamedTuple):
-    """One process's batches for one update of the weights, and where in the data it ends."""
+    """One process's batches for one update of the weights, as they were planned."""
 
     batches: list[Batch]
     epoch: int
     next_batch: int
-    """Number, in the epoch, of the batch after the last one."""
     candidates: Sequence[CandidateBatch] = ()
     """What is read for `training.risk`."""
 
@@ -124,8 +129,8 @@ class Batcher:
 
     def plans(
         self, epoch: int, batch: int, count: int, rank: int = 0, world: int = 1
-    ) -> Iterator["Plan"]:
-        """Endless plans of updates of `count` batches for each of `world` processes, from the given place on.
+    ) -> Iterator[Plan]:
+        """Endless plans of `count` batches for each of `world` processes, beginning at the given place.
 
         Of every `world` consecutive batches, process `rank` gets its own.
         """
@@ -142,20 +147,9 @@ class Batcher:
                 batch += 1
             yield Plan(mine, epoch, batch)
 
-    def update(self, plan: "Plan") -> Update:
-        """What was planned."""
+    def update(self, plan: Plan) -> Update:
+        """The batches of a plan, without candidates."""
         return Update([self.batch(*one) for one in plan.batches], plan.epoch, plan.next_batch)
-
-
-class Plan(NamedTuple):
-    """What an update will read."""
-
-    batches: list[tuple[NDArray[np.int64], int]]
-    """Of each batch the pairs' numbers and the seed of the way they are cut."""
-    epoch: int
-    next_batch: int
-    lists: Sequence[int] = ()
-    """Numbers of the batches of candidates."""
 
 
 def cut(
@@ -203,72 +197,3 @@ def _pad(rows: Sequence[NDArray[np.int32]]) -> Tensor:
     for index, row in enumerate(rows):
         padded[index, : len(row)] = row
     return torch.from_numpy(padded)
-
-
-def with_lists(
-    plans: Iterator[Plan], step: int, each: int, rank: int = 0, world: int = 1
-) -> Iterator[Plan]:
-    """The plans of the updates behind `step`, with `each` batches of candidates for each process."""
-    for number, plan in enumerate(plans, start=step):
-        first, behind = number * each * world, (number + 1) * each * world
-        yield plan._replace(lists=range(first + rank, behind, world))
-
-
-def made_ahead(
-    plans: Iterator[Plan], make: Callable[[Plan], Update], workers: int, pin: bool
-) -> Generator[Update]:
-    """The planned updates in their order, made before they are needed: by `workers` processes, or by a thread.
-
-    `pin` their memory for a GPU's copies. Forked processes share the corpus that is mapped into memory.
-    """
-    if not workers:
-        yield from prefetch(map(make, plans), pin)
-        return
-    loader = DataLoader(
-        _Updates(make), batch_size=None, sampler=plans, num_workers=workers, pin_memory=pin,
-        prefetch_factor=BATCHES_AHEAD, multiprocessing_context="fork",
-    )  # fmt: skip
-    yield from loader
-
-
-class _Updates(Dataset[Update]):
-    """Updates by their plans, as torch's loader asks for them."""
-
-    def __init__(self, make: Callable[[Plan], Update]) -> None:
-        self.make = make
-
-    def __getitem__(self, plan: Plan) -> Update:
-        return self.make(plan)
-
-
-def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
-    """The same updates, made by a thread a few ahead of their use; `pin` their memory for a GPU's copies."""
-    made: queue.Queue[Update | BaseException] = queue.Queue(BATCHES_AHEAD)
-    stopped = threading.Event()
-
-    def offer(one: Update | BaseException) -> None:
-        while not stopped.is_set():
-            with suppress(queue.Full):
-                made.put(one, timeout=0.1)
-                return
-
-    def make() -> None:
-        try:
-            for update in updates:
-                offer(update.pin_memory() if pin else update)
-                if stopped.is_set():
-                    return
-        except BaseException as error:  # raised again where the update is wanted
-            offer(error)
-
-    maker = threading.Thread(target=make, name="batches", daemon=True)
-    maker.start()
-    try:
-        while True:
-            one = made.get()
-            if isinstance(one, BaseException):
-                raise one
-            yield one
-    finally:
-        stopped.set()
-        maker.join()  # a thread that is inside torch when the interpreter ends aborts the process
