@@ -78,9 +78,12 @@ class DataConfig:
             f"data.character_coverage = {self.character_coverage} must be in (0, 1]",
         )
         require(
-            all(self.symbols) and len(set(self.symbols)) == len(self.symbols),
-            f"data.symbols = {list(self.symbols)} must be different, and none of them empty",
+            all(symbol.split() == [symbol] for symbol in self.symbols)
+            and len(set(self.symbols)) == len(self.symbols),
+            f"data.symbols = {list(self.symbols)} must differ, and have characters but no spaces",
         )
+        reserved = sorted({"<pad>", "<unk>", "<s>", "</s>"}.intersection(self.symbols))
+        require(not reserved, f"data.symbols: {', '.join(reserved)} is a token of every vocabulary")
         at_least(1, self, "data", "temperature", "vocab_sentences")
         at_least(4, self, "data", "max_tokens")
         one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
@@ -138,17 +141,10 @@ class TrainingConfig:
         """Refuse a recipe that cannot run."""
         every = ("log_every", "validate_every", "checkpoint_every")
         at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
-        at_least(
-            1,
-            self,
-            "training",
-            "warmup_steps",
-            "keep_checkpoints",
-            "bleu_sentences",
-            "risk_batches",
-        )
-        at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop", "risk")
-        at_least(0, self, "training", "data_workers")
+        counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
+        at_least(1, self, "training", *counts)
+        may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
+        at_least(0, self, "training", *may_be_0)
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
         share(self, "training", "label_smoothing")
@@ -238,7 +234,7 @@ def _value(name: str, value: Any, default: Any, origin: str) -> Any:
             isinstance(value, tuple) and all(isinstance(one, str) for one in value),
             f"{origin}: {name} = {value!r} is not a list of strings",
         )
-        expected = tuple
+        return value
     require(
         type(value) is expected, f"{origin}: {name} = {value!r} is not of type {expected.__name__}"
     )
