@@ -50,6 +50,8 @@ class DataConfig:
     normalization: Literal["nmt_nfkc", "nfkc", "identity"] = "nmt_nfkc"
     character_coverage: float = 0.9999
     byte_fallback: bool = True
+    split_digits: bool = False
+    symbols: tuple[str, ...] = ()
     vocab_sentences: int = 2_000_000
     max_tokens: int = 128
     subword_alpha: float = 0.0
@@ -75,6 +77,13 @@ class DataConfig:
             0 < self.character_coverage <= 1,
             f"data.character_coverage = {self.character_coverage} must be in (0, 1]",
         )
+        require(
+            all(symbol.split() == [symbol] for symbol in self.symbols)
+            and len(set(self.symbols)) == len(self.symbols),
+            f"data.symbols = {list(self.symbols)} must differ, and have characters but no spaces",
+        )
+        reserved = sorted({"<pad>", "<unk>", "<s>", "</s>"}.intersection(self.symbols))
+        require(not reserved, f"data.symbols: {', '.join(reserved)} is a token of every vocabulary")
         at_least(1, self, "data", "temperature", "vocab_sentences")
         at_least(4, self, "data", "max_tokens")
         one_of(self, "data", vocabulary=("joint", "separate"), vocab_type=("unigram", "bpe"))
@@ -120,6 +129,7 @@ class TrainingConfig:
     clip_norm: float = 1.0
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     compile: bool = False
+    data_workers: int = 0
     log_every: int = 50
     validate_every: int = 1000
     bleu_sentences: int = 200
@@ -131,16 +141,10 @@ class TrainingConfig:
         """Refuse a recipe that cannot run."""
         every = ("log_every", "validate_every", "checkpoint_every")
         at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
-        at_least(
-            1,
-            self,
-            "training",
-            "warmup_steps",
-            "keep_checkpoints",
-            "bleu_sentences",
-            "risk_batches",
-        )
-        at_least(0, self, "training", "seed", "cooldown_steps", "patience", "r_drop", "risk")
+        counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
+        at_least(1, self, "training", *counts)
+        may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
+        at_least(0, self, "training", *may_be_0)
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
         share(self, "training", "label_smoothing")
@@ -225,8 +229,12 @@ def _value(name: str, value: Any, default: Any, origin: str) -> Any:
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     expected: type = int if default is dataclasses.MISSING else type(default)
-    if name == "directions":
-        expected = tuple
+    if name in ("directions", "symbols"):
+        require(
+            isinstance(value, tuple) and all(isinstance(one, str) for one in value),
+            f"{origin}: {name} = {value!r} is not a list of strings",
+        )
+        return value
     require(
         type(value) is expected, f"{origin}: {name} = {value!r} is not of type {expected.__name__}"
     )

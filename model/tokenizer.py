@@ -44,6 +44,8 @@ def train_tokenizer(config: Config, sentences: Iterable[str], origin: str) -> by
             normalization_rule_name=config.data.normalization,
             character_coverage=config.data.character_coverage,
             byte_fallback=config.data.byte_fallback,
+            split_digits=config.data.split_digits,
+            user_defined_symbols=list(config.data.symbols),
             control_symbols=[tag_piece(code) for code in config.data.targets],
             pad_id=PAD_ID,
             unk_id=UNK_ID,

@@ -4,7 +4,7 @@ import logging
 import math
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from tqdm import tqdm
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import Config
-from model.data.batches import Batch, Batcher, CandidateBatch, Update, prefetch
+from model.data.batches import Batch, Batcher, CandidateBatch, Update
 from model.data.candidates import Candidates
 from model.data.corpus import Corpus, Pair
+from model.data.updates import Reader
 from model.distributed import Processes
 from model.evaluate import attention_widths, greedy_bleu, validation_loss
 from model.log import RunLog, Window
@@ -59,7 +60,7 @@ class Trainer:
         `candidates` are what `training.risk` is taken on.
         """
         self.config, self.vocabularies, self.run, self.log = config, vocabularies, run, log
-        self.valid, self.valid_text, self.candidates = valid, valid_text, candidates
+        self.valid, self.valid_text = valid, valid_text
         self.processes = processes or Processes()
         self.device = self.processes.device
         self.precision = choose_precision(config.training.precision, self.device)
@@ -70,9 +71,10 @@ class Trainer:
         self.network.to(self.device)
         self.optimizer = build_optimizer(self.network, config.training)
         training, data = config.training, config.data
-        self.batcher = Batcher(
+        batcher = Batcher(
             corpus, training.batch_tokens, training.seed, data.subword_alpha, data.subword_sides
         )
+        self.reader = Reader(batcher, candidates, training, self.processes)
         self.step, self.epoch, self.next_batch = 0, 0, 0
         self.best_bleu, self.best_step, self.validations_since = -math.inf, 0, 0
         self.stop_requested = False
@@ -144,7 +146,7 @@ class Trainer:
             CheckpointError: a checkpoint could not be written.
         """
         training = self.config.training
-        updates = prefetch(self._updates(), pin=self.device.type == "cuda")
+        updates = self.reader.updates(self.step, self.epoch, self.next_batch)
         progress = tqdm(
             total=training.max_steps,
             initial=self.step,
@@ -153,36 +155,23 @@ class Trainer:
             disable=not self.processes.is_first,
         )
         window = Window()
-        while self.step < training.max_steps and self._update(next(updates), window):
-            progress.update()
-            last = self.step == training.max_steps
-            checkpointing = self.step % training.checkpoint_every == 0
-            validating = self.step % training.validate_every == 0 or last
-            if self.step % training.log_every == 0 or checkpointing or validating:
-                self._report(window, progress, log=self.step % training.log_every == 0)
-                window = Window()
-            if validating:
-                self._validate(progress)
-                window = Window()
-            if checkpointing:
+        with closing(updates), closing(progress):
+            while self.step < training.max_steps and self._update(next(updates), window):
+                progress.update()
+                last = self.step == training.max_steps
+                checkpointing = self.step % training.checkpoint_every == 0
+                validating = self.step % training.validate_every == 0 or last
+                if self.step % training.log_every == 0 or checkpointing or validating:
+                    self._report(window, progress, log=self.step % training.log_every == 0)
+                    window = Window()
+                if validating:
+                    self._validate(progress)
+                    window = Window()
+                if checkpointing:
+                    self.save()
+            if self.step % training.checkpoint_every:
+                self._report(window, progress, log=False)
                 self.save()
-        if self.step % training.checkpoint_every:
-            self._report(window, progress, log=False)
-            self.save()
-        updates.close()
-        progress.close()
-
-    def _updates(self) -> Iterator[Update]:
-        """What this process reads for one update after another, from where the run stands."""
-        training, rank, world = self.config.training, self.processes.rank, self.processes.world
-        each = training.risk_batches if self.candidates else 0
-        updates = self.batcher.updates(
-            self.epoch, self.next_batch, training.accumulate_batches, rank, world
-        )
-        for step, update in enumerate(updates, start=self.step):
-            numbers = range(step * each * world + rank, (step + 1) * each * world, world)
-            lists = [self.candidates.batch(number) for number in numbers] if self.candidates else []
-            yield update._replace(candidates=lists)
 
     def _update(self, update: Update, window: Window) -> bool:
         """One update of the weights, by means over all its tokens and lists; False where training is to stop.

@@ -2,20 +2,32 @@
 
 import argparse
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
+from pydantic import BaseModel, ValidationError
 from tqdm import tqdm
 
 from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
+from model.data.text import DataError
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+BETWEEN = " / "
+"""What parts the two sides of an entry or a pattern."""
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 KNOWN = 15
 """Occurrences in the text from which on a word is known."""
+Span = tuple[int, int]
+"""Where something begins and ends."""
+Spans = tuple[Span, Span]
+"""In each language."""
 Known = tuple[frozenset[str], frozenset[str]]
 """For each language, the words that are frequent in the text, in lower case."""
+File = TypeVar("File", bound=BaseModel)
 
 
 def parser(command: str, description: str | None) -> argparse.ArgumentParser:
@@ -28,6 +40,30 @@ def parser(command: str, description: str | None) -> argparse.ArgumentParser:
     made.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
     made.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
     return made
+
+
+def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, File]:
+    """A file that comes along in `folder`, by its name, or a TOML file by its path.
+
+    Raises:
+        DataError: there is none, or it does not say what `kind` has.
+    """
+    path = Path(name_or_path)
+    if not path.suffix:
+        path = folder / f"{name_or_path}.toml"
+    try:
+        return path, kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        known = ", ".join(sorted(one.stem for one in folder.glob("*.toml")))
+        raise DataError(
+            f"{name_or_path}: {error.strerror}; those that come along: {known}"
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path}: {place}: {first['msg']}, and is {first['input']!r}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def derive(

@@ -12,26 +12,20 @@ LEXICON is a TOML file, or the name of one that comes along: `de-en`, whose head
 import random
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from model.augment import derived
+from model.augment.derived import BETWEEN, PLACEHOLDER, Span, Spans
 from model.data.pairs import Pair, find_pairs
 from model.data.text import DataError
 
 LEXICONS = Path(__file__).parent / "lexicons"
-BETWEEN = " / "
 WORD = re.compile(r"\w+")
-PLACEHOLDER = re.compile(r"\{(\w+)\}")
-Span = tuple[int, int]
-"""Where something begins and ends."""
-Spans = tuple[Span, Span]
-"""In each language."""
 
 
 @dataclass(frozen=True)
@@ -128,26 +122,14 @@ def load_lexicon(name_or_path: str) -> Lexicon:
     Raises:
         DataError: there is none, or it is not one; the message names the class and the entry.
     """
-    path = Path(name_or_path)
-    if not path.suffix:
-        path = LEXICONS / f"{name_or_path}.toml"
+    path, file = derived.read_toml(name_or_path, LEXICONS, _File)
     try:
-        file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         classes, parts = (
             {kind: [_entry(kind, text) for text in texts] for kind, texts in table.items()}
             for table in (file.classes, file.parts)
         )
         return Lexicon(file.languages, classes, parts)
-    except OSError as error:
-        known = ", ".join(sorted(one.stem for one in LEXICONS.glob("*.toml")))
-        raise DataError(
-            f"{name_or_path}: {error.strerror}; those that come along: {known}"
-        ) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: {place}: {first['msg']}, and is {first['input']!r}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, DataError) as error:
+    except DataError as error:
         raise DataError(f"{path}: {error}") from None
 
 

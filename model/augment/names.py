@@ -80,7 +80,7 @@ class Exchange:
         new = {}
         for name in sorted({word.removesuffix("s") for word in words[0] | words[1]} | words[0]):
             if name in self._known and all({name, f"{name}s"} & side for side in words):
-                new[name] = self._name()
+                new[name] = self.name()
                 new[f"{name}s"] = f"{new[name]}s"
         numbers = [set(NUMBER.findall(side)) for side in pair]
         new |= {number: self._digits(number) for number in sorted(numbers[0] & numbers[1])}
@@ -89,7 +89,7 @@ class Exchange:
         first, second = (WORD.sub(lambda found: new.get(found[0], found[0]), side) for side in pair)
         return first, second
 
-    def _name(self) -> str:
+    def name(self) -> str:
         """One of the known names, or the beginning of one and the end of another."""
         draw = self._random
         name, other = draw.choices(self.names, k=2)

@@ -1,9 +1,6 @@
 """Pairs to padded batches, in an order that depends on the seed and the epoch alone."""
 
-import queue
-import threading
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +11,6 @@ from torch import Tensor
 from model.config import SubwordSides
 from model.data.corpus import Corpus, Pair
 from model.tokenizer import BOS_ID, PAD_ID
-
-BATCHES_AHEAD = 4
 
 
 class Batch(NamedTuple):
@@ -69,13 +64,24 @@ class CandidateBatch(NamedTuple):
         return CandidateBatch(*(tensor.pin_memory() for tensor in self))
 
 
+class Plan(NamedTuple):
+    """What one process is to read for one update of the weights, and where in the data it ends."""
+
+    batches: list[tuple[NDArray[np.int64], int]]
+    """Each batch's pairs, by their numbers, and the seed of the way they are cut."""
+    epoch: int
+    next_batch: int
+    """Number, in the epoch, of the batch after the last one."""
+    candidates: Sequence[int] = ()
+    """Numbers of the batches of candidates."""
+
+
 class Update(NamedTuple):
-    """One process's batches for one update of the weights, and where in the data it ends."""
+    """One process's batches for one update of the weights, as they were planned."""
 
     batches: list[Batch]
     epoch: int
     next_batch: int
-    """Number, in the epoch, of the batch after the last one."""
     candidates: Sequence[CandidateBatch] = ()
     """What is read for `training.risk`."""
 
@@ -121,10 +127,10 @@ class Batcher:
             return collate(self.corpus.sampled(numbers, alpha, seed, sides))
         return collate([self.corpus[number] for number in numbers.tolist()])
 
-    def updates(
+    def plans(
         self, epoch: int, batch: int, count: int, rank: int = 0, world: int = 1
-    ) -> Iterator[Update]:
-        """Endless updates of `count` batches for each of `world` processes, beginning at the given place.
+    ) -> Iterator[Plan]:
+        """Endless plans of `count` batches for each of `world` processes, beginning at the given place.
 
         Of every `world` consecutive batches, process `rank` gets its own.
         """
@@ -137,9 +143,13 @@ class Batcher:
                     batches = self.epoch(epoch)
                 if place % world == rank:
                     seed = np.random.SeedSequence((self.seed, epoch, batch)).generate_state(1)[0]
-                    mine.append(self.batch(batches[batch], int(seed)))
+                    mine.append((batches[batch], int(seed)))
                 batch += 1
-            yield Update(mine, epoch, batch)
+            yield Plan(mine, epoch, batch)
+
+    def update(self, plan: Plan) -> Update:
+        """The batches of a plan, without candidates."""
+        return Update([self.batch(*one) for one in plan.batches], plan.epoch, plan.next_batch)
 
 
 def cut(
@@ -187,36 +197,3 @@ def _pad(rows: Sequence[NDArray[np.int32]]) -> Tensor:
     for index, row in enumerate(rows):
         padded[index, : len(row)] = row
     return torch.from_numpy(padded)
-
-
-def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
-    """The same updates, made by a thread a few ahead of their use; `pin` their memory for a GPU's copies."""
-    made: queue.Queue[Update | BaseException] = queue.Queue(BATCHES_AHEAD)
-    stopped = threading.Event()
-
-    def offer(one: Update | BaseException) -> None:
-        while not stopped.is_set():
-            with suppress(queue.Full):
-                made.put(one, timeout=0.1)
-                return
-
-    def make() -> None:
-        try:
-            for update in updates:
-                offer(update.pin_memory() if pin else update)
-                if stopped.is_set():
-                    return
-        except BaseException as error:  # raised again where the update is wanted
-            offer(error)
-
-    maker = threading.Thread(target=make, name="batches", daemon=True)
-    maker.start()
-    try:
-        while True:
-            one = made.get()
-            if isinstance(one, BaseException):
-                raise one
-            yield one
-    finally:
-        stopped.set()
-        maker.join()  # a thread that is inside torch when the interpreter ends aborts the process

@@ -187,7 +187,10 @@ def batches_of(
     """The first batches of training, and as many of 64 sentences drawn at random."""
     corpus = Corpus.open(data, config.data, Vocabularies.load(run), run / "tokens")
     batcher = Batcher(corpus, config.training.batch_tokens, config.training.seed)
-    batches = [update.batches[0] for update in itertools.islice(batcher.updates(0, 0, 1), steps)]
+    batches = [
+        update.batches[0]
+        for update in itertools.islice(map(batcher.update, batcher.plans(0, 0, 1)), steps)
+    ]
     rng = np.random.default_rng(0)
     drawn = [rng.integers(len(corpus), size=64).tolist() for _ in range(steps)]
     shuffled = [collate([corpus[at] for at in numbers]) for numbers in drawn]

@@ -48,9 +48,16 @@ def test_corpora_are_weighed_by_name(tmp_path: Path) -> None:
 
 def test_overrides_go_on_top() -> None:
     config = load_config(
-        "small", ["training.max_steps=7", 'data.directions=["fr-en"]', "training.precision=fp32"]
+        "small",
+        [
+            "training.max_steps=7",
+            'data.symbols=["<p0>", "<p1>"]',
+            'data.directions=["fr-en"]',
+            "training.precision=fp32",
+        ],
     )
     assert config.training.max_steps == 7
+    assert config.data.symbols == ("<p0>", "<p1>")
     assert config.data.languages == ("en", "fr")
     assert config.training.precision == "fp32"
 
@@ -93,6 +100,14 @@ def test_overrides_go_on_top() -> None:
             r"training.adam_betas = \[0.9, 1.0\] must be in \[0, 1\)",
         ),
         ("data.character_coverage=0", r"data.character_coverage = 0.0 must be in \(0, 1\]"),
+        ("data.symbols=<p0>", "symbols = '<p0>' is not a list of strings"),
+        ("data.symbols=[1]", r"symbols = \(1,\) is not a list of strings"),
+        ('data.symbols=["<p0>", "<p0>"]', r"data.symbols = \['<p0>', '<p0>'\] must differ"),
+        ('data.symbols=[""]', r"data.symbols = \[''\] must differ, and have characters"),
+        ('data.symbols=["a b"]', r"data.symbols = \['a b'\] must differ.* no spaces"),
+        ('data.symbols=["<p0>", "<s>"]', "data.symbols: <s> is a token of every vocabulary"),
+        ("data.split_digits=1", "split_digits = 1 is not of type bool"),
+        ("training.data_workers=-1", "training.data_workers = -1 must be at least 0"),
         ("training.precision=fp8", "training.precision = 'fp8' is none of auto, bf16, fp32"),
     ],
 )

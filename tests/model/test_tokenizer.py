@@ -1,8 +1,12 @@
 """Vocabularies: text comes back, tags cannot be spelt, and what cannot be learnt is said."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sentencepiece
 
 from model.config import Config
 from model.data.text import read_aligned
@@ -30,6 +34,53 @@ def test_a_vocabulary_that_the_text_cannot_give_is_an_error_with_the_limit(confi
         VocabularyError, match=r"data: cannot give a vocabulary of 72 tokens: .*<= \d+"
     ):
         train_tokenizer(config, ["ab", "ba"], "data")
+
+
+@pytest.fixture
+def text(corpus_folder: Path) -> list[str]:
+    """The toy language, and numbers that a vocabulary would learn as they are."""
+    words = read_aligned(corpus_folder, "train", ("de", "en"))
+    return [*words["de"], *words["en"], *["Am 17. Mai war es die 20242024."] * 500]
+
+
+def pieces_of(config: Config, text: list[str], **data: Any) -> sentencepiece.SentencePieceProcessor:
+    """The learnt vocabulary as SentencePiece itself reads it."""
+    config = replace(
+        config, model=replace(config.model, vocab_size=82), data=replace(config.data, **data)
+    )
+    return sentencepiece.SentencePieceProcessor(model_proto=train_tokenizer(config, text, "x"))
+
+
+@pytest.mark.parametrize("vocab_type", ["unigram", "bpe"])
+def test_a_symbol_is_one_piece_whatever_stands_beside_it(
+    config: Config, text: list[str], vocab_type: str
+) -> None:
+    symbols = ("<p0>", "<p1>")
+    processor = pieces_of(config, text, vocab_type=vocab_type, symbols=symbols)
+    for sentence in ("<p0>", "Der<p0>Hund", "der <p1><p0>, <p0>.", "<p<p1>0>", "1<p0>2 <P0> <p2>"):
+        for alpha in (0.0, 0.3):
+            pieces = processor.encode(
+                sentence, out_type=str, enable_sampling=alpha > 0, alpha=alpha, nbest_size=-1
+            )
+            assert [one for one in pieces if "p0" in one or "p1" in one] == [
+                sentence[at : at + 4]
+                for at in range(len(sentence))
+                if sentence[at : at + 4] in symbols
+            ]
+            assert "".join(pieces).replace("▁", " ").strip() == sentence
+    assert "<p0>" not in pieces_of(config, text).encode("Der <p0> Hund", out_type=str)
+
+
+@pytest.mark.parametrize("vocab_type", ["unigram", "bpe"])
+def test_digits_are_split_where_that_is_wanted(
+    config: Config, text: list[str], vocab_type: str
+) -> None:
+    merged = pieces_of(config, text, vocab_type="bpe").encode("Am 20242024", out_type=str)
+    assert re.search(r"\d\d", "|".join(merged)), "what this text would give else"
+    split = pieces_of(config, text, vocab_type=vocab_type, split_digits=True)
+    for number in ("20242024", "17.024,20", "Mai2024"):
+        digits = [one for one in split.encode(number, out_type=str) if any(map(str.isdigit, one))]
+        assert digits == [one for one in number if one.isdigit()]
 
 
 def test_two_vocabularies_are_kept_apart_and_one_is_kept_once(

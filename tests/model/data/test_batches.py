@@ -1,6 +1,5 @@
 """Batches: nothing is lost on the way, and the order is the same wherever one begins."""
 
-import threading
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.config import Config
-from model.data.batches import Batcher, Update, batches_of, collate, prefetch
+from model.data.batches import Batcher, Update, batches_of, collate
 from model.data.corpus import Corpus, Pair
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer, Vocabularies
 from tests.conftest import TINY_BUNDLE
@@ -27,6 +26,12 @@ def same(one: Update, other: Update) -> bool:
         for mine, theirs in zip(one.batches, other.batches, strict=True)
         for a, b in zip(mine, theirs, strict=True)
     )
+
+
+def updates(
+    batcher: Batcher, epoch: int, batch: int, count: int, rank: int = 0, world: int = 1
+) -> Iterator[Update]:
+    return map(batcher.update, batcher.plans(epoch, batch, count, rank, world))
 
 
 def test_an_epoch_holds_every_pair_once_within_the_budget(corpus: Corpus) -> None:
@@ -53,19 +58,19 @@ def test_going_on_from_a_place_gives_what_would_have_come(
     corpus: Corpus, subword_alpha: float
 ) -> None:
     batcher = Batcher(corpus, 300, seed=1, subword_alpha=subword_alpha)
-    whole = list(islice(batcher.updates(0, 0, count=2), 30))
+    whole = list(islice(updates(batcher, 0, 0, count=2), 30))
     assert whole[-1].epoch > 0
     for start in (1, 7, 20):
         before = whole[start - 1]
-        rest = islice(batcher.updates(before.epoch, before.next_batch, count=2), 5)
+        rest = islice(updates(batcher, before.epoch, before.next_batch, count=2), 5)
         for got, expected in zip(rest, whole[start:], strict=False):
             assert same(got, expected)
 
 
 def test_processes_share_out_what_one_would_take_alone(corpus: Corpus) -> None:
     batcher = Batcher(corpus, 300, seed=1)
-    alone = islice(batcher.updates(0, 0, count=6), 9)
-    shared = [islice(batcher.updates(0, 0, 2, rank=rank, world=3), 9) for rank in range(3)]
+    alone = islice(updates(batcher, 0, 0, count=6), 9)
+    shared = [islice(updates(batcher, 0, 0, 2, rank=rank, world=3), 9) for rank in range(3)]
     for whole, *parts in zip(alone, *shared, strict=True):
         turns = [part.batches[at] for at in range(2) for part in parts]
         assert same(whole, Update(turns, parts[0].epoch, parts[0].next_batch))
@@ -86,26 +91,3 @@ def test_held_out_pairs_come_once_each(corpus: Corpus) -> None:
     rows = [row for batch in batches_of(pairs, 300) for row in batch.target_out.tolist()]
     found = sorted([token for token in row if token != PAD_ID] for row in rows)
     assert found == sorted(pair.target.tolist() for pair in pairs)
-
-
-def test_prefetching_changes_nothing_and_ends_with_its_user(corpus: Corpus) -> None:
-    batcher = Batcher(corpus, 300, seed=1)
-    before = threading.active_count()
-    ahead = prefetch(batcher.updates(0, 0, 1), pin=False)
-    for got, expected in zip(islice(ahead, 20), batcher.updates(0, 0, 1), strict=False):
-        assert same(got, expected)
-    ahead.close()
-    assert threading.active_count() == before, (
-        "what still makes batches when python ends, aborts it"
-    )
-
-
-def test_what_fails_while_prefetching_is_raised_to_the_user() -> None:
-    def failing() -> Iterator[Update]:
-        yield Update([], 0, 1)
-        raise OSError("the disk is gone")
-
-    ahead = prefetch(failing(), pin=False)
-    assert next(ahead) == Update([], 0, 1)
-    with pytest.raises(OSError, match="the disk is gone"):
-        next(ahead)

@@ -1,0 +1,118 @@
+"""`python -m model.augment.facts DATA PATTERNS --count 60000 --out OUT`: sentences with facts of all kinds.
+
+Numbers, amounts, dates, codes and names are to come through a translation as they are. Text has too few of
+them to learn that from, and the same ones again and again. This fills random ones into patterns, and makes
+the corpus `train.facts.<code>` of them. Names and places are drawn from those of DATA, or made of two.
+
+PATTERNS is a TOML file, or the name of one that comes along: `de-en`, whose head says how it is written. It
+is for two of the languages of `writing.toml`, which says how each writes numbers, dates and the like.
+"""
+
+import random
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from model.augment import derived
+from model.augment.derived import BETWEEN, PLACEHOLDER
+from model.augment.fact_kinds import KINDS, Draw, Fact
+from model.augment.names import find_names
+from model.augment.writing import Writing, writings
+from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
+from model.data.text import DataError
+
+PATTERNS = Path(__file__).parent / "patterns"
+
+
+class _File(BaseModel):
+    """What a file of patterns says."""
+
+    model_config = ConfigDict(extra="forbid")
+    languages: tuple[str, str]
+    sentences: list[str] = Field(min_length=1)
+
+
+def load_patterns(name_or_path: str) -> tuple[Pair, list[Pair]]:
+    """The languages and the patterns of a file that comes along, by its name, or of a TOML file by its path.
+
+    Raises:
+        DataError: there is none, or it is not one; the message names the file and the pattern.
+    """
+    path, file = derived.read_toml(name_or_path, PATTERNS, _File)
+    for code in file.languages:
+        if code not in writings():
+            known = ", ".join(writings())
+            raise DataError(f"{path}: languages: {code!r} is not among {known}")
+    try:
+        return file.languages, [_pattern(sentence) for sentence in file.sentences]
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _pattern(sentence: str) -> Pair:
+    sides = sentence.split(BETWEEN)
+    first, second = sides[0], sides[-1]
+    kinds = sorted(PLACEHOLDER.findall(first))
+    if len(sides) > 2 or kinds != sorted(PLACEHOLDER.findall(second)):
+        raise DataError(
+            f"a pattern is FIRST{BETWEEN}SECOND with the same facts in both, or one for both: {sentence!r}"
+        )
+    for kind in kinds:
+        if kind not in KINDS:
+            raise DataError(
+                f"{{{kind}}} is no kind of fact: {sentence!r}; known: {', '.join(KINDS)}"
+            )
+    return first, second
+
+
+def filled(pattern: Pair, languages: tuple[Writing, Writing], draw: Draw) -> Pair:
+    """A pattern with a fact in each place; of two of a kind, the first is the first on both sides."""
+    drawn: dict[str, list[Fact]] = {}
+    for kind in PLACEHOLDER.findall(pattern[0]):
+        drawn.setdefault(kind, []).append(KINDS[kind](draw))
+
+    def written(side: str, language: Writing) -> str:
+        rest = {kind: iter(facts) for kind, facts in drawn.items()}
+        return PLACEHOLDER.sub(lambda found: next(rest[found[1]])(language), side)
+
+    return written(pattern[0], languages[0]), written(pattern[1], languages[1])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the corpus; returns the exit status."""
+    parser = derived.parser("model.augment.facts", __doc__)
+    parser.add_argument("patterns", help="TOML file, or one that comes along: de-en")
+    parser.add_argument("--count", type=int, default=60_000, help="of pairs (default 60000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    options = parser.parse_args(arguments)
+    try:
+        codes, patterns = load_patterns(options.patterns)
+        corpora = find_pairs(options.data, codes)
+        names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
+        if not names:
+            raise DataError(f"{options.data}: no name is on both sides of a pair")
+        pairs = _pairs(codes, patterns, names, options.seed, options.count)
+        options.out.mkdir(parents=True, exist_ok=True)
+        written = write_pairs(pairs, [options.out / f"train.facts.{code}" for code in codes])
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"facts: {written:,} pairs")
+    return 0
+
+
+def _pairs(
+    codes: Pair, patterns: list[Pair], names: list[str], seed: int, count: int
+) -> Iterator[Pair]:
+    """So many of the patterns, drawn at random and filled."""
+    languages = writings()[codes[0]], writings()[codes[1]]
+    draw = Draw(names, languages[0].streets + languages[1].streets, seed)
+    chosen = random.Random(seed).choices(patterns, k=count)
+    return (filled(pattern, languages, draw) for pattern in chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

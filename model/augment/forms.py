@@ -1,0 +1,311 @@
+"""`python -m model.augment.forms DATA --languages de en --out OUT`: the pairs in the forms that text takes.
+
+Corpora hold clean sentences. People also write in capitals, in quotes, in lists, with variables and tags,
+without a mark at the end, and with slips of the keyboard. Every corpus of DATA (`train.<code>` or
+`train.<name>.<code>`) gets others, `train.<kind>.<code>` (`train.<name>-<kind>.<code>`), with each of its
+pairs in one form drawn at random:
+
+- `forms`: changed on both sides in the same way;
+- `rough-<code>`: the side of <code> alone as people mistype it, for the directions from <code>;
+- `copied-<code>`: text that is in <code> already and stays as it is, for the directions into <code>.
+
+What is protected in a text reaches the network as `<p0>` to `<p9>`, which `data.symbols` makes tokens. Here
+they stand for words that are known to translate each other: those that are the same on both sides, and those
+that are a pair of the data by themselves, as a dictionary's are. They are numbered in the order of the first
+of the languages; on the other side, where words stand in another order, `<p1>` may come before `<p0>`.
+"""
+
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+
+from model.augment import derived
+from model.augment.derived import WORD, Span, Spans
+from model.augment.writing import Around, writings
+from model.data.pairs import Pair, find_pairs, iterate_pairs
+from model.data.text import DataError
+
+PLACEHOLDERS = tuple(f"<p{number}>" for number in range(10))
+TOKEN = re.compile(r"\w+(?:['-]\w+)*")
+END_MARK = re.compile(r"[.!?]$")
+OTHER_MARKS = ("!", "!", "!!", "!!!", "?", "??", "?!", "...", "…", ":", ";")
+LIST_MARKS = (
+    "- ", "- ", "* ", "• ", "– ", "1. ", "2. ", "3) ", "a) ", "(b) ", "[ ] ", "[x] ", "> ", "# ", "\t",
+)  # fmt: skip
+SEPARATORS = (" ", " ", " ", " – ", "; ", " | ", "\t")
+"""What stands between two sentences in one line."""
+BRACKETS: tuple[Around, ...] = (
+    ("(", ")"), ("(", ")"), ("[", "]"), ("*", "*"), ("_", "_"), ("{", "}"), ("|", "|"),
+)  # fmt: skip
+MIN_LETTERS = 4
+"""Of a word that is mistyped."""
+MAX_WORDS = 60
+"""Of a side of a pair that something is made of."""
+Change = Callable[[Pair], Pair | None]
+Place = tuple[Spans, str]
+"""What a placeholder stands in the place of, and, as `{}` in it, what comes with it."""
+
+
+class Forms:
+    """Changes both sides of a pair in the same way; the same draws for the same seed."""
+
+    def __init__(self, languages: Pair, words: Mapping[str, frozenset[str]], seed: int) -> None:
+        """`words` are those of the first language with what each is translated by, one word."""
+        known = writings()
+        self._quotes = [known[code].quotes if code in known else () for code in languages]
+        self._words = words
+        self._random = random.Random(seed)
+        self._previous: Pair | None = None
+        self._weights: dict[Change, int] = {
+            self.capitals: 2,
+            self.title_case: 1,
+            self.without_mark: 3,
+            self.other_mark: 2,
+            self.enclosed: 3,
+            self.listed: 2,
+            self.joined: 3,
+            self.with_placeholders: 8,
+        }
+
+    def __call__(self, pair: Pair) -> Pair | None:
+        """The pair in another form, or None where the one drawn does not fit it."""
+        if not _is_short(pair):
+            return None
+        [change] = self._random.choices(list(self._weights), list(self._weights.values()))
+        made = change(pair)
+        self._previous = pair
+        return None if made == pair else made
+
+    def capitals(self, pair: Pair) -> Pair:
+        """All in capitals."""
+        return pair[0].upper(), pair[1].upper()
+
+    def title_case(self, pair: Pair) -> Pair:
+        """Each word with a capital."""
+        first, second = (
+            WORD.sub(lambda word: word[0][0].upper() + word[0][1:], side) for side in pair
+        )
+        return first, second
+
+    def without_mark(self, pair: Pair) -> Pair | None:
+        """Without the mark at the end."""
+        return _with_end(pair, "")
+
+    def other_mark(self, pair: Pair) -> Pair | None:
+        """With another mark at the end."""
+        return _with_end(pair, self._random.choice(OTHER_MARKS))
+
+    def enclosed(self, pair: Pair) -> Pair:
+        """All of it, or one word, in quotes or brackets."""
+        spans = self._aligned(pair)
+        if spans and self._random.random() < 0.6:
+            place = self._random.choice(spans)
+        else:
+            place = (0, len(pair[0])), (0, len(pair[1]))
+        first, second = (
+            f"{side[:start]}{opening}{side[start:end]}{closing}{side[end:]}"
+            for side, (start, end), (opening, closing) in zip(
+                pair, place, self._marks(), strict=True
+            )
+        )
+        return first, second
+
+    def listed(self, pair: Pair) -> Pair:
+        """As an item of a list."""
+        mark = self._random.choice(LIST_MARKS)
+        return f"{mark}{pair[0]}", f"{mark}{pair[1]}"
+
+    def joined(self, pair: Pair) -> Pair | None:
+        """Behind the pair that came before (Nguyen, Murray and Chiang, 2021)."""
+        if self._previous is None:
+            return None
+        separator = self._random.choice(SEPARATORS)
+        first, second = map(separator.join, zip(self._previous, pair, strict=True))
+        return first, second
+
+    def with_placeholders(self, pair: Pair) -> Pair | None:
+        """In the place of words, around words, or before and behind all."""
+        draw, places = self._random, list[Place]()
+        spans = self._aligned(pair)
+        for span in draw.sample(spans, min(len(spans), draw.choice((1, 1, 2, 3)))):
+            places += _around(span) if draw.random() < 0.35 else [(span, "{}")]
+        if not places or draw.random() < 0.2:
+            start, end = self._edges(pair)
+            wanted = draw.choice(("start", "end", "both"))
+            places = [start] * (wanted != "end") + places + [end] * (wanted != "start")
+        places.sort(key=lambda place: place[0][0][0])
+        names = PLACEHOLDERS[: len(places)]
+        if draw.random() < 0.2:
+            names = tuple(draw.sample(PLACEHOLDERS, len(places)))
+        written = [how.format(name) for (_, how), name in zip(places, names, strict=True)]
+        first, second = (
+            _put(pair[side], [spans[side] for spans, _ in places], written) for side in (0, 1)
+        )
+        return first, second
+
+    def _marks(self) -> tuple[Around, Around]:
+        """What opens and closes, for each language: typographic quotes are those of each."""
+        kind = self._random.random()
+        if kind < 0.4:
+            brackets = self._random.choice(BRACKETS)
+            return brackets, brackets
+        straight = ("'", "'") if kind < 0.5 else ('"', '"')
+        if kind < 0.75:
+            return straight, straight
+        first, second = (self._random.choice(quotes or (straight,)) for quotes in self._quotes)
+        return first, second
+
+    def _edges(self, pair: Pair) -> tuple[Place, Place]:
+        """The places before a sentence and behind it, or before the mark at its end."""
+        back = 1 if _ends_alike(pair) and self._random.random() < 0.6 else 0
+        first, second = (len(side) - back for side in pair)
+        return (((0, 0), (0, 0)), "{} "), (((first, first), (second, second)), " {}")
+
+    def _aligned(self, pair: Pair) -> list[Spans]:
+        """Words that stand once in each side and translate each other, none of them twice."""
+        first, second = map(_once, pair)
+        found: dict[Span, Spans] = {}
+        for word, span in first.items():
+            for other in (word, *sorted(self._words.get(word, ()))):
+                if other in second:
+                    found.setdefault(second[other], (span, second[other]))
+                    break
+        return list(found.values())
+
+
+class Rough:
+    """Changes one side to what people mistype; the same draws for the same seed."""
+
+    def __init__(self, side: int, digraphs: Mapping[str, str], seed: int) -> None:
+        """`digraphs` are how that side's language writes letters that a keyboard lacks."""
+        self._side, self._digraphs = side, str.maketrans(dict(digraphs))
+        self._random = random.Random(seed)
+        self._weights: dict[Callable[[str], str], int] = {
+            str.lower: 5,
+            self.slip: 5,
+            self.digraphs: 2,
+            self.shift: 1,
+            self.spaces: 1,
+        }
+
+    def __call__(self, pair: Pair) -> Pair | None:
+        """The pair with that side mistyped, or None where nothing of it changed."""
+        if not _is_short(pair):
+            return None
+        [change] = self._random.choices(list(self._weights), list(self._weights.values()))
+        changed = change(pair[self._side])
+        if changed == pair[self._side]:
+            return None
+        return (changed, pair[1]) if self._side == 0 else (pair[0], changed)
+
+    def slip(self, text: str) -> str:
+        """In one word or two, a letter left out, doubled, swapped with the next, or another of the word."""
+        draw = self._random
+        words = [one for one in WORD.finditer(text) if len(one[0]) >= MIN_LETTERS]
+        chosen = draw.sample(words, min(len(words), draw.choice((1, 1, 2))))
+        for word in sorted(chosen, key=re.Match.start, reverse=True):
+            at = word.start() + draw.randrange(1, len(word[0]) - 1)
+            here, following = text[at], text[at + 1]
+            other = draw.choice(word[0][1:])
+            new = draw.choice(
+                (following, here * 2 + following, following + here, other + following)
+            )
+            text = f"{text[:at]}{new}{text[at + 2 :]}"
+        return text
+
+    def digraphs(self, text: str) -> str:
+        """With two letters for each that a keyboard may lack."""
+        return text.translate(self._digraphs)
+
+    def shift(self, text: str) -> str:
+        """The shift key held for too long: HAllo."""
+        return re.sub(r"^\w\w(?=\w)", lambda found: found[0].upper(), text)
+
+    def spaces(self, text: str) -> str:
+        """A space before the mark at the end, or none behind a comma."""
+        if self._random.random() < 0.5:
+            return END_MARK.sub(r" \g<0>", text)
+        return text.replace(", ", ",", 1)
+
+
+def copied(side: int) -> Change:
+    """A language's text on both sides."""
+    return lambda pair: (pair[side], pair[side])
+
+
+def single_words(pairs: Iterable[Pair]) -> dict[str, frozenset[str]]:
+    """Of pairs that are one word on each side, what the first is translated by."""
+    found: dict[str, set[str]] = {}
+    for first, second in pairs:
+        if WORD.fullmatch(first) and WORD.fullmatch(second):
+            found.setdefault(first, set()).add(second)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def _is_short(pair: Pair) -> bool:
+    return max(len(side.split()) for side in pair) <= MAX_WORDS
+
+
+def _ends_alike(pair: Pair) -> bool:
+    """Whether both sides end with the same mark."""
+    return bool(END_MARK.search(pair[0])) and pair[0][-1:] == pair[1][-1:]
+
+
+def _with_end(pair: Pair, mark: str) -> Pair | None:
+    """Both sides with `mark` in the place of the mark that both end with, if they do."""
+    if not _ends_alike(pair):
+        return None
+    return pair[0][:-1].rstrip() + mark, pair[1][:-1].rstrip() + mark
+
+
+def _once(text: str) -> dict[str, Span]:
+    """The words that a text has once, and where."""
+    words = [(one[0], one.span()) for one in TOKEN.finditer(text)]
+    counts = Counter(word for word, _ in words)
+    return {word: span for word, span in words if counts[word] == 1}
+
+
+def _around(spans: Spans) -> list[Place]:
+    """The places before and behind."""
+    (a, b), (c, d) = spans
+    return [(((a, a), (c, c)), "{}"), (((b, b), (d, d)), "{}")]
+
+
+def _put(text: str, spans: list[Span], new: list[str]) -> str:
+    """The text with something else at each place; where two begin at one point, in their order."""
+    parts, behind = [], 0
+    for (start, end), one in sorted(zip(spans, new, strict=True), key=lambda place: place[0][0]):
+        parts += [text[behind:start], one]
+        behind = end
+    return "".join((*parts, text[behind:]))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the new corpora; returns the exit status."""
+    parser = derived.parser("model.augment.forms", __doc__)
+    parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
+    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    options = parser.parse_args(arguments)
+    languages = options.languages[0], options.languages[1]
+    try:
+        corpora = find_pairs(options.data, languages)
+        words = single_words(chain.from_iterable(map(iterate_pairs, corpora.values())))
+        changes: dict[str, Change] = {"forms": Forms(languages, words, options.seed)}
+        for side, code in enumerate(languages):
+            digraphs = writings()[code].digraphs if code in writings() else {}
+            changes[f"rough-{code}"] = Rough(side, digraphs, options.seed)
+            changes[f"copied-{code}"] = copied(side)
+        for kind, change in changes.items():
+            for line in derived.derive(corpora, languages, options.out, kind, change):
+                print(line)
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""How languages write quotes, numbers, dates and the like: what `writing.toml` says."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+PATH = Path(__file__).parent / "writing.toml"
+Around = tuple[str, str]
+"""What opens and what closes."""
+
+
+class Writing(BaseModel):
+    """One language; the head of `writing.toml` says what is what."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    quotes: tuple[Around, ...]
+    digraphs: dict[str, str] = {}
+    decimal_mark: str
+    group_mark: str
+    months: tuple[str, ...]
+    date: str
+    clock: str
+    amount: str
+    percent: str
+    score: str
+    streets: tuple[str, ...]
+
+    def number(self, english: str) -> str:
+        """A number that is written in the English way, `1,234.5`, as this language writes it."""
+        marks = {ord(","): self.group_mark, ord("."): self.decimal_mark}
+        return english.translate(marks)
+
+
+@cache
+def writings() -> dict[str, Writing]:
+    """Every language that is known, by its code."""
+    tables = tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return {code: Writing.model_validate(table) for code, table in tables.items()}

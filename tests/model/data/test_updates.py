@@ -1,0 +1,117 @@
+"""Updates made ahead: the same ones in the same order, by whomever, and nothing is left that makes them."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.config import Config
+from model.data.batches import Batcher, Plan, Update
+from model.data.candidates import Candidates
+from model.data.corpus import Corpus
+from model.data.updates import Reader, made_ahead, prefetch
+from model.distributed import Processes
+from model.tokenizer import Tokenizer, Vocabularies
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # of fewer cores
+
+
+@pytest.fixture
+def vocabularies() -> Vocabularies:
+    tokenizer = Tokenizer.load(TINY_BUNDLE / "sentencepiece.model")
+    return Vocabularies(tokenizer, tokenizer)
+
+
+@pytest.fixture
+def batcher(
+    corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
+) -> Batcher:
+    """One whose words are cut at random, by the plan's seeds."""
+    corpus = Corpus.open(corpus_folder, config.data, vocabularies, tmp_path)
+    return Batcher(corpus, 300, seed=1, subword_alpha=0.3)
+
+
+def same(one: Update, other: Update) -> bool:
+    passes = zip(one.passes, other.passes, strict=True)
+    return one[1:3] == other[1:3] and all(
+        a.equal(b) for mine, theirs in passes for a, b in zip(mine, theirs, strict=True)
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_workers_make_what_was_planned_in_its_order(batcher: Batcher, workers: int) -> None:
+    with closing(made_ahead(batcher.plans(0, 0, 2), batcher.update, workers, pin=False)) as ahead:
+        made = list(islice(ahead, 30))
+        assert len(multiprocessing.active_children()) == workers
+    assert not multiprocessing.active_children()
+    for got, plan in zip(made, batcher.plans(0, 0, 2), strict=False):
+        batches = [batcher.batch(numbers, seed) for numbers, seed in plan.batches]
+        assert same(got, Update(batches, plan.epoch, plan.next_batch))
+    assert made[-1].epoch > 0
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    ("rank", "numbers"), [(0, [(12, 14), (16, 18)]), (1, [(13, 15), (17, 19)])]
+)
+def test_each_process_reads_its_own_of_the_candidates_from_its_step_on(
+    batcher: Batcher, corpus_folder: Path, config: Config, vocabularies: Vocabularies,
+    workers: int, rank: int, numbers: list[tuple[int, ...]],
+) -> None:  # fmt: skip
+    toy.write_candidates(corpus_folder)
+    training = replace(config.training, risk=1.0, risk_batches=2, data_workers=workers)
+    candidates = Candidates.open(corpus_folder, replace(config, training=training), vocabularies)
+    reader = Reader(batcher, candidates, training, Processes(rank, 2))
+    with closing(reader.updates(step=3, epoch=0, batch=4)) as updates:
+        made = list(islice(updates, 2))
+    plans = batcher.plans(0, 4, 1, rank, 2)
+    for got, plan, expected in zip(made, plans, numbers, strict=False):
+        lists = [candidates.batch(number) for number in expected]
+        assert same(got, batcher.update(plan)._replace(candidates=lists))
+
+
+def test_workers_go_on_where_a_signal_only_asks_the_run_to_stop(batcher: Batcher) -> None:
+    expected = list(islice(map(batcher.update, batcher.plans(0, 0, 1)), 40))
+    with closing(made_ahead(batcher.plans(0, 0, 1), batcher.update, 2, pin=False)) as ahead:
+        made = [next(ahead)]
+        for worker in multiprocessing.active_children():
+            assert worker.pid
+            os.kill(worker.pid, signal.SIGINT)
+            os.kill(worker.pid, signal.SIGTERM)
+        made += islice(ahead, 39)
+    assert all(map(same, made, expected))
+
+
+def failing(plan: Plan) -> Update:
+    if plan.next_batch > 1:
+        raise OSError("the disk is gone")
+    return Update([], plan.epoch, plan.next_batch)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_fails_in_a_worker_is_raised_to_the_user(workers: int) -> None:
+    plans: Iterator[Plan] = (Plan([(np.zeros(1, np.int64), 0)], 0, at) for at in (1, 2, 3))
+    ahead = made_ahead(plans, failing, workers, pin=False)
+    assert next(ahead)[1:3] == (0, 1)
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(ahead)
+    assert not multiprocessing.active_children()
+
+
+def test_prefetching_ends_with_its_user_and_not_before(batcher: Batcher) -> None:
+    before = threading.active_count()
+    ahead = prefetch(map(batcher.update, batcher.plans(0, 0, 1)), pin=False)
+    next(ahead)
+    assert threading.active_count() == before + 1
+    ahead.close()
+    assert threading.active_count() == before
