@@ -40,11 +40,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from export.encoder import feed_forward, queries_keys_values
+from export.encoder import feed_forward, positions_of, queries_keys_values
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
-from model.transformer import position_table
 
 
 def build_decoder(
@@ -55,6 +54,7 @@ def build_decoder(
     `suppressed` tokens are never produced: they get no probability.
     """
     b = builder
+    b.epsilon = body.epsilon = config.layer_norm_epsilon
     layers = range(config.num_decoder_layers)
     caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
     compacted = {f"past_{name}": f"compacted_{name}" for name in caches}
@@ -123,7 +123,7 @@ def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None
     """
     step = b.op("Range", b.constant(0), "steps", b.constant(1))
     position = b.op("Add", b.op("Unsqueeze", step, b.constant([1, 2])), "position")
-    sines = position_table(config).numpy().astype(b.float_dtype)
+    sines = positions_of(b, config, "target").astype(b.float_dtype)
     b.named("encodings", "Gather", b.initializer("positions", sines), position)
     length = b.op("Cast", position, to=TensorProto.FLOAT)  # before this step
     base = b.op(

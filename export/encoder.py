@@ -5,6 +5,7 @@ out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N, fp16 u
 """
 
 import functools
+from typing import Literal
 
 import numpy as np
 import onnx
@@ -17,9 +18,10 @@ from model.transformer import position_table
 def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto:
     """Build the graph in the builder's precision."""
     b = builder
+    b.epsilon = config.layer_norm_epsilon
     table = "embedding" if config.embeddings == "shared" else "source_embedding"
     scaled = b.weights[f"{table}.weight"] * config.embedding_scale
-    positions = position_table(config).numpy()
+    positions = positions_of(b, config, "source")
     length = b.op("Shape", "source_ids", start=1, end=2)
     x = b.op(
         "Add",
@@ -59,6 +61,16 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     }
     inputs = [tensor("source_ids", "i64", ["B", "S"]), tensor("source_bias", "f32", ["B", "S"])]
     return to_model(b.finish("encoder", inputs, outputs))
+
+
+def positions_of(
+    b: GraphBuilder, config: ModelConfig, side: Literal["source", "target"]
+) -> np.ndarray:
+    """What is added at each position of a side: [max_positions, d_model]."""
+    if config.positions == "stored":
+        return b.weights[f"{side}_positions.table"]
+    table: np.ndarray = position_table(config).numpy()
+    return table
 
 
 def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> str:

@@ -5,7 +5,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from model.checks import at_least, one_of, require, share
+from model.checks import above_0, at_least, one_of, require, share
+
+ACTIVATIONS = "relu", "gelu", "gelu_tanh", "silu"
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,12 @@ class ModelConfig:
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0
     norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu", "silu"] = "relu"
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
+    layer_norm_epsilon: float = 1e-5
     embeddings: Literal["shared", "target", "separate"] = "shared"
     max_positions: int = 1024
+    positions: Literal["sinusoids", "stored"] = "sinusoids"
+    """What is added at each position: computed as follows, or a table of each side's among the weights."""
     position_layout: Literal["interleaved", "halves"] = "interleaved"
     """Sines and cosines by turns, or all sines before all cosines."""
     position_exponent: Literal["exclusive", "inclusive"] = "exclusive"
@@ -48,8 +53,10 @@ class ModelConfig:
             self.d_model % (2 * self.num_heads) == 0,
             f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
         )
+        above_0(self, "model", "layer_norm_epsilon")
         share(self, "model", "dropout", "attention_dropout", "activation_dropout")
-        one_of(self, "model", norm=("post", "pre"), activation=("relu", "gelu", "silu"))
+        one_of(self, "model", norm=("post", "pre"), activation=ACTIVATIONS)
+        one_of(self, "model", positions=("sinusoids", "stored"))
         one_of(self, "model", embeddings=("shared", "target", "separate"))
         one_of(self, "model", position_layout=("interleaved", "halves"))
         one_of(self, "model", position_exponent=("exclusive", "inclusive"))

@@ -7,6 +7,7 @@ Post-norm as in the paper, where every sub-layer gives LayerNorm(x + Dropout(Sub
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,7 @@ from model.dropout import Dropout
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
 AttentionMaps = dict[str, Tensor]
@@ -105,14 +107,15 @@ class PositionwiseFeedForward(nn.Module):
 
 
 class PositionalEncoding(nn.Module):
-    """Adds the sinusoids of section 3.5."""
+    """Adds the sinusoids of section 3.5, or a table that is loaded with the weights."""
 
     table: Tensor
 
     def __init__(self, config: ModelConfig) -> None:
         """Precompute [max_positions, d_model]; longer sequences are an error."""
         super().__init__()
-        self.register_buffer("table", position_table(config), persistent=False)
+        is_stored = config.positions == "stored"
+        self.register_buffer("table", position_table(config), persistent=is_stored)
 
     def forward(self, x: Tensor) -> Tensor:
         """Add positions 0 .. T-1 to x [B, T, d_model]."""
@@ -172,8 +175,7 @@ class EncoderLayer(Layer):
         super().__init__(config)
         self.self_attention = _attention(config)
         self.feed_forward = PositionwiseFeedForward(config)
-        self.norm_1 = nn.LayerNorm(config.d_model)
-        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.norm_1, self.norm_2 = _norm(config), _norm(config)
 
     def forward(
         self, x: Tensor, source_mask: Tensor, weights_out: list[Tensor] | None = None
@@ -194,9 +196,7 @@ class DecoderLayer(Layer):
         self.self_attention = _attention(config)
         self.cross_attention = _attention(config)
         self.feed_forward = PositionwiseFeedForward(config)
-        self.norm_1 = nn.LayerNorm(config.d_model)
-        self.norm_2 = nn.LayerNorm(config.d_model)
-        self.norm_3 = nn.LayerNorm(config.d_model)
+        self.norm_1, self.norm_2, self.norm_3 = _norm(config), _norm(config), _norm(config)
 
     def forward(
         self,
@@ -220,9 +220,13 @@ def _attention(config: ModelConfig) -> MultiHeadAttention:
     return MultiHeadAttention(config.d_model, config.num_heads, config.attention_dropout)
 
 
+def _norm(config: ModelConfig) -> nn.LayerNorm:
+    return nn.LayerNorm(config.d_model, config.layer_norm_epsilon)
+
+
 def _final_norm(config: ModelConfig) -> nn.Module:
     """Pre-norm leaves a stack's last sum without one."""
-    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+    return _norm(config) if config.norm == "pre" else nn.Identity()
 
 
 class Transformer(nn.Module):
@@ -243,7 +247,8 @@ class Transformer(nn.Module):
             self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.projection_bias:
             self.projection_bias = nn.Parameter(torch.zeros(config.vocab_size))
-        self.positions = PositionalEncoding(config)
+        self.source_positions = PositionalEncoding(config)
+        self.target_positions = PositionalEncoding(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
@@ -256,16 +261,17 @@ class Transformer(nn.Module):
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
 
-    def _embed(self, ids: Tensor, table: nn.Embedding) -> Tensor:
+    def _embed(self, ids: Tensor, table: nn.Embedding, positions: PositionalEncoding) -> Tensor:
         scaled = table(ids) * self.config.embedding_scale
-        embedded: Tensor = self.dropout(self.positions(scaled))
+        embedded: Tensor = self.dropout(positions(scaled))
         return embedded
 
     def encode(self, source: Tensor, maps: AttentionMaps | None = None) -> Tensor:
         """Source ids [B, S] -> memory [B, S, d_model]."""
         mask = padding_mask(source, self.pad_id)
         shared = self.config.embeddings == "shared"
-        x = self._embed(source, self.embedding if shared else self.source_embedding)
+        table = self.embedding if shared else self.source_embedding
+        x = self._embed(source, table, self.source_positions)
         for index, layer in enumerate(self.encoder):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, mask, weights)
@@ -283,7 +289,7 @@ class Transformer(nn.Module):
         """
         source_mask = padding_mask(source, self.pad_id)
         target_mask = look_ahead_mask(target.shape[1], target.device)
-        x = self._embed(target, self.embedding)
+        x = self._embed(target, self.embedding, self.target_positions)
         for index, layer in enumerate(self.decoder):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)

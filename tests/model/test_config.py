@@ -71,7 +71,10 @@ def test_overrides_go_on_top() -> None:
         ("training.optimizer=sgd", "training.optimizer = 'sgd' is none of adam, muon"),
         ("training.muon_rate_factor=0", "training.muon_rate_factor = 0.0 must be above 0"),
         ("training.table_rate_factor=-1", "training.table_rate_factor = -1.0 must be above 0"),
-        ("model.activation=tanh", "model.activation = 'tanh' is none of gelu, relu, silu"),
+        (
+            "model.activation=tanh",
+            "model.activation = 'tanh' is none of gelu, gelu_tanh, relu, silu",
+        ),
         ("model.attention_dropout=1", r"model.attention_dropout = 1.0 must be in \[0, 1\)"),
         ("data.vocabulary=separate", 'needs model.embeddings = "target" or "separate"'),
         ("data.temperature=0.5", "data.temperature = 0.5 must be at least 1"),
