@@ -119,7 +119,12 @@ class Translator:
                 teller.tell_the_rest(translated)
                 if aligned:
                     translated = await self.aligner.align(
-                        translated, direction.prefix, align, deadline, promise
+                        translated,
+                        direction.prefix,
+                        align,
+                        deadline,
+                        promise,
+                        direction.start_tokens,
                     )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 

@@ -1,0 +1,105 @@
+"""What a bundle's manifest says of languages: its pairs, and the tokens by which each is asked for."""
+
+from collections.abc import Iterable
+from collections.abc import Sequence as Items
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
+"""Of a language."""
+Id = Annotated[int, Field(strict=True, ge=0)]
+STRICT = ConfigDict(extra="forbid", frozen=True)
+
+
+class Direction(BaseModel):
+    """One language pair that the model translates."""
+
+    model_config = STRICT
+
+    source: Code
+    target: Code
+    tag: Id | None = None
+    """The token in front of the source, which asks for this target, or says what the source is in."""
+    start_token: Id | None = None
+    """The one that every translation begins with, which asks for this target; no part of its text."""
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """What stands in front of the source's pieces."""
+        return () if self.tag is None else (self.tag,)
+
+    @property
+    def start_tokens(self) -> tuple[int, ...]:
+        """What a translation begins with, behind BOS."""
+        return () if self.start_token is None else (self.start_token,)
+
+    @property
+    def asking(self) -> tuple[int, ...]:
+        """By what the target is asked for; the only one needs nothing."""
+        return self.prefix + self.start_tokens
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        if self.source == self.target or "auto" in (self.source, self.target):
+            raise ValueError(f"{self.source} to {self.target} is no direction")
+        return self
+
+
+class SpecialTokens(BaseModel):
+    """Ids with a meaning."""
+
+    model_config = STRICT
+
+    pad: Id
+    unk: Id
+    bos: Id
+    eos: Id
+    ends_source: bool = True
+    """Whether EOS stands behind the source's pieces."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """All of them."""
+        return self.pad, self.unk, self.bos, self.eos
+
+    @property
+    def source_end(self) -> tuple[int, ...]:
+        """What stands behind the source's pieces."""
+        return (self.eos,) if self.ends_source else ()
+
+
+def check_ids(special: SpecialTokens, directions: Items[Direction], vocab_size: int) -> None:
+    """Whether the ids of a manifest go together.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if len({special.pad, special.unk, special.eos}) < 3 or special.bos in (
+        special.unk,
+        special.eos,
+    ):
+        raise ValueError("special_tokens must be different ones; pad and bos alone may be one")
+    pairs = [(one.source, one.target) for one in directions]
+    if twice := _first_twice(pairs):
+        raise ValueError(f"direction {'-'.join(twice)} is duplicated")
+    by_target = {(one.target, one.asking) for one in directions}
+    asked = _first_twice(asking for _, asking in by_target)
+    if asked is not None:
+        raise ValueError(f"two targets have {f'tag {asked[0]}' if asked else 'no tag'}")
+    asking = set().union(*(ids for _, ids in by_target))
+    if wrong := asking.intersection(special.ids):
+        raise ValueError(f"tag {min(wrong)} is one of the special tokens")
+    last = max(asking.union(special.ids))
+    if last >= vocab_size:
+        raise ValueError(f"id {last} is outside the vocabulary of {vocab_size}")
+
+
+def _first_twice(items: Iterable[Any]) -> Any:
+    """The first item that is there again; None if all are different."""
+    seen = set()
+    for item in items:
+        if item in seen:
+            return item
+        seen.add(item)
+    return None
