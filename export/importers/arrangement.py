@@ -20,8 +20,8 @@ class Arrangement:
     """The format's id that a translation begins with; its vector, under an id of its own, is that of BOS."""
 
     @classmethod
-    def of(cls, size: int, pad: int, unk: int, eos: int, start: int) -> "Arrangement":
-        """Put `size` ids into the bundle's order."""
+    def of(cls, size: int, pad: int | None, unk: int, eos: int | None, start: int) -> "Arrangement":
+        """Put `size` ids into the bundle's order; what is None has no id of the format's."""
         special = {pad, unk, eos}
         others = (id for id in range(size) if id not in special)
         return cls((pad, unk, None, eos, *others), start)

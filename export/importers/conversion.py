@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from export.bundle_writer import check_place, publish
+from export.importers.archives import unpacked
 from export.importers.formats import format_of
 from export.importers.held_out import drawn_sources, pairs_of, read_lines
 from export.importers.imported import Imported
@@ -33,7 +34,7 @@ def import_model(
     """Read a model of others and publish it as a bundle; `out` is as it was unless all went well.
 
     Args:
-        source: the model's folder or file.
+        source: the model's folder, or an archive of it.
         out: the bundle's folder.
         options: name, precisions, licences.
         source_languages: codes, where the model does not say.
@@ -46,13 +47,14 @@ def import_model(
         FileExistsError: `out` is there and is no bundle.
     """
     check_place(out)
-    kind = format_of(source)
-    logger.info("%s is of the format %s", source, kind.name)
-    imported = kind.read(source)
-    directions = directions_of(imported, source_languages, target_languages)
-    texts = read_lines(data) if data else []
-    provenance = _provenance(imported, source, options.licences)
-    return publish(_material(imported, directions, texts, provenance), out, options)
+    with unpacked(source) as folder:
+        kind = format_of(folder)
+        logger.info("%s is of the format %s", source, kind.name)
+        imported = kind.read(folder)
+        directions = directions_of(imported, source_languages, target_languages)
+        texts = read_lines(data) if data else []
+        provenance = _provenance(imported, source, options.licences)
+        return publish(_material(imported, directions, texts, provenance), out, options)
 
 
 def _material(
@@ -87,11 +89,13 @@ def _material(
         limits=Limits(max_source_length=imported.max_length, max_target_length=imported.max_length),
         decoding=imported.decoding,
         provenance=provenance,
+        ends_source=imported.ends_source,
     )
 
 
 def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:
-    files = {path.name: sha256(path) for path in imported.files}
+    archive = [source] if source.is_file() else []
+    files = {path.name: sha256(path) for path in (*archive, *imported.files)}
     stated = [imported.licence] if imported.licence else []
     return Provenance(
         config={"model": asdict(imported.config)},

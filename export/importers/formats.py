@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from export.importers import hugging_face_marian
+from export.importers import argos, ctranslate2_folder, hugging_face_marian
 from export.importers.imported import Imported, SourceError
 from export.importers.settings import read_json
 
@@ -18,7 +18,8 @@ class Format(NamedTuple):
 
 
 FORMATS = [
-    Format(module.FORMAT, module.recognises, module.read) for module in (hugging_face_marian,)
+    Format(module.FORMAT, module.recognises, module.read)
+    for module in (hugging_face_marian, argos, ctranslate2_folder)
 ]
 
 

@@ -4,14 +4,18 @@ Its MarianMTModel is post-norm without a norm of the embeddings, has all sines b
 exponent i/T, and begins with padding, whose vector is zero; padding has a logit, and may not be produced.
 """
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-import sentencepiece
-
 from export.importers.arrangement import Arrangement
+from export.importers.folder_parts import (
+    LENGTH_PENALTY_FACTOR,
+    TAG,
+    languages_of_name,
+    licence_of,
+    sentencepiece_model,
+)
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
 from export.importers.settings import Settings, read_json
@@ -26,9 +30,6 @@ FORMAT = "Hugging Face Marian"
 MODEL_TYPE = "marian"
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 MIN_POSITIONS, MAX_SIZE = 64, 65_536
-LENGTH_PENALTY_FACTOR = 1.25
-"""Of transformers' exponent: near 20 tokens, ((5 + n) / 6)^1.25p grows with n as n^p does."""
-TAG = re.compile(r">>(.+)<<")
 
 
 def recognises(source: Path) -> bool:
@@ -52,7 +53,7 @@ def read(source: Path) -> Imported:
     tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
     more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
-    languages = _languages_of_name(source.resolve().name)
+    languages = languages_of_name(source.resolve().name)
     said = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
     spoken = [
         [one or other] if one or other else [] for one, other in zip(said, languages, strict=True)
@@ -70,7 +71,7 @@ def read(source: Path) -> Imported:
         target_languages=spoken[1],
         tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
         suppressed=_forbidden(settings, sides[1]) if _renormalizes(settings) else (),
-        licence=_licence(source / "README.md"),
+        licence=licence_of(source / "README.md"),
         oracle=partial(marian_oracle, source),
     )
 
@@ -101,8 +102,8 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
             )
         arrangement = _arrangement(source / "vocab.json", ids, size, pad, eos, start)
         return (
-            Side(_model(source / "source.spm"), ids, arrangement),
-            Side(_model(source / "target.spm"), ids, arrangement),
+            Side(sentencepiece_model(source / "source.spm"), ids, arrangement),
+            Side(sentencepiece_model(source / "target.spm"), ids, arrangement),
         )
     path = source / "target_vocab.json"
     target_ids = _ids(path, target_size)
@@ -111,8 +112,8 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
     target_arranged = _arrangement(path, target_ids, target_size, pad, eos, start)
     most = max(len(arranged.order), len(target_arranged.order))
     return (
-        Side(_model(source / "source.spm"), ids, arranged.padded(most)),
-        Side(_model(source / "target.spm"), target_ids, target_arranged.padded(most)),
+        Side(sentencepiece_model(source / "source.spm"), ids, arranged.padded(most)),
+        Side(sentencepiece_model(source / "target.spm"), target_ids, target_arranged.padded(most)),
     )
 
 
@@ -154,16 +155,6 @@ def _ids(path: Path, size: int) -> dict[str, int]:
             raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
         seen[id] = piece
     return ids
-
-
-def _model(path: Path) -> Path:
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
-    try:
-        sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
-        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
-    return path
 
 
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
@@ -234,18 +225,3 @@ def _decoding(settings: Settings) -> DecodingDefaults:
         length_penalty=max(-10.0, min(10.0, penalty)),
         stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
     )
-
-
-def _languages_of_name(name: str) -> tuple[str, str]:
-    """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
-    found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
-    return (found[1], found[2]) if found else ("", "")
-
-
-def _licence(card: Path) -> str:
-    """What the front matter of a model card says."""
-    if not card.is_file():
-        return ""
-    head = card.read_bytes()[:65_536].decode("utf-8", "replace")
-    found = re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head)
-    return found[1] if found else ""

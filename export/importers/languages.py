@@ -31,8 +31,10 @@ def directions_of(
             "--source de, or --source de,nl"
         )
     into = _targets(imported, targets)
+    first = imported.target_start
+    start = None if first is None else imported.target.arrangement.place[first]
     found = [
-        Direction(source=source, target=target, tag=tag)
+        Direction(source=source, target=target, tag=tag, start_token=start)
         for target, tag in into.items()
         for source in froms
         if source != target
@@ -51,6 +53,8 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
             logger.info("%s is no target: its code is no language's", piece)
             continue
         tags.setdefault(known, imported.source.arrangement.place[imported.source.ids[piece]])
+    if tags and imported.source_start is not None:
+        raise SourceError("a source cannot begin with both a tag and BOS; supported: one of them")
     if tags:
         picked = (
             {code: languages.lookup(code, tags) for code in wanted}
@@ -70,7 +74,8 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
             if not into
             else f"--target {','.join(into)}: the model has no tags, and so one target"
         )
-    return {into[0]: None}
+    begin = imported.source_start
+    return {into[0]: None if begin is None else imported.source.arrangement.place[begin]}
 
 
 def code_of(code: str) -> str:

@@ -32,7 +32,7 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
         if model is not None:
             shutil.copyfile(side.model, folder / model)
         if pieces is not None:
-            _write_pieces(side, folder / pieces)
+            _write_pieces(side, folder / pieces, imported.target_start)
     return files
 
 
@@ -48,6 +48,8 @@ def tokenizers_of(imported: Imported, folder: Path) -> PieceTokenizers:
     return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
 
 
-def _write_pieces(side: Side, path: Path) -> None:
-    pieces = side.arrangement.pieces(side.ids)
+def _write_pieces(side: Side, path: Path, hidden: int | None) -> None:
+    """The pieces by id, but for one that is no part of a text."""
+    ids = {piece: id for piece, id in side.ids.items() if id != hidden}
+    pieces = side.arrangement.pieces(ids)
     path.write_text(json.dumps(pieces, ensure_ascii=False) + "\n", encoding="utf-8")

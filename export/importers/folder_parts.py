@@ -1,0 +1,43 @@
+"""What folders of several formats have: SentencePiece models, a card, names that say languages, tags."""
+
+import re
+from pathlib import Path
+
+import sentencepiece
+
+from export.importers.imported import SourceError
+
+TAG = re.compile(r">>(.+)<<")
+"""A piece in front of a source that asks for a language."""
+LENGTH_PENALTY_FACTOR = 1.25
+"""Of the exponent of other libraries: near 20 tokens, ((5 + n) / 6)^1.25p grows with n as n^p does."""
+
+
+def sentencepiece_model(path: Path) -> Path:
+    """A file that is one.
+
+    Raises:
+        SourceError: it is missing, or is none.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: is missing")
+    try:
+        sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
+    return path
+
+
+def languages_of_name(name: str) -> tuple[str, str]:
+    """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
+    found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def licence_of(card: Path) -> str:
+    """What the front matter of a model card says."""
+    if not card.is_file():
+        return ""
+    head = card.read_bytes()[:65_536].decode("utf-8", "replace")
+    found = re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head)
+    return found[1] if found else ""
