@@ -1,0 +1,183 @@
+"""Packages of Argos, zipped and unpacked, as LibreTranslate leaves them on a disk."""
+
+import hashlib
+import json
+import shutil
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from export.__main__ import main
+from export.importers import archives
+from export.importers.archives import unpacked
+from export.importers.argos import read
+from export.importers.formats import format_of
+from export.importers.imported import SourceError
+from export.importers.languages import directions_of
+from service.bundle import load
+from service.settings import Settings
+from tests.export.importers.ctranslate2_folders import write_folder
+from tests.export.importers.ctranslate2_peer import muddled_texts, translated, write_learnt_folder
+from tests.export.importers.test_ctranslate2 import import_folder, served
+
+
+def write_package(folder: Path, model: Path, **metadata: Any) -> Path:
+    """An unpacked package around a CTranslate2 folder."""
+    shutil.copytree(model, folder / "model")
+    (folder / "model" / "sentencepiece.model").rename(folder / "sentencepiece.model")
+    said = {"package_version": "1.9", "argos_version": "1.9", "from_code": "de", "to_code": "en"}
+    (folder / "metadata.json").write_text(json.dumps({**said, **metadata}))
+    (folder / "README.md").write_text("# German to English\n")
+    return folder
+
+
+def zipped(folder: Path, path: Path) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            archive.write(file, Path(folder.name, file.relative_to(folder)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_learnt_folder(
+        tmp_path_factory.mktemp("argos") / "model", norm="pre", quantization="int8"
+    )
+
+
+def test_a_package_is_served_as_argos_serves_it(
+    model: Path, tmp_path: Path, settings: Settings
+) -> None:
+    package = write_package(tmp_path / "translate-de_en-1_9", model)
+    archive = zipped(package, tmp_path / "translate-de_en-1_9.argosmodel")
+    bundle = import_folder(archive, tmp_path / "bundle")
+    manifest = load(bundle).manifest
+    assert [(one.source, one.target) for one in manifest.directions] == [("de", "en")]
+    assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 0.25)
+    origin = manifest.provenance.origin
+    assert origin is not None
+    assert (origin.format, origin.name) == ("Argos Translate", archive.name)
+    assert origin.files[archive.name] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    assert "model.bin" in origin.files
+    texts = muddled_texts(40)
+    argos = {"beam_size": 4, "length_penalty": 0.2, "replace_unknowns": True}
+    shutil.copyfile(model / "sentencepiece.model", package / "model" / "sentencepiece.model")
+    expected = translated(package / "model", texts, **argos)
+    [found, _] = served(bundle, texts, settings)
+    known = [at for at, one in enumerate(expected) if one is not None]
+    equal = sum(found[at] == expected[at] for at in known)
+    assert equal >= 0.9 * len(known)  # the length penalty is another function
+
+
+@pytest.mark.parametrize(("code", "known"), [("zt", "zh-Hant"), ("pb", "pt-BR"), ("en", "en")])
+def test_codes_are_those_that_people_write(
+    model: Path, tmp_path: Path, code: str, known: str
+) -> None:
+    package = write_package(tmp_path / "package", model, to_code=code)
+    assert format_of(package).name == "Argos Translate"
+    [direction] = directions_of(read(package), [], [])
+    assert (direction.source, direction.target) == ("de", known)
+
+
+def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "model", extra=["__en__"])
+    package = write_package(tmp_path / "package", folder, target_prefix="__en__")
+    imported = read(package)
+    [direction] = directions_of(imported, [], [])
+    tokens = json.loads((folder / "shared_vocabulary.json").read_text())
+    assert direction.start_token == imported.target.arrangement.place[tokens.index("__en__")]
+    assert direction.tag is None
+    write_package(tmp_path / "other", folder, target_prefix="__fr__")
+    with pytest.raises(SourceError, match="target_prefix = '__fr__'; supported: tokens of"):
+        read(tmp_path / "other")
+
+
+def bpe(package: Path) -> None:
+    (package / "sentencepiece.model").rename(package / "bpe.model")
+
+
+def no_model(package: Path) -> None:
+    (package / "sentencepiece.model").unlink()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "change", "message"),
+    [
+        ({"type": "sbd"}, None, "metadata.json: type = 'sbd'; supported: 'translate'"),
+        ({"from_code": None}, None, "metadata.json: from_code is missing"),
+        ({"to_code": ["en"]}, None, "metadata.json: to_code = ['en']; supported: str"),
+        ({}, bpe, "bpe.model: cuts words as subword-nmt does, which is not supported, only"),
+        ({}, no_model, "sentencepiece.model: is missing"),
+    ],
+)
+def test_other_packages_are_refused(
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    metadata: dict[str, Any],
+    change: Callable[[Path], None] | None,
+    message: str,
+) -> None:
+    package = write_package(tmp_path / "package", model, **metadata)
+    if change:
+        change(package)
+    assert main(["import", str(package), "--out", str(tmp_path / "bundle")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "bundle").exists()
+
+
+def member(name: str, mode: int = 0o644, data: bytes = b"x") -> tuple[zipfile.ZipInfo, bytes]:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = mode << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info, data
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([member("../escaped")], "'../escaped' leads out of the archive"),
+        ([member("a/../../escaped")], "'a/../../escaped' leads out of the archive"),
+        ([member("/escaped")], "'/escaped' leads out of the archive"),
+        ([member("C:/escaped")], "'C:/escaped' leads out of the archive"),
+        ([member("a", stat.S_IFLNK | 0o777, b"/etc")], "'a' is a link; supported: files"),
+        ([member("zeros", data=bytes(200_000_000))], "unpacks to 200000000 bytes; supported: "),
+        ([member("a"), member("a")], "cannot be unpacked"),
+        ([member("a"), member("a/b")], "cannot be unpacked"),
+        ([member(f"{n}") for n in range(30)], "has 30 files; supported: 20 at the most"),
+        ([member("notes.txt")], "is of no known format"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_archives_that_do_harm_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    members: list[tuple[zipfile.ZipInfo, bytes]],
+    message: str,
+) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    path = tmp_path / "bad.argosmodel"
+    with zipfile.ZipFile(path, "w") as archive:
+        for info, data in members:
+            archive.writestr(info, data)
+    assert main(["import", str(path), "--out", str(tmp_path / "bundle")]) == 1
+    assert message in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_a_torn_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(*member("package/data", data=bytes(range(256)) * 99))
+    data = bytearray(path.read_bytes())
+    data[60] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match="cannot be unpacked"), unpacked(path):
+        pass
