@@ -67,7 +67,7 @@ class Translator:
         directions = self.manifest.directions
         self.pipelines = {one: bundle.pipeline(one, tokenizers) for one in directions}
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
-        self.sentences = SentenceTranslator(searcher, tokenizers.target)
+        self.sentences = SentenceTranslator(searcher, tokenizers)
         self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
         self._backlog = Backlog(TEXT_THREADS)  # in characters

@@ -17,7 +17,7 @@ from service.errors import BundleError
 from service.searcher import Work
 from service.settings import Settings
 from service.text.piece_tokenizer import PieceTokenizer
-from service.text.tokenizer import Tokenizer
+from service.text.tokenizer import Tokenizer, Tokenizers
 from service.vocabularies import load_tokenizers
 from tests.conftest import TINY_BUNDLE, started
 
@@ -135,6 +135,21 @@ def test_pieces_without_an_id_are_unknown_and_not_spelled(tmp_path: Path) -> Non
     assert other[-1] == tokenizer.special_ids["unk"]
     assert tokenizer.decode([[*known, 1, 3, 0]]) == ["Hund"]
     assert (tokenizer.spells("u"), tokenizer.spells("z")) == (True, False)
+
+
+def test_unknown_tokens_are_written_as_what_is_unknown_in_the_source(tmp_path: Path) -> None:
+    path = tmp_path / "pieces.json"
+    path.write_text(json.dumps(own_pieces()), encoding="utf-8")
+    source, target = PieceTokenizer(MODEL, path), Tokenizer(MODEL)
+    tokenizers = Tokenizers(source, source)
+    [ids] = source.encode(["The dog"])
+    text = "Der Ž und Ψ"
+    assert source.unknown_pieces(text) == ["Ž", "Ψ"]
+    blank, unknown = source.id_of("▁"), source.special_ids["unk"]
+    written = [[*ids, blank, unknown, blank, unknown], [unknown, *ids], ids, [unknown] * 3]
+    found = tokenizers.translations(text, written)
+    assert found == ["The dog Ž Ψ", "Ž The dog", "The dog", "ŽΨ"]
+    assert Tokenizers(target, target).translations(text, [ids]) == ["The dog"]
 
 
 def test_pieces_in_a_file_are_served_as_sentencepieces_own(copy: Path, settings: Settings) -> None:

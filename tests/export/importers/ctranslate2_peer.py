@@ -63,7 +63,7 @@ def _train(network: Transformer, processor: Any, ids: dict[str, int], end: list[
         source = batch([[*german, *end] for german, _ in chosen])
         target = batch([[BOS_ID, *english, EOS_ID] for _, english in chosen])
         logits = network(source, target[:, :-1])
-        loss = torch.nn.functional.cross_entropy(
+        loss: Any = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD_ID
         )
         optimizer.zero_grad()
