@@ -79,8 +79,13 @@ def muddled_texts(count: int, longest: int = 12) -> list[str]:
     return [" ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)]
 
 
-def translated(folder: Path, texts: list[str], **options: Any) -> list[str | None]:
-    """By CTranslate2's own beam search, one by one; None where the service would search again."""
+def translated(
+    folder: Path, texts: list[str], prefix: list[str] | None = None, **options: Any
+) -> list[str | None]:
+    """By CTranslate2's own beam search, one by one; None where the service would search again.
+
+    `prefix` is what each translation is to begin with.
+    """
     processor = _processor(folder)
     translator = ctranslate2.Translator(
         str(folder), device="cpu", compute_type="float32", intra_threads=1
@@ -90,7 +95,11 @@ def translated(folder: Path, texts: list[str], **options: Any) -> list[str | Non
     for text in texts:
         source = processor.encode(text, out_type=str)
         [result] = translator.translate_batch(
-            [source], max_decoding_length=len(source) + EXTRA_LENGTH, return_end_token=True, **asked
+            [source],
+            target_prefix=[prefix],
+            max_decoding_length=len(source) + EXTRA_LENGTH + len(prefix or []),
+            return_end_token=True,
+            **asked,
         )
         *tokens, end = result.hypotheses[0]
         ends = end == "</s>" and not loops([hash(token) for token in tokens])

@@ -96,6 +96,22 @@ def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
         read(tmp_path / "other")
 
 
+def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
+    model: Path, tmp_path: Path, settings: Settings
+) -> None:
+    word = "sleeps"  # which is left out of every text, as it is a token that asks for a language
+    package = write_package(tmp_path / "package", model, target_prefix=f"▁{word}")
+    bundle = import_folder(package, tmp_path / "bundle")
+    shutil.copyfile(model / "sentencepiece.model", package / "model" / "sentencepiece.model")
+    texts = muddled_texts(30)
+    whole = translated(package / "model", texts, prefix=[f"▁{word}"])
+    [found, alone] = served(bundle, texts, settings, length_penalty=0.0)
+    known = [at for at, one in enumerate(whole) if one is not None and one.count(word) == 1]
+    assert len(known) > 10
+    expected = [(whole[at] or "").removeprefix(word).strip() for at in known]
+    assert [found[at] for at in known] == [alone[at] for at in known] == expected
+
+
 def bpe(package: Path) -> None:
     (package / "sentencepiece.model").rename(package / "bpe.model")
 
