@@ -10,7 +10,6 @@ from pathlib import Path
 
 from export.importers.arrangement import Arrangement
 from export.importers.folder_parts import (
-    LENGTH_PENALTY_FACTOR,
     TAG,
     languages_of_name,
     licence_of,
@@ -18,18 +17,17 @@ from export.importers.folder_parts import (
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
+from export.importers.network_settings import decoding_defaults, network_settings
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
-from service.bundle import MAX_LENGTH, MAX_VOCABULARY, DecodingDefaults
-from service.engine.types import StopRule
+from service.bundle import MAX_LENGTH, MAX_VOCABULARY
 
 FORMAT = "Hugging Face Marian"
 MODEL_TYPE = "marian"
-ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
-MIN_POSITIONS, MAX_SIZE = 64, 65_536
+MIN_POSITIONS = 64
 
 
 def recognises(source: Path) -> bool:
@@ -65,7 +63,7 @@ def read(source: Path) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=min(settings.number("max_length", 8, MAX_LENGTH, 512), config.max_positions),
-        decoding=_decoding(settings),
+        decoding=decoding_defaults(settings),
         files=[path for name in (*names, *more) if (path := source / name).exists()],
         source_languages=spoken[0],
         target_languages=spoken[1],
@@ -158,41 +156,15 @@ def _ids(path: Path, size: int) -> dict[str, int]:
 
 
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
-    """The network's sizes and variants.
-
-    Raises:
-        SourceError: it is none that is built here.
-    """
-
-    def size(key: str) -> int:
-        return settings.number(key, 1, MAX_SIZE)
-
-    for one in ("attention_heads", "ffn_dim"):
-        settings.refuse(f"decoder_{one}", size(f"encoder_{one}"))
-    settings.refuse("activation_function", *ACTIVATIONS)
-    d_model, heads = size("d_model"), size("encoder_attention_heads")
-    if d_model % (2 * heads):
-        raise SourceError(
-            f"{settings.path}: d_model = {d_model}; supported: multiples of twice "
-            f"encoder_attention_heads, {2 * heads}"
-        )
+    """The network's sizes and variants."""
     one_table = settings.get("share_encoder_decoder_embeddings", bool, True)
     tied = settings.get("tie_word_embeddings", bool, True)
-    return ModelConfig(
+    return network_settings(
+        settings,
         vocab_size=len(sides[1].arrangement.order),
-        d_model=d_model,
-        d_ff=size("encoder_ffn_dim"),
-        num_heads=heads,
-        num_encoder_layers=size("encoder_layers"),
-        num_decoder_layers=size("decoder_layers"),
-        dropout=0.0,
         norm="post",
-        activation=ACTIVATIONS[settings.get("activation_function", str, "gelu")],  # type: ignore[arg-type]
         embeddings="separate" if not tied else "shared" if one_table else "target",
         max_positions=settings.number("max_position_embeddings", MIN_POSITIONS, MAX_LENGTH),
-        position_layout="halves",
-        scaled_embeddings=settings.get("scale_embedding", bool, False),
-        projection_bias=True,
         forbidden_ids=() if _renormalizes(settings) else _forbidden(settings, sides[1]),
     )
 
@@ -214,14 +186,3 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
 def _renormalizes(settings: Settings) -> bool:
     """Whether others get the probability of what may not be produced."""
     return settings.get("renormalize_logits", bool, False)
-
-
-def _decoding(settings: Settings) -> DecodingDefaults:
-    """Transformers divides by n^p, this project by ((5 + n) / 6)^alpha."""
-    penalty = LENGTH_PENALTY_FACTOR * settings.get("length_penalty", float, 1.0)
-    bound = any(values == "never" for values in settings.all("early_stopping"))
-    return DecodingDefaults(
-        beam_size=settings.number("num_beams", 1, 64, 4),
-        length_penalty=max(-10.0, min(10.0, penalty)),
-        stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
-    )

@@ -62,6 +62,8 @@ class Imported:
     target_languages: Sequence[str] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     """By code, the piece in front of the source that asks for a target."""
+    languages: Mapping[str, str] = field(default_factory=dict)
+    """By code, the piece in front of a source in a language, and of a translation into it."""
     source_start: int | None = None
     """The format's id of a token in front of every source."""
     target_start: int | None = None

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Container
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
     files = FILES
     if imported.source.ids != imported.target.ids:
         files = FILES._replace(target_pieces=TARGET_PIECES)
+    hidden = {imported.target_start, *map(imported.target.ids.get, imported.languages.values())}
     for side, model, pieces in (
         (imported.source, files.source, files.pieces),
         (imported.target, files.target, files.target_pieces),
@@ -32,7 +34,7 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
         if model is not None:
             shutil.copyfile(side.model, folder / model)
         if pieces is not None:
-            _write_pieces(side, folder / pieces, imported.target_start)
+            _write_pieces(side, folder / pieces, hidden)
     return files
 
 
@@ -48,8 +50,8 @@ def tokenizers_of(imported: Imported, folder: Path) -> PieceTokenizers:
     return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
 
 
-def _write_pieces(side: Side, path: Path, hidden: int | None) -> None:
-    """The pieces by id, but for one that is no part of a text."""
-    ids = {piece: id for piece, id in side.ids.items() if id != hidden}
+def _write_pieces(side: Side, path: Path, hidden: Container[int | None]) -> None:
+    """The pieces by id, but for those that are no part of a text."""
+    ids = {piece: id for piece, id in side.ids.items() if id not in hidden}
     pieces = side.arrangement.pieces(ids)
     path.write_text(json.dumps(pieces, ensure_ascii=False) + "\n", encoding="utf-8")

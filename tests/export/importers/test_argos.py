@@ -64,7 +64,7 @@ def test_a_package_is_served_as_argos_serves_it(
     assert origin.files[archive.name] == hashlib.sha256(archive.read_bytes()).hexdigest()
     assert "model.bin" in origin.files
     texts = muddled_texts(40)
-    argos = {"beam_size": 4, "length_penalty": 0.2, "replace_unknowns": True}
+    argos: dict[str, Any] = {"beam_size": 4, "length_penalty": 0.2, "replace_unknowns": True}
     shutil.copyfile(model / "sentencepiece.model", package / "model" / "sentencepiece.model")
     expected = translated(package / "model", texts, **argos)
     [found, _] = served(bundle, texts, settings)
