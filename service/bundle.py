@@ -19,7 +19,7 @@ from pydantic import (
 from service.bundle_files import MANIFEST as MANIFEST
 from service.bundle_files import printable, read_manifest, read_text, regular_file
 from service.bundle_files import sha256 as sha256
-from service.directions import STRICT, check_ids
+from service.directions import STRICT, Directions, check_ids
 from service.directions import Code as Code
 from service.directions import Direction as Direction
 from service.directions import SpecialTokens as SpecialTokens
@@ -37,7 +37,7 @@ MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
 GOLDEN = "golden.jsonl"
 """Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]
-MAX_LENGTH, MAX_VOCABULARY, MAX_DIRECTIONS, MAX_FILES = 16_384, 1_000_000, 10_000, 1_000
+MAX_LENGTH, MAX_VOCABULARY, MAX_FILES = 16_384, 1_000_000, 1_000
 
 
 def _printable(text: str) -> str:
@@ -122,7 +122,7 @@ class Manifest(_Strict):
 
     format_version: int
     name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
-    directions: Annotated[list[Direction], Field(min_length=1, max_length=MAX_DIRECTIONS)]
+    directions: Directions
     vocabulary: FileName
     """The SentencePiece model of both sides, or of the source."""
     target_vocabulary: FileName | None = None

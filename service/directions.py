@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Items
+from itertools import product
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
 """Of a language."""
 Id = Annotated[int, Field(strict=True, ge=0)]
+MAX_LANGUAGES = 256
+"""Of a manifest that names languages and not their pairs."""
 STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -44,6 +47,61 @@ class Direction(BaseModel):
         if self.source == self.target or "auto" in (self.source, self.target):
             raise ValueError(f"{self.source} to {self.target} is no direction")
         return self
+
+
+class Many(BaseModel):
+    """How a manifest writes down a model between many languages: each of some into each other of some."""
+
+    model_config = STRICT
+    from_tags: Annotated[dict[Code, Id], Field(min_length=1, max_length=MAX_LANGUAGES)]
+    """By source, the token in front of it."""
+    into_start_tokens: Annotated[dict[Code, Id], Field(min_length=1, max_length=MAX_LANGUAGES)]
+    """By target, the token that its translations begin with; no language is translated into itself."""
+
+    @property
+    def directions(self) -> list[Direction]:
+        """All of them."""
+        return [
+            Direction(source=source, target=target, tag=tag, start_token=start)
+            for source, tag in self.from_tags.items()
+            for target, start in self.into_start_tokens.items()
+            if tag != start
+        ]
+
+    @classmethod
+    def of(cls, directions: Items[Direction]) -> Self | None:
+        """What stands for just these directions; None if nothing does."""
+        tags = {one.source: one.tag for one in directions}
+        starts = {one.target: one.start_token for one in directions}
+        said = {(one.source, one.target, one.tag, one.start_token) for one in directions}
+        meant = {
+            (source, target, tag, start)
+            for (source, tag), (target, start) in product(tags.items(), starts.items())
+            if tag != start
+        }
+        counts = len(tags), len(starts)
+        is_short = sum(counts) <= len(directions) and max(counts) <= MAX_LANGUAGES
+        if said != meant or not is_short or None in (*tags.values(), *starts.values()):
+            return None
+        return cls.model_validate({"from_tags": tags, "into_start_tokens": starts})
+
+
+def _expanded(said: Any) -> Any:
+    return Many.model_validate(said).directions if isinstance(said, dict) else said
+
+
+def _shortened(directions: list[Direction]) -> Any:
+    many = Many.of(directions)
+    return many if many is not None else list(directions)
+
+
+Directions = Annotated[
+    list[Direction],
+    Field(min_length=1, max_length=MAX_LANGUAGES**2),
+    BeforeValidator(_expanded),
+    PlainSerializer(_shortened),
+]
+"""A list, or what stands for one."""
 
 
 class SpecialTokens(BaseModel):

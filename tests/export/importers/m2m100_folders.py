@@ -109,3 +109,44 @@ def write_m2m100(folder: Path) -> int:
     (folder / "tokenizer_config.json").write_text(json.dumps(said))
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": tags}))
     return len(ids) + len(tags) + 8
+
+
+def train(model: Any, folder: Path, steps: int = 150) -> None:
+    """From German to English, so that it ends its sentences as real models do."""
+    tokenizer = tokenizer_of(folder)
+    tokenizer.tgt_lang = "eng_Latn"
+    pairs = toy.sentences()
+    batch = tokenizer(
+        [german for german, _ in pairs],
+        text_target=[english for _, english in pairs],
+        padding=True,
+        return_tensors="pt",
+    )
+    labels = batch.pop("labels")
+    labels = labels.masked_fill(labels == model.config.pad_token_id, -100)
+    optimizer = torch.optim.Adam(model.parameters())
+    generator = torch.Generator().manual_seed(0)
+    torch.manual_seed(0)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):
+            torch.nn.init.normal_(module.weight, std=0.1)
+    model.train()
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = 5e-3 * min(1.0, (step + 1) / 30, (steps - step) / 80)
+        rows = torch.randint(len(pairs), (24,), generator=generator)
+        loss = model(
+            input_ids=batch["input_ids"][rows],
+            attention_mask=batch["attention_mask"][rows],
+            labels=labels[rows],
+        ).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    model.save_pretrained(folder)
+
+
+def tokenizer_of(folder: Path, source: str = "deu_Latn") -> Any:
+    """Transformers' own."""
+    return transformers.AutoTokenizer.from_pretrained(str(folder), src_lang=source)
