@@ -81,7 +81,12 @@ class Material:
 
     @property
     def has_opposites(self) -> bool:
-        """Whether a direction is there in which another one's translations can be read back."""
+        """Whether a direction is there in which another one's translations can be read back.
+
+        What reads them puts a tag in front and EOS behind, and gives no token to start with.
+        """
+        if not self.ends_source or any(one.start_tokens for one in self.directions):
+            return False
         pairs = {(one.source, one.target) for one in self.directions}
         return any((target, source) in pairs for source, target in pairs)
 

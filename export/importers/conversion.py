@@ -7,6 +7,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from export.bundle_writer import check_place, publish
 from export.importers.archives import unpacked
 from export.importers.formats import format_of
@@ -17,7 +19,7 @@ from export.importers.proof import check_log_probs, check_texts
 from export.importers.vocabulary import save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
 from model.tokenizer import PAD_ID
-from model.transformer import Transformer
+from model.transformer import PositionalEncoding, Transformer
 from service.bundle import Direction, Limits, Manifest, Origin, Provenance, sha256
 
 logger = logging.getLogger("export")
@@ -57,6 +59,17 @@ def import_model(
         return publish(_material(imported, directions, texts, provenance), out, options)
 
 
+def network_of(imported: Imported) -> Transformer:
+    """The network in torch; it shares the memory of the imported weights."""
+    with torch.device("meta"):
+        network = Transformer(imported.config, PAD_ID)
+    network.load_state_dict(dict(imported.weights), assign=True)
+    if imported.config.positions == "sinusoids":
+        network.source_positions = PositionalEncoding(imported.config)
+        network.target_positions = PositionalEncoding(imported.config)
+    return network.requires_grad_(False).eval()
+
+
 def _material(
     imported: Imported,
     directions: list[Direction],
@@ -64,9 +77,7 @@ def _material(
     provenance: Provenance,
 ) -> Material:
     """The network in torch, held against its library, with text that it has translated."""
-    network = Transformer(imported.config, PAD_ID)
-    network.load_state_dict(dict(imported.weights))
-    network.eval()
+    network = network_of(imported)
     with tempfile.TemporaryDirectory() as folder:
         tokenizers = tokenizers_of(imported, Path(folder))
     sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported.source)
