@@ -23,6 +23,7 @@ from export.importers.ctranslate2_weights import read_network
 from export.importers.folder_parts import (
     LENGTH_PENALTY_FACTOR,
     TAG,
+    languages_among,
     languages_of_name,
     licence_of,
     sentencepiece_model,
@@ -66,6 +67,8 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
     sides = _sides(vocabularies, tokens, models)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = read_network(variables, sides, sizes, tokens.epsilon)
+    languages = languages_among(vocabularies[1].ids) if tokens.ends_source else {}
+    languages = languages if len(languages) > 1 else {}
     files = [variables.path, source / CONFIG, *(one.path for one in vocabularies), *models]
     spoken = [[code] if code else [] for code in languages_of_name(source.resolve().name)]
     return Imported(
@@ -80,9 +83,10 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
         source_languages=spoken[0],
         target_languages=spoken[1],
         tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        languages=languages,
         source_start=vocabularies[0].ids.get(tokens.bos) if tokens.begins_source else None,
         ends_source=tokens.ends_source,
-        licence=licence_of(source / "README.md"),
+        licence=licence_of(source / "README.md", languages),
         oracle=partial(ctranslate2_oracle, source, vocabularies, sides[0].model, tokens),
     )
 

@@ -4,7 +4,6 @@ Pre-norm with a norm behind each stack, one table for all, positions from 2 on. 
 of its language, and a translation with that of its own.
 """
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,12 @@ from pathlib import Path
 import sentencepiece
 
 from export.importers.arrangement import Arrangement
-from export.importers.folder_parts import licence_of, sentencepiece_model
+from export.importers.folder_parts import (
+    LANGUAGE,
+    languages_among,
+    licence_of,
+    sentencepiece_model,
+)
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
 from export.importers.network_settings import decoding_defaults, network_settings
@@ -28,15 +32,12 @@ MODEL_TYPE = "m2m_100"
 MODEL = "sentencepiece.bpe.model"
 VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
 TOKEN_LISTS = "special_tokens_map.json", "tokenizer_config.json"
-LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
-"""A token of NLLB's or M2M-100's."""
 FAIRSEQ_FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
 OFFSET = 1
 """By which NLLB's ids exceed SentencePiece's."""
 FIRST_POSITION = 2
 MAX_POSITIONS = 512
 """Of more, no model has seen any."""
-NLLB_LANGUAGES, NLLB_LICENCE = 200, "cc-by-nc-4.0"
 
 
 def recognises(source: Path) -> bool:
@@ -64,7 +65,6 @@ def read(source: Path) -> Imported:
     tensors = Tensors.of_folder(source)
     weights = read_weights(tensors, config, settings, (side, side))
     names = ("config.json", "generation_config.json", *TOKEN_LISTS, TOKENIZER, VOCABULARY, MODEL)
-    is_nllb = len(languages) >= NLLB_LANGUAGES
     longest = settings.number("max_length", 8, MAX_LENGTH, config.max_positions)
     return Imported(
         format=FORMAT,
@@ -76,7 +76,7 @@ def read(source: Path) -> Imported:
         decoding=decoding_defaults(settings),
         files=[path for name in (*names, tensors.path.name) if (path := source / name).exists()],
         languages=languages,
-        licence=licence_of(source / "README.md") or (NLLB_LICENCE if is_nllb else ""),
+        licence=licence_of(source / "README.md", languages),
         oracle=partial(m2m100_oracle, source),
     )
 
@@ -93,9 +93,7 @@ def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
             raise SourceError(
                 f"{source}: {piece!r} = {id}; supported: ids below vocab_size, {size}"
             )
-    languages = {
-        found[1] or found[2]: piece for piece in ids if (found := LANGUAGE.fullmatch(piece))
-    }
+    languages = languages_among(ids)
     if len(languages) < 2:
         raise SourceError(
             f"{source}: {', '.join(TOKEN_LISTS)} and {TOKENIZER} have no tokens of languages, like deu_Latn "

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from ctranslate2.converters import TransformersConverter
 from safetensors.torch import load_file, save_file
 
 from export.__main__ import main
@@ -92,6 +93,19 @@ def test_the_service_finds_what_transformers_finds(
         assert [found[at] for at in known] == [expected[at] for at in known]
 
 
+def test_a_folder_converted_by_ctranslate2_means_the_same(
+    learnt: tuple[Path, Any], tmp_path: Path, settings: Settings
+) -> None:
+    converter = TransformersConverter(str(learnt[0]), copy_files=["sentencepiece.bpe.model"])
+    folder = Path(converter.convert(str(tmp_path / "ct2")))
+    bundle = import_folder(folder, tmp_path / "bundle", "--source", "de", "--target", "en,fr")
+    texts = muddled_texts(30)
+    expected = translated_by_transformers(*learnt, texts)
+    known = [at for at, one in enumerate(expected) if one is not None]
+    [found, _] = served(bundle, texts, settings, beam_size=4, length_penalty=0.0)
+    assert [found[at] for at in known] == [expected[at] for at in known]
+
+
 def test_languages_have_the_codes_that_people_write(imported: Path, settings: Settings) -> None:
     codes = ["de", "en", "fr", "pt", "zh", "zh-Hant"]
     with started(
@@ -138,7 +152,7 @@ def test_a_licence_that_forbids_commerce_is_printed_and_kept(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("export.importers.m2m100.NLLB_LANGUAGES", 6)
+    monkeypatch.setattr("export.importers.folder_parts.NLLB_LANGUAGES", 6)
     bundle = import_folder(learnt[0], tmp_path / "bundle", "--source", "de", "--target", "en")
     assert "licence: cc-by-nc-4.0, which allows no commercial use" in capsys.readouterr().out
     assert load(bundle).manifest.provenance.licences == ["cc-by-nc-4.0"]
