@@ -81,7 +81,7 @@ def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:
         if precision not in fit:
             raise SourceError(
                 f"--precisions: in {precision}, the decoder's graph would have {sizes[precision] / 1e9:.1f} "
-                f"GB, and a file of ONNX has at most 2; supported: {', '.join(fit) or 'none for this network'}"
+                f"GB, and a file of ONNX has at most 2; supported: {', '.join(fit) or 'none'}"
             )
 
 
