@@ -93,6 +93,7 @@ def test_the_service_finds_what_transformers_finds(
         assert [found[at] for at in known] == [expected[at] for at in known]
 
 
+@pytest.mark.slow
 def test_a_folder_converted_by_ctranslate2_means_the_same(
     learnt: tuple[Path, Any], tmp_path: Path, settings: Settings
 ) -> None:
