@@ -21,7 +21,7 @@ check: .venv/dev.stamp  ## format, lint, types, architecture
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev.stamp  ## speed against CTranslate2, into README.md and bench.json; QUICK=1 for a rough idea
+bench: .venv/dev.stamp  ## speed against CTranslate2, into the documents and bench.json; QUICK=1 for a rough idea
 	$(BIN)/python -m tests.bench $(if $(QUICK),--quick) $(ARGS)
 
 soak: .venv/dev.stamp  ## an hour of everything at once, on loopback; ARGS="--minutes 5" for less

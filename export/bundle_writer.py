@@ -43,7 +43,7 @@ from service.bundle import (
     sha256,
 )
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import SpecialIds
+from service.engine.types import SpecialIds, StopRule
 
 logger = logging.getLogger(__name__)
 
@@ -199,7 +199,10 @@ def _write_graphs(
     sizes = material.network.config
     graphs = Graphs(encoder=f"encoder.{precision}.onnx", decoder=f"decoder.{precision}.onnx")
     onnx.save(build_encoder(builder(), sizes), folder / graphs.encoder)
-    decoder = build_decoder(builder(), builder("step."), sizes, material.suppressed)
+    narrowing = material.decoding.stop_rule is StopRule.NARROW
+    decoder = build_decoder(
+        builder(), builder("step."), sizes, material.suppressed, narrowing=narrowing
+    )
     onnx.save(decoder, folder / graphs.decoder)
     return graphs
 

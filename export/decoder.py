@@ -20,6 +20,7 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      best f32 [B, 1]         score over length penalty of the best of them
      beam_size i64 [B, 1]    each sentence's own, at most K
      length_penalty f32 [B, 1]  likewise, the alpha of it
+     narrow i64 [B, 1]       1 if whatever has finished takes a beam's place; in some graphs only
      likely bool [B, 1]      whether it has found what it wants once no live beam is ahead of `best`;
                              else once as many hypotheses have finished as it has beams
      ancestors f32 [G, Q, L] 0 where the entry is on the beam's path, MASKED elsewhere
@@ -29,54 +30,71 @@ in:  steps i64 []            how many steps at most; no row may grow past its li
      cross_keys.N, cross_values.N  [B', H, S', D] of the encoder, fp16 unless the graph is fp32
      source_bias f32 [B, S]  0 at each sentence's own positions in its row of C, MASKED elsewhere
      past_keys.N, past_values.N    [G', H, L', D] of the previous run
+     In the place of the last ones, of row and entry, an SSRU has
+     cell i64 [B, K]         where in the previous run's states each beam's is, of B' K' of them
+     past_cells.N            [B', K', d] of the previous run; and of ancestors it reads the shape alone
 out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [G, Q, L + Q t]
-     keys.N, values.N [G, H, L + Q t, D]
+     keys.N, values.N [G, H, L + Q t, D]; or, without ancestors, cells.N [B, K, d]
      scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
 """
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from export.encoder import feed_forward, positions_of, queries_keys_values
+from export import recurrence
+from export.encoder import feed_forward, final_norm, positions_of, queries_keys_values, residual
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
 
 
 def build_decoder(
-    builder: GraphBuilder, body: GraphBuilder, config: ModelConfig, suppressed: tuple[int, ...]
+    builder: GraphBuilder,
+    body: GraphBuilder,
+    config: ModelConfig,
+    suppressed: tuple[int, ...],
+    *,
+    narrowing: bool = False,
 ) -> onnx.ModelProto:
     """Build the graph; `body` gathers the step, the weights among it, and needs a prefix of its own.
 
-    `suppressed` tokens are never produced: they get no probability.
+    `suppressed` tokens are never produced: they get no probability. `narrowing` gives it the input `narrow`.
     """
     b = builder
     b.epsilon = body.epsilon = config.layer_norm_epsilon
     layers = range(config.num_decoder_layers)
-    caches = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
+    pairs = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
+    is_recurrent = config.decoder_cell == "ssru"
+    caches = [f"cells.{index}" for index in layers] if is_recurrent else pairs
     compacted = {f"past_{name}": f"compacted_{name}" for name in caches}
-    memory = {f"cross_{name}": f"memory_{name}" for name in caches}
-    _gather(b, compacted, "row", "entry", config)
+    memory = {f"cross_{name}": f"memory_{name}" for name in pairs}
+    if not is_recurrent:
+        _gather(b, compacted, "row", "entry", config)
     _gather(b, memory, "source_row", "source_entry", config)
-    _name_constants_of_all_steps(b, config)
-    state = ["ids", "totals", "finished", "best", "ancestors"]
+    _name_constants_of_all_steps(b, config, narrowing)
+    state = ["ids", "totals", "finished", "best"]
+    if is_recurrent:
+        recurrence.gather_states(b, compacted, config)
+    else:
+        state.append("ancestors")
     loop_outputs = [f"loop_{name}" for name in (*state, *caches, "scores", "tokens", "parents")]
     node = helper.make_node(
         "Loop",
         ["steps", b.constant(True, np.bool_), *state, *compacted.values()],
         loop_outputs,
-        body=_body(body, config, caches, suppressed),
+        body=_body(body, config, caches, suppressed, narrowing),
     )
     node.name = "steps"
     b.nodes.append(node)
-    inputs, outputs = _signature(b, config, caches)
+    inputs, outputs = _signature(b, config, caches, pairs, narrowing)
     return to_model(b.finish("decoder", inputs, outputs))
 
 
-def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
+def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing: bool) -> None:
     """What every step sees from outside: counts, shapes, ranks, bans, encodings, masks."""
     b.named("beams", "Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", "beams", b.constant([2]))
@@ -94,6 +112,8 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
     for ranks, count in (("finishing_ranks", "candidates"), ("live_ranks", "beams")):
         every = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
         b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
+        if narrowing:
+            b.named(f"{ranks}.numbers", "Identity", every)
     count = b.op("Shape", "banned", start=0, end=1)
     b.named("banned_logits", "Expand", b.constant([-np.inf], np.float32), count)
     b.named("any_banned", "Cast", b.op("Squeeze", count), to=TensorProto.BOOL)
@@ -102,13 +122,14 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig) -> None:
     firsts = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
     b.named("first_query", "Unsqueeze", b.op("Mod", firsts, queries), b.constant([1]))
     _name_what_depends_on_the_step(b, config)
-    square = b.op("ConstantOfShape", b.op("Concat", queries, queries, axis=0))
-    own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
-    own = b.op(
-        "Mul", b.op("Sub", own, b.constant(1.0, np.float32)), b.constant(-MASKED, np.float32)
-    )
-    # [G, Q, Q]: 0 on the diagonal, MASKED off it
-    b.named("own_entries", "Expand", own, b.op("Concat", by_group, queries, axis=0))
+    if config.decoder_cell == "attention":
+        square = b.op("ConstantOfShape", b.op("Concat", queries, queries, axis=0))
+        own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
+        own = b.op(
+            "Mul", b.op("Sub", own, b.constant(1.0, np.float32)), b.constant(-MASKED, np.float32)
+        )
+        # [G, Q, Q]: 0 on the diagonal, MASKED off it
+        b.named("own_entries", "Expand", own, b.op("Concat", by_group, queries, axis=0))
     one, length = b.constant([1]), b.op("Shape", "source_row", start=1, end=2)
     bias = b.op("Unsqueeze", b.to_float("source_bias"), one)
     bias = b.op("Expand", bias, b.op("Concat", one, "beams", one, axis=0))  # [B, K, S]
@@ -132,21 +153,48 @@ def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None
     b.named("penalties", "Pow", base, "length_penalty")
 
 
+class _Kept(NamedTuple):
+    """What a run leaves to the next one of the decoder's layers."""
+
+    places: list[onnx.ValueInfoProto]
+    """Where in it each beam's is."""
+    past: list[onnx.ValueInfoProto]
+    outputs: dict[str, onnx.ValueInfoProto]
+    """By the names of the Loop's results."""
+
+
+def _kept(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _Kept:
+    """Entries of self-attention, or states."""
+    kind, heads, width = b.float_kind, config.num_heads, config.d_model
+    if config.decoder_cell == "ssru":
+        shape = b.op("Concat", b.op("Shape", "ids"), b.constant([width]), axis=0)
+        states = {
+            b.op("Reshape", f"loop_{name}", shape): tensor(name, kind, ["B", "K", width])
+            for name in caches
+        }
+        past = [tensor(f"past_{name}", kind, ["past_B", "past_K", width]) for name in caches]
+        return _Kept([tensor("cell", "i64", ["B", "K"])], past, states)
+    d_head = config.d_head
+    entries = {
+        f"loop_{name}": tensor(name, kind, ["G", heads, "next_L", d_head]) for name in caches
+    }
+    past = [tensor(f"past_{name}", kind, ["past_G", heads, "past_L", d_head]) for name in caches]
+    ancestors = {"loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"])}
+    places = [tensor("row", "i64", ["G", "L"]), tensor("entry", "i64", ["G", "L"])]
+    return _Kept(places, past, ancestors | entries)
+
+
 def _signature(
-    b: GraphBuilder, config: ModelConfig, caches: list[str]
+    b: GraphBuilder, config: ModelConfig, caches: list[str], memory: list[str], narrowing: bool
 ) -> tuple[list[onnx.ValueInfoProto], dict[str, onnx.ValueInfoProto]]:
     """The inputs, and the Loop's results with what they are called outside."""
-    heads, width = config.num_heads, config.d_head
+    kept = _kept(b, config, caches)
     outputs = {
         "loop_ids": tensor("next_ids", "i64", ["B", "K"]),
         "loop_totals": tensor("next_totals", "f32", ["B", "K"]),
         "loop_finished": tensor("next_finished", "i64", ["B", 1]),
         "loop_best": tensor("next_best", "f32", ["B", 1]),
-        "loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"]),
-        **{
-            f"loop_{name}": tensor(name, b.float_kind, ["G", heads, "next_L", width])
-            for name in caches
-        },
+        **kept.outputs,
         "loop_scores": tensor("scores", "f32", ["t", "B", "candidates"]),
         "loop_tokens": tensor("tokens", "i64", ["t", "B", "candidates"]),
         "loop_parents": tensor("parents", "i64", ["t", "B", "candidates"]),
@@ -162,20 +210,21 @@ def _signature(
         tensor("best", "f32", ["B", 1]),
         tensor("beam_size", "i64", ["B", 1]),
         tensor("length_penalty", "f32", ["B", 1]),
+        *([tensor("narrow", "i64", ["B", 1])] if narrowing else []),
         tensor("likely", "bool", ["B", 1]),
         tensor("ancestors", "f32", ["G", "Q", "L"]),
-        tensor("row", "i64", ["G", "L"]),
-        tensor("entry", "i64", ["G", "L"]),
+        *kept.places,
         tensor("source_row", "i64", ["C", "S"]),
         tensor("source_entry", "i64", ["C", "S"]),
         tensor("source_bias", "f32", ["B", "S"]),
+        *kept.past,
         *(
-            tensor(f"past_{name}", b.float_kind, ["past_G", heads, "past_L", width])
-            for name in caches
-        ),
-        *(
-            tensor(f"cross_{name}", b.stored_kind, ["sources", heads, "source_L", width])
-            for name in caches
+            tensor(
+                f"cross_{name}",
+                b.stored_kind,
+                ["sources", config.num_heads, "source_L", config.d_head],
+            )
+            for name in memory
         ),
     ]
     return inputs, outputs
@@ -199,25 +248,26 @@ def _gather(
 
 
 def _body(
-    b: GraphBuilder, config: ModelConfig, caches: list[str], suppressed: tuple[int, ...]
+    b: GraphBuilder,
+    config: ModelConfig,
+    caches: list[str],
+    suppressed: tuple[int, ...],
+    narrowing: bool,
 ) -> onnx.GraphProto:
     """One step of every beam; names that start with `b.prefix` are the body's own."""
-    p = b.prefix
+    p, is_recurrent = b.prefix, config.decoder_cell == "ssru"
     new_caches: dict[str, str] = {}
-    mask = b.op("Concat", f"{p}ancestors", "own_entries", axis=2)  # [G, Q, L + Q]
-    attention_mask = b.op("Unsqueeze", b.to_float(mask), b.constant([1]))
-    table = b.weights["embedding.weight"]
-    x = b.op(
-        "Add",
-        b.embed(f"{p}ids", table * config.embedding_scale, f"{p}embedding.weight.scaled"),
-        b.op("Gather", "encodings", f"{p}iteration", axis=0),
-    )
-    x = b.op("Reshape", x, "grouped")
+    mask = attention_mask = ""
+    if not is_recurrent:
+        mask = b.op("Concat", f"{p}ancestors", "own_entries", axis=2)  # [G, Q, L + Q]
+        attention_mask = b.op("Unsqueeze", b.to_float(mask), b.constant([1]))
+    x = _embedded(b, config)
     for index in range(config.num_decoder_layers):
         x = _layer(b, x, index, attention_mask, new_caches, config)
-    if config.norm == "pre":
-        x = b.layer_norm(x, "decoder_norm")
-    chosen = select(b, log_probs(b, x, config, suppressed), mask)
+    x = final_norm(b, x, "decoder_norm", config)
+    carried = new_caches if is_recurrent else {"ancestors": mask}
+    scored = log_probs(b, x, config, suppressed)
+    chosen = select(b, scored, carried, narrowing=narrowing)
 
     outputs = {
         chosen["go_on"]: tensor(f"{p}next_go_on", "bool", []),
@@ -225,10 +275,12 @@ def _body(
         chosen["totals"]: tensor(f"{p}next_totals", "f32", ["B", "K"]),
         chosen["finished"]: tensor(f"{p}next_finished", "i64", ["B", 1]),
         chosen["best"]: tensor(f"{p}next_best", "f32", ["B", 1]),
-        chosen["ancestors"]: tensor(f"{p}next_ancestors", "f32", None),
     }
+    if not is_recurrent:
+        outputs[chosen["ancestors"]] = tensor(f"{p}next_ancestors", "f32", None)
     for name in caches:
-        outputs[new_caches[name]] = tensor(f"{p}next_{name}", b.float_kind, None)
+        result = {**new_caches, **chosen}[name]
+        outputs[result] = tensor(f"{p}next_{name}", b.float_kind, None)
     outputs[chosen["scores"]] = tensor(f"{p}scores", "f32", None)
     outputs[chosen["tokens"]] = tensor(f"{p}tokens", "i64", None)
     outputs[chosen["parents"]] = tensor(f"{p}parents", "i64", None)
@@ -239,17 +291,25 @@ def _body(
         tensor(f"{p}totals", "f32", ["B", "K"]),
         tensor(f"{p}finished", "i64", ["B", 1]),
         tensor(f"{p}best", "f32", ["B", 1]),
-        tensor(f"{p}ancestors", "f32", None),
+        *([] if is_recurrent else [tensor(f"{p}ancestors", "f32", None)]),
         *(tensor(f"{p}{name}", b.float_kind, None) for name in caches),
     ]
     return b.finish("step", inputs, outputs)
+
+
+def _embedded(b: GraphBuilder, config: ModelConfig) -> str:
+    """The last tokens with their positions, [G, Q, d]."""
+    table = b.weights["embedding.weight"] * config.embedding_scale
+    embedded = b.embed(f"{b.prefix}ids", table, f"{b.prefix}embedding.weight.scaled")
+    x = b.op("Add", embedded, b.op("Gather", "encodings", f"{b.prefix}iteration", axis=0))
+    return str(b.op("Reshape", x, "grouped"))
 
 
 def _layer(
     b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
 ) -> str:
     """One decoder layer, [G, Q, d] -> [G, Q, d]; adds its grown caches to `new_caches`."""
-    layer, pre_norm = f"decoder.{index}", config.norm == "pre"
+    layer, source = f"decoder.{index}", x
     scale = float(np.float32(config.d_head**-0.5))
 
     def self_attention(x: str) -> str:
@@ -258,7 +318,7 @@ def _layer(
         heads = config.num_heads
         context, keys, values = b.op(
             "Attention",
-            *queries_keys_values(b, x, module),
+            *queries_keys_values(b, x, source, module, config),
             mask,
             *past,
             scale=scale,
@@ -278,7 +338,13 @@ def _layer(
         context = b.op("Reshape", b.op("Transpose", context, perm=[0, 2, 1, 3]), "grouped")
         return b.linear(context, f"{layer}.cross_attention.w_o")
 
-    x = b.residual(x, f"{layer}.norm_1", pre_norm, self_attention)
-    x = b.residual(x, f"{layer}.norm_2", pre_norm, cross_attention)
+    def recurrent(x: str) -> str:
+        name = f"cells.{index}"
+        found, new_caches[name] = recurrence.step(b, x, f"{b.prefix}{name}", f"{layer}.recurrence")
+        return found
+
+    looking_back = recurrent if config.decoder_cell == "ssru" else self_attention
+    x = residual(b, x, f"{layer}.norm_1", config, looking_back)
+    x = residual(b, x, f"{layer}.norm_2", config, cross_attention)
     feeding = functools.partial(feed_forward, b, layer=layer, config=config)
-    return b.residual(x, f"{layer}.norm_3", pre_norm, feeding)
+    return residual(b, x, f"{layer}.norm_3", config, feeding)

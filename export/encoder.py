@@ -5,6 +5,7 @@ out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N, fp16 u
 """
 
 import functools
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -38,15 +39,16 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     # one row for each query: the CPU kernel of Attention does not broadcast a mask over queries
     batch = b.op("Shape", "source_ids", start=0, end=1)
     mask = b.op("Expand", mask, b.op("Concat", batch, b.constant([1]), length, length, axis=0))
-    pre_norm = config.norm == "pre"
     for index in range(config.num_encoder_layers):
         layer = f"encoder.{index}"
         module = f"{layer}.self_attention"
-        attention = functools.partial(self_attention, b, mask=mask, module=module, config=config)
-        x = b.residual(x, f"{layer}.norm_1", pre_norm, attention)
+        attention = functools.partial(
+            self_attention, b, source=x, mask=mask, module=module, config=config
+        )
+        x = residual(b, x, f"{layer}.norm_1", config, attention)
         feeding = functools.partial(feed_forward, b, layer=layer, config=config)
-        x = b.residual(x, f"{layer}.norm_2", pre_norm, feeding)
-    x = b.layer_norm(x, "encoder_norm") if pre_norm else x
+        x = residual(b, x, f"{layer}.norm_2", config, feeding)
+    x = final_norm(b, x, "encoder_norm", config)
     modules = [
         (f"cross_{name}.{index}", f"decoder.{index}.cross_attention.{part}")
         for index in range(config.num_decoder_layers)
@@ -73,6 +75,20 @@ def positions_of(
     return table
 
 
+def residual(
+    b: GraphBuilder, x: str, norm: str, config: ModelConfig, sublayer: Callable[[str], str]
+) -> str:
+    """One sub-layer with residual and the norm of module `norm`, before it or after the sum."""
+    if config.norm == "pre":
+        return str(b.op("Add", x, sublayer(b.layer_norm(x, norm))))
+    return b.layer_norm(b.op("Add", x, sublayer(x)), norm)
+
+
+def final_norm(b: GraphBuilder, x: str, norm: str, config: ModelConfig) -> str:
+    """The end of a stack: the norm of module `norm`, if the network has it."""
+    return b.layer_norm(x, norm) if config.has_final_norm else x
+
+
 def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> str:
     """W2 f(W1 x), with f the configured activation."""
     widened = b.linear(x, f"{layer}.feed_forward.w_1")
@@ -82,16 +98,26 @@ def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> st
     return b.linear(widened, f"{layer}.feed_forward.w_2", relu_input=relu)
 
 
-def queries_keys_values(b: GraphBuilder, x: str, module: str) -> list[str]:
-    """What positions look for, are looked for by, and give, [..., d] each."""
-    return b.each_linear(x, *(f"{module}.w_{name}" for name in "qkv"))
+def queries_keys_values(
+    b: GraphBuilder, x: str, source: str, module: str, config: ModelConfig
+) -> list[str]:
+    """What positions look for, are looked for by, and give, [..., d] each.
+
+    `x` is the sub-layer's input, `source` the layer's, of which pre-norm may make keys and values.
+    """
+    queries, *others = (f"{module}.w_{name}" for name in "qkv")
+    if config.norm == "pre" and not config.normed_keys:
+        return [b.linear(x, queries), *b.each_linear(source, *others)]
+    return b.each_linear(x, queries, *others)
 
 
-def self_attention(b: GraphBuilder, x: str, mask: str, module: str, config: ModelConfig) -> str:
+def self_attention(
+    b: GraphBuilder, x: str, source: str, mask: str, module: str, config: ModelConfig
+) -> str:
     """Among all positions of x [B, T, d]; `mask` is added to the scores, [B, 1, T, T] or [T, T]."""
     context = b.op(
         "Attention",
-        *queries_keys_values(b, x, module),
+        *queries_keys_values(b, x, source, module, config),
         mask,
         q_num_heads=config.num_heads,
         kv_num_heads=config.num_heads,

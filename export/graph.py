@@ -4,7 +4,7 @@ It knows the precisions (fp32, fp16, int8) and nothing of the network; `encoder.
 Initializers keep the names of the network's parameters: `NAME` as it is, `NAME.T` transposed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -129,21 +129,30 @@ class GraphBuilder:
         return x if self.stored_kind == self.float_kind else self.to_float(x)
 
     def activation(self, x: str, kind: str) -> str:
-        """GELU or SiLU of x; ReLU is `linear`'s `relu_input`, where int8 has it for nothing."""
+        """A GELU or the SiLU of x; ReLU is `linear`'s `relu_input`, where int8 has it for nothing."""
         if kind in ("gelu", "gelu_tanh"):
             approximate = "tanh" if kind == "gelu_tanh" else "none"
             return str(self.op("Gelu", x, approximate=approximate))
-        return str(self.op("Mul", x, self.op("Sigmoid", x)))
+        steep = x
+        if kind == "gelu_sigmoid":
+            steep = self.op("Mul", x, self.constant(1.702, self.float_dtype))
+        return str(self.op("Mul", x, self.op("Sigmoid", steep)))
 
     def linear(self, x: str, layer: str, relu_input: bool = False) -> str:
         """X W^T + b of the module `layer`, [..., in] -> [..., out]; with `relu_input`, of ReLU(x)."""
-        weight, bias = self.weights[f"{layer}.weight"], self.parameter(f"{layer}.bias")
+        bias = self.initializer(f"{layer}.bias", self._bias(layer).astype(self.float_dtype))
+        weight = self.weights[f"{layer}.weight"]
         return self.matmul(x, weight, f"{layer}.weight", layer, bias, relu_input)
+
+    def _bias(self, layer: str) -> np.ndarray:
+        """That of a module; zeros where it has none."""
+        none = np.zeros(len(self.weights[f"{layer}.weight"]), np.float32)
+        return self.weights.get(f"{layer}.bias", none)
 
     def linears(self, x: str, *layers: str) -> str:
         """Several modules of one input as one product: [..., in] -> [..., the sum of their outs]."""
         weight = np.concatenate([self.weights[f"{layer}.weight"] for layer in layers])
-        bias = np.concatenate([self.weights[f"{layer}.bias"] for layer in layers])
+        bias = np.concatenate([self._bias(layer) for layer in layers])
         name = "+".join(layers)
         stored = self.initializer(f"{name}.bias", bias.astype(self.float_dtype))
         return self.matmul(x, weight, f"{name}.weight", layers[0], stored)
@@ -232,12 +241,6 @@ class GraphBuilder:
         """LayerNorm of the module `layer` over the last axis."""
         scale, bias = self.parameter(f"{layer}.weight"), self.parameter(f"{layer}.bias")
         return str(self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=self.epsilon))
-
-    def residual(self, x: str, norm: str, pre_norm: bool, sublayer: Callable[[str], str]) -> str:
-        """One sub-layer with residual and the norm of module `norm`, before it or after the sum."""
-        if pre_norm:
-            return str(self.op("Add", x, sublayer(self.layer_norm(x, norm))))
-        return self.layer_norm(self.op("Add", x, sublayer(x)), norm)
 
     def split_heads(self, x: str, d_head: int, parts: int = 1) -> list[str]:
         """[B, T, parts*H*D] -> `parts` times [B, H, T, D]."""

@@ -19,8 +19,9 @@ from functools import partial
 import numpy as np
 import onnx
 
+from export import recurrence
 from export.alignment import AlignmentHead
-from export.encoder import feed_forward, positions_of, self_attention
+from export.encoder import feed_forward, final_norm, positions_of, residual, self_attention
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from model.config import ModelConfig
 from model.tokenizer import PAD_ID
@@ -70,20 +71,24 @@ class _Decoder:
 
     def states(self) -> str:
         """What the decoder knows before each token and EOS: [B, T + 1, d]."""
-        b, pre_norm = self.b, self.config.norm == "pre"
+        b = self.b
         x = self._embedded()
         for index in range(self.config.num_decoder_layers):
             layer = f"decoder.{index}"
-            module = f"{layer}.self_attention"
-            attending = partial(
-                self_attention, b, mask=self.future, module=module, config=self.config
-            )
-            x = b.residual(x, f"{layer}.norm_1", pre_norm, attending)
+            looking_back = partial(self._look_back, source=x, layer=layer)
+            x = residual(b, x, f"{layer}.norm_1", self.config, looking_back)
             crossing = partial(self._cross_attention, index=index)
-            x = b.residual(x, f"{layer}.norm_2", pre_norm, crossing)
+            x = residual(b, x, f"{layer}.norm_2", self.config, crossing)
             feeding = partial(feed_forward, b, layer=layer, config=self.config)
-            x = b.residual(x, f"{layer}.norm_3", pre_norm, feeding)
-        return b.layer_norm(x, "decoder_norm") if pre_norm else x
+            x = residual(b, x, f"{layer}.norm_3", self.config, feeding)
+        return final_norm(b, x, "decoder_norm", self.config)
+
+    def _look_back(self, x: str, source: str, layer: str) -> str:
+        """Self-attention, or what is in its place."""
+        if self.config.decoder_cell == "ssru":
+            return recurrence.every_step(self.b, x, f"{layer}.recurrence", self.config)
+        module = f"{layer}.self_attention"
+        return self_attention(self.b, x, source, self.future, module, self.config)
 
     def _embedded(self) -> str:
         """[N, T + 1, d]: embeddings and positions."""

@@ -4,6 +4,7 @@ Shapes, and the names of what stands outside the step, are those of `decoder.py`
 """
 
 import math
+from functools import partial
 
 import numpy as np
 from onnx import TensorProto
@@ -88,13 +89,20 @@ def group_size(vocab_size: int) -> int:
     return 16 * max(1, round(math.sqrt(vocab_size) / 16))
 
 
-def select(b: GraphBuilder, scored: str, mask: str) -> dict[str, str]:
-    """From log-probabilities [G, Q, V] to the candidates and the beams that go on."""
+def select(
+    b: GraphBuilder, scored: str, carried: dict[str, str], *, narrowing: bool = False
+) -> dict[str, str]:
+    """From log-probabilities [G, Q, V] to the candidates and the beams that go on.
+
+    What is `carried` [G, Q, ...] goes with the beams. If `narrowing`, a sentence may ask that each hypothesis
+    that finishes leaves one beam fewer.
+    """
     p = b.prefix
     scores, tokens, parents = _candidates(b, scored)
 
     ends = b.op("Equal", tokens, b.constant(EOS_ID))
-    finishing = b.op("And", ends, "finishing_ranks")
+    narrowed = partial(_narrowed, b) if narrowing else lambda ranks, _: ranks
+    finishing = b.op("And", ends, narrowed("finishing_ranks", f"{p}finished"))
     counted = b.op("Cast", finishing, to=TensorProto.INT64)
     newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
     finished = b.op("Add", f"{p}finished", newly)
@@ -102,7 +110,7 @@ def select(b: GraphBuilder, scored: str, mask: str) -> dict[str, str]:
     dead = b.constant(DEAD, np.float32)
     alive = b.op("Where", ends, dead, scores)
     next_totals, survivors = b.op("TopK", alive, "beams", axis=-1, outputs=2)  # [B, K]
-    next_totals = b.op("Where", "live_ranks", next_totals, dead)
+    next_totals = b.op("Where", narrowed("live_ranks", finished), next_totals, dead)
     next_parents = b.op("GatherElements", parents, survivors, axis=1)
     parent_queries = b.op("Add", next_parents, "first_query")
     best, is_ahead = _best(b, scores, finishing, next_totals)
@@ -117,11 +125,20 @@ def select(b: GraphBuilder, scored: str, mask: str) -> dict[str, str]:
         "totals": next_totals,
         "finished": finished,
         "best": best,
-        "ancestors": b.op(
-            "GatherND", mask, b.op("Reshape", parent_queries, "groups_parents"), batch_dims=1
-        ),
+        **_carry(b, carried, b.op("Reshape", parent_queries, "groups_parents")),
         "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
     }
+
+
+def _narrowed(b: GraphBuilder, ranks: str, finished: str) -> str:
+    """Which ranks are within the row's own beam, less what has finished where it narrows: [B, ranks]."""
+    beams = b.op("Sub", "beam_size", b.op("Mul", finished, "narrow"))
+    return str(b.op("Less", f"{ranks}.numbers", beams))
+
+
+def _carry(b: GraphBuilder, carried: dict[str, str], origins: str) -> dict[str, str]:
+    """What each beam has of the query that it goes on from."""
+    return {name: b.op("GatherND", one, origins, batch_dims=1) for name, one in carried.items()}
 
 
 def _best(b: GraphBuilder, scores: str, finishing: str, live: str) -> tuple[str, str]:

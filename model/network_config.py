@@ -7,7 +7,7 @@ from typing import Literal
 
 from model.checks import above_0, at_least, one_of, require, share
 
-ACTIVATIONS = "relu", "gelu", "gelu_tanh", "silu"
+ACTIVATIONS = "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,16 @@ class ModelConfig:
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0
     norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
+    decoder_cell: Literal["attention", "ssru"] = "attention"
+    """What gives the decoder's layers what was before: self-attention, or a recurrent unit (see `SSRU`)."""
+    normed_keys: bool = True
+    """Whether pre-norm's self-attention makes keys and values, too, of the normed input, or queries alone."""
+    final_norm: Literal["pre", "always", "never"] = "pre"
+    """Whether each stack ends with one more norm: where `norm` is "pre", always, or never."""
     layer_norm_epsilon: float = 1e-5
+    """Added to the variance."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"] = "relu"
+    """"gelu_tanh" and "gelu_sigmoid", which is x sigmoid(1.702 x), come near to the GELU."""
     embeddings: Literal["shared", "target", "separate"] = "shared"
     max_positions: int = 1024
     positions: Literal["sinusoids", "stored"] = "sinusoids"
@@ -55,7 +63,8 @@ class ModelConfig:
         )
         above_0(self, "model", "layer_norm_epsilon")
         share(self, "model", "dropout", "attention_dropout", "activation_dropout")
-        one_of(self, "model", norm=("post", "pre"), activation=ACTIVATIONS)
+        one_of(self, "model", norm=("post", "pre"), final_norm=("pre", "always", "never"))
+        one_of(self, "model", activation=ACTIVATIONS, decoder_cell=("attention", "ssru"))
         one_of(self, "model", positions=("sinusoids", "stored"))
         one_of(self, "model", embeddings=("shared", "target", "separate"))
         one_of(self, "model", position_layout=("interleaved", "halves"))
@@ -69,6 +78,11 @@ class ModelConfig:
     def d_head(self) -> int:
         """Width of one attention head: d_k = d_v of section 3.2.2."""
         return self.d_model // self.num_heads
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Whether each stack ends with one more norm."""
+        return self.final_norm == "always" or (self.final_norm == self.norm == "pre")
 
     @property
     def embedding_scale(self) -> float:

@@ -15,11 +15,13 @@ from torch import Tensor, nn
 
 from model.config import ModelConfig
 from model.dropout import Dropout
+from model.ssru import SSRU
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": F.silu,
 }
 AttentionMaps = dict[str, Tensor]
@@ -152,10 +154,14 @@ def sinusoids(
 class Layer(nn.Module):
     """What the layers of both stacks share: how a sub-layer is surrounded."""
 
+    self_attention: MultiHeadAttention
+    norm_1: nn.LayerNorm
+
     def __init__(self, config: ModelConfig) -> None:
         """Keep the place of the norm, and the dropout of every sub-layer's output."""
         super().__init__()
         self.pre_norm = config.norm == "pre"
+        self.normed_keys = config.normed_keys
         self.dropout = Dropout(config.dropout)
 
     def residual(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
@@ -165,6 +171,17 @@ class Layer(nn.Module):
             return summed
         normed: Tensor = norm(x + self.dropout(sublayer(x)))
         return normed
+
+    def attend_to_itself(self, x: Tensor, mask: Tensor, weights_out: list[Tensor] | None) -> Tensor:
+        """Self-attention's sub-layer: [B, T, d_model] -> the same shape."""
+
+        def attend(y: Tensor) -> Tensor:
+            attended: Tensor = self.self_attention(
+                y, y if self.normed_keys else x, mask, weights_out
+            )
+            return attended
+
+        return self.residual(x, self.norm_1, attend)
 
 
 class EncoderLayer(Layer):
@@ -181,19 +198,21 @@ class EncoderLayer(Layer):
         self, x: Tensor, source_mask: Tensor, weights_out: list[Tensor] | None = None
     ) -> Tensor:
         """[B, S, d_model] -> [B, S, d_model]."""
-        x = self.residual(
-            x, self.norm_1, lambda y: self.self_attention(y, y, source_mask, weights_out)
-        )
+        x = self.attend_to_itself(x, source_mask, weights_out)
         return self.residual(x, self.norm_2, self.feed_forward)
 
 
 class DecoderLayer(Layer):
-    """Masked self-attention, attention over the encoder's output, feed-forward (section 3.1)."""
+    """Masked self-attention or an SSRU, attention over the encoder's output, feed-forward (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Build one layer of the given sizes."""
         super().__init__(config)
-        self.self_attention = _attention(config)
+        self.is_recurrent = config.decoder_cell == "ssru"
+        if self.is_recurrent:
+            self.recurrence = SSRU(config.d_model)
+        else:
+            self.self_attention = _attention(config)
         self.cross_attention = _attention(config)
         self.feed_forward = PositionwiseFeedForward(config)
         self.norm_1, self.norm_2, self.norm_3 = _norm(config), _norm(config), _norm(config)
@@ -207,9 +226,10 @@ class DecoderLayer(Layer):
         weights_out: list[Tensor] | None = None,
     ) -> Tensor:
         """X [B, T, d_model] with memory [B, S, d_model] -> [B, T, d_model]."""
-        x = self.residual(
-            x, self.norm_1, lambda y: self.self_attention(y, y, target_mask, weights_out)
-        )
+        if self.is_recurrent:
+            x = self.residual(x, self.norm_1, self.recurrence)
+        else:
+            x = self.attend_to_itself(x, target_mask, weights_out)
         x = self.residual(
             x, self.norm_2, lambda y: self.cross_attention(y, memory, source_mask, weights_out)
         )
@@ -221,12 +241,12 @@ def _attention(config: ModelConfig) -> MultiHeadAttention:
 
 
 def _norm(config: ModelConfig) -> nn.LayerNorm:
-    return nn.LayerNorm(config.d_model, config.layer_norm_epsilon)
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_epsilon)
 
 
 def _final_norm(config: ModelConfig) -> nn.Module:
     """Pre-norm leaves a stack's last sum without one."""
-    return _norm(config) if config.norm == "pre" else nn.Identity()
+    return _norm(config) if config.has_final_norm else nn.Identity()
 
 
 class Transformer(nn.Module):
@@ -294,7 +314,8 @@ class Transformer(nn.Module):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)
             if maps is not None and weights:
-                maps[f"decoder.{index}.self"], maps[f"decoder.{index}.cross"] = weights
+                *own, maps[f"decoder.{index}.cross"] = weights
+                maps |= {f"decoder.{index}.self": one for one in own}
         states: Tensor = self.decoder_norm(x)
         return states
 

@@ -170,7 +170,7 @@ class Preparation:
         marks = 2 * len(parts)  # between them
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
-        return [min(longest, room * length // total) for length in lengths]
+        return [max(1, min(longest, room * length // max(1, total))) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
         around = len(self.direction.prefix) + len(self.manifest.special_tokens.source_end)
@@ -191,7 +191,7 @@ def decoding_options(
     direction: Direction,
     options: TranslationOptions,
     max_beam_size: int,
-    may_rerank: bool,
+    rerank: bool,
 ) -> DecodingOptions:
     """What is asked for, with the bundle's defaults filled in; the length limit is each sentence's own.
 
@@ -210,20 +210,21 @@ def decoding_options(
             f"beams), and is {options.alternatives}"
         )
     penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
-    longest = manifest.limits.max_target_length
+    longest, rule = manifest.limits.max_target_length, defaults.stop_rule
     if (options.max_decoding_length or 0) > longest:
         raise LimitExceededError(
             f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
             f"{options.max_decoding_length}"
         )
-    reverse = manifest.judge(direction) if may_rerank and options.rerank else None
+    wants_judge = rerank if options.rerank is None else options.rerank
+    reverse = manifest.judge(direction) if wants_judge else None
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,
         beam_size=beam_size,
         num_hypotheses=wanted,
         length_penalty=penalty,
         no_repeat_ngram_size=options.no_repeat_ngram_size,
-        stop_rule=defaults.stop_rule if penalty >= 0 else StopRule.FIRST,
+        stop_rule=StopRule.FIRST if penalty < 0 and rule is not StopRule.NARROW else rule,
         reverse_tag=reverse.tag if reverse and defaults.reverse_weight else None,
         reverse_weight=defaults.reverse_weight,
     )

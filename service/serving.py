@@ -116,7 +116,7 @@ def start_model(bundle: Bundle, settings: Settings, metrics: Metrics) -> ServedM
         Searcher(engine, SentenceCache(settings.cached_sentences, metrics.cached_sentences.inc)),
         aligner,
         settings.max_beam_size,
-        settings.rerank == "on" or (settings.rerank == "auto" and device == "cpu"),
+        settings.rerank,
         metrics.on_outcome,
         metrics.tokenize_seconds.observe,
     )

@@ -176,12 +176,12 @@ class Settings(BaseSettings):
         ),
     ] = 0
     rerank: Annotated[
-        Literal["auto", "on", "off"],
+        bool,
         Field(
-            description="Whether the opposite direction helps to choose among what a search found: fewer "
-            "omissions, for two fifths less throughput; auto does it on a CPU."
+            description="Whether the opposite direction helps to choose among what a search found, where a "
+            "request does not say: fewer omissions, for two fifths less throughput."
         ),
-    ] = "auto"
+    ] = False
     max_beam_size: Annotated[
         int,
         Field(

@@ -25,8 +25,8 @@ class TranslationOptions:
     max_decoding_length: int | None = None
     """Tokens of a sentence's translation; None: the source's and 50 more."""
     no_repeat_ngram_size: int = 0
-    rerank: bool = True
-    """Whether the opposite direction has a say, where model and operator allow it."""
+    rerank: bool | None = None
+    """Whether the opposite direction has a say, where the model has it; None is up to the operator."""
     target_prefix: str = ""
     """How the translation of a text's first sentence begins."""
     format: Format = "text"

@@ -56,11 +56,11 @@ class Translator:
         searcher: Searcher,
         aligner: Aligner,
         max_beam_size: int,
-        rerank: bool = True,
+        rerank: bool = False,
         on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
         on_prepared: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """Put the parts together; `max_beam_size` and whether to `rerank` is up to the operator.
+        """Put the parts together; `max_beam_size` is the operator's limit, `rerank` the default.
 
         `on_outcome` is told the direction, the outcome and the number of sentences of every request;
         `on_prepared` how many seconds it took to make these sentences of its texts.

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from export.importers import ctranslate2_folder
-from export.importers.folder_parts import LENGTH_PENALTY_FACTOR
+from export.importers.folder_parts import length_penalty
 from export.importers.imported import Imported, SourceError
 from export.importers.settings import Settings
 from service.bundle import DecodingDefaults
@@ -37,7 +37,7 @@ def read(source: Path) -> Imported:
         )
     imported = ctranslate2_folder.read_beside(folder, (model, model))
     codes = [metadata.get(key, str) for key in ("from_code", "to_code")]
-    penalty = LENGTH_PENALTY_FACTOR * LENGTH_PENALTY
+    penalty = length_penalty(LENGTH_PENALTY)
     prefix = metadata.get("target_prefix", str, "")
     return replace(
         imported,

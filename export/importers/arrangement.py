@@ -16,11 +16,16 @@ class Arrangement:
     """Which of a format's ids each id of the bundle is; None is no token, and has no probability."""
 
     order: tuple[int | None, ...]
-    start: int
-    """The format's id that a translation begins with; its vector, under an id of its own, is that of BOS."""
+    start: int | None
+    """The format's id that a translation begins with; its vector, under an id of its own, is that of BOS.
+
+    None where a translation begins with a vector of zeros.
+    """
 
     @classmethod
-    def of(cls, size: int, pad: int | None, unk: int, eos: int | None, start: int) -> "Arrangement":
+    def of(
+        cls, size: int, pad: int | None, unk: int, eos: int | None, start: int | None
+    ) -> "Arrangement":
         """Put `size` ids into the bundle's order; what is None has no id of the format's."""
         special = {pad, unk, eos}
         others = (id for id in range(size) if id not in special)
@@ -40,14 +45,19 @@ class Arrangement:
         return [self.place[id] for id in ids]
 
     def to_format(self, ids: Iterable[int]) -> list[int]:
-        """The bundle's ids as the format's; BOS is what it begins with."""
+        """The bundle's ids as the format's; BOS is what it begins with, if that is a token."""
         found = (self.order[id] for id in ids)
-        return [self.start if id is None else id for id in found]
+        return [self._first if id is None else id for id in found]
+
+    @property
+    def _first(self) -> int:
+        return 0 if self.start is None else self.start
 
     def table(self, rows: Tensor) -> Tensor:
         """Embeddings [V', d] in the bundle's order, [V, d]."""
         taken = rows[torch.tensor(self.to_format(range(len(self.order))))]
-        taken[4:][torch.tensor([id is None for id in self.order[4:]], dtype=torch.bool)] = 0
+        kept = 0 if self.start is None else 4
+        taken[kept:][torch.tensor([id is None for id in self.order[kept:]], dtype=torch.bool)] = 0
         return taken
 
     def bias(self, values: Tensor) -> Tensor:

@@ -24,7 +24,9 @@ NON_COMMERCIAL = re.compile(r"(?<![a-z])nc(?![a-z])", re.IGNORECASE)
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     found = argparse.ArgumentParser(prog="python -m export import", description=__doc__)
-    found.add_argument("model", type=Path, metavar="SOURCE", help="the model's folder")
+    found.add_argument(
+        "model", type=Path, metavar="SOURCE", help="the model's folder, or a zip archive around it"
+    )
     found.add_argument(
         "--out", type=Path, required=True, metavar="BUNDLE", help="the bundle's folder"
     )
@@ -58,7 +60,8 @@ def main(arguments: list[str]) -> int:
         print(f"error: --precisions: {min(unknown)} is none of int8, fp16, fp32", file=sys.stderr)
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    name = options.name or options.model.resolve().name
+    place = options.model.resolve()
+    name = options.name or (place.stem if place.is_file() else place.name)
     chosen = ExportOptions(name, options.precisions, tuple(options.licence))
     sources, targets = (
         [code for code in said.split(",") if code] for said in (options.source, options.target)

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from export.bundle_writer import check_place, publish
-from export.importers.archives import unpacked
+from export.importers.archive import unpacked
 from export.importers.formats import format_of
 from export.importers.held_out import drawn_sources, pairs_of, read_lines
 from export.importers.imported import Imported, SourceError
@@ -39,7 +39,7 @@ def import_model(
     """Read a model of others and publish it as a bundle; `out` is as it was unless all went well.
 
     Args:
-        source: the model's folder, or an archive of it.
+        source: the model's folder, or a zip archive around it.
         out: the bundle's folder.
         options: name, precisions, licences.
         source_languages: codes, where the model does not say.
@@ -52,13 +52,13 @@ def import_model(
         FileExistsError: `out` is there and is no bundle.
     """
     check_place(out)
+    texts = read_lines(data) if data else []
     with unpacked(source) as folder:
         kind = format_of(folder)
         logger.info("%s is of the format %s", source, kind.name)
         imported = kind.read(folder)
         check_sizes(imported.config, options.precisions)
         directions = directions_of(imported, source_languages, target_languages)
-        texts = read_lines(data) if data else []
         provenance = _provenance(imported, source, options.licences)
         return publish(_material(imported, directions, texts, provenance), out, options)
 
@@ -115,7 +115,7 @@ def _material(
     if oracle is not None:
         logger.info(check_log_probs(oracle, imported, network, pairs))
     else:
-        logger.warning("it was not compared with its library, which is not installed")
+        logger.warning("no library of its format is installed to compare it with")
     return Material(
         network=network,
         pairs=pairs,
@@ -131,8 +131,8 @@ def _material(
 
 
 def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:
-    archive = [source] if source.is_file() else []
-    files = {path.name: sha256(path) for path in (*archive, *imported.files)}
+    around = [source] if source.is_file() else []
+    files = {path.name: sha256(path) for path in (*around, *imported.files)}
     stated = [imported.licence] if imported.licence else []
     return Provenance(
         config={"model": asdict(imported.config)},

@@ -21,14 +21,14 @@ from export.importers.ctranslate2_vocabulary import (
 )
 from export.importers.ctranslate2_weights import read_network
 from export.importers.folder_parts import (
-    LENGTH_PENALTY_FACTOR,
     TAG,
     languages_among,
     languages_of_name,
-    licence_of,
+    length_penalty,
     sentencepiece_model,
 )
 from export.importers.imported import Imported, Side, SourceError
+from export.importers.model_card import licence_of
 from service.bundle import DecodingDefaults
 
 FORMAT = "CTranslate2"
@@ -78,7 +78,7 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=min(config.max_positions - 1, MAX_LENGTH),
-        decoding=DecodingDefaults(length_penalty=LENGTH_PENALTY_FACTOR),
+        decoding=DecodingDefaults(length_penalty=length_penalty(1.0)),
         files=[path for path in dict.fromkeys(files) if path.exists()],
         source_languages=spoken[0],
         target_languages=spoken[1],
@@ -86,7 +86,7 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
         languages=languages,
         source_start=vocabularies[0].ids.get(tokens.bos) if tokens.begins_source else None,
         ends_source=tokens.ends_source,
-        licence=licence_of(source / "README.md", languages),
+        licence=licence_of(source, languages),
         oracle=partial(ctranslate2_oracle, source, vocabularies, sides[0].model, tokens),
     )
 

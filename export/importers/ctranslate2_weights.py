@@ -13,7 +13,7 @@ from export.importers.tensors import Tensors
 from model.network_config import ModelConfig
 from model.tokenizer import BOS_ID
 
-ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu"}
+ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 4: "gelu_sigmoid"}
 HEADS_BY_NAME = {"TransformerBase": 8, "TransformerBig": 16}
 """Of files so old that the name of their specification says it."""
 MIN_POSITIONS, MAX_POSITIONS = 64, 1024

@@ -12,11 +12,12 @@ from export.importers.arrangement import Arrangement
 from export.importers.folder_parts import (
     TAG,
     languages_of_name,
-    licence_of,
+    read_ids,
     sentencepiece_model,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
+from export.importers.model_card import licence_of
 from export.importers.network_settings import decoding_defaults, network_settings
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
@@ -69,7 +70,7 @@ def read(source: Path) -> Imported:
         target_languages=spoken[1],
         tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
         suppressed=_forbidden(settings, sides[1]) if _renormalizes(settings) else (),
-        licence=licence_of(source / "README.md"),
+        licence=licence_of(source),
         oracle=partial(marian_oracle, source),
     )
 
@@ -91,7 +92,7 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
     pad = Settings(source / "config.json").number("pad_token_id", 0, target_size - 1)
     start = settings.number("decoder_start_token_id", 0, target_size - 1)
     eos = settings.number("eos_token_id", 0, target_size - 1)
-    ids = _ids(source / "vocab.json", size)
+    ids = read_ids(source / "vocab.json", size)
     if _has_one_vocabulary(source, settings):
         if size != target_size:
             raise SourceError(
@@ -104,7 +105,7 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
             Side(sentencepiece_model(source / "target.spm"), ids, arrangement),
         )
     path = source / "target_vocab.json"
-    target_ids = _ids(path, target_size)
+    target_ids = read_ids(path, target_size)
     own_pad, own_eos = ids.get("<pad>", pad), ids.get("</s>", eos)
     arranged = _arrangement(source / "vocab.json", ids, size, own_pad, own_eos, own_pad)
     target_arranged = _arrangement(path, target_ids, target_size, pad, eos, start)
@@ -134,25 +135,6 @@ def _arrangement(
             f"{path}: padding, </s> and <unk> must have three ids: {pad}, {eos}, {ids['<unk>']}"
         )
     return Arrangement.of(size, pad, ids["<unk>"], eos, start)
-
-
-def _ids(path: Path, size: int) -> dict[str, int]:
-    """The ids of a vocabulary's pieces.
-
-    Raises:
-        SourceError: they are no ids, or two pieces have the same.
-    """
-    ids = read_json(path)
-    seen: dict[int, str] = {}
-    for piece, id in ids.items():
-        if type(id) is not int or not 0 <= id < size:
-            raise SourceError(
-                f"{path}: {piece!r} = {id!r}; supported: ids below vocab_size, {size}"
-            )
-        if id in seen:
-            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
-        seen[id] = piece
-    return ids
 
 
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:

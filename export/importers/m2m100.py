@@ -8,17 +8,19 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-import sentencepiece
+from sentencepiece import SentencePieceProcessor
 
 from export.importers.arrangement import Arrangement
 from export.importers.folder_parts import (
     LANGUAGE,
+    check_ids,
     languages_among,
-    licence_of,
-    sentencepiece_model,
+    load_sentencepiece,
+    read_ids,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
+from export.importers.model_card import licence_of
 from export.importers.network_settings import decoding_defaults, network_settings
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
@@ -76,7 +78,7 @@ def read(source: Path) -> Imported:
         decoding=decoding_defaults(settings),
         files=[path for name in (*names, tensors.path.name) if (path := source / name).exists()],
         languages=languages,
-        licence=licence_of(source / "README.md", languages),
+        licence=licence_of(source, languages),
         oracle=partial(m2m100_oracle, source),
     )
 
@@ -84,15 +86,11 @@ def read(source: Path) -> Imported:
 def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
     """The vocabulary, and the tokens of its languages by their codes."""
     size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
-    model = sentencepiece_model(source / MODEL)
-    path = source / VOCABULARY
-    ids = _ids(path) if path.exists() else _fairseq_ids(model)
+    model, path = source / MODEL, source / VOCABULARY
+    processor = load_sentencepiece(model)
+    ids = read_ids(path, size) if path.exists() else _fairseq_ids(processor)
     ids |= _added(source, ids, size)
-    for piece, id in ids.items():
-        if not 0 <= id < size:
-            raise SourceError(
-                f"{source}: {piece!r} = {id}; supported: ids below vocab_size, {size}"
-            )
+    check_ids(source, ids, size, f"vocab_size, {size}")
     languages = languages_among(ids)
     if len(languages) < 2:
         raise SourceError(
@@ -111,17 +109,8 @@ def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
     return Side(model, ids, Arrangement.of(size, pad, ids["<unk>"], eos, start)), languages
 
 
-def _ids(path: Path) -> dict[str, int]:
-    ids = read_json(path)
-    for piece, id in ids.items():
-        if type(id) is not int:
-            raise SourceError(f"{path}: {piece!r} = {id!r}; supported: ids")
-    return dict(ids)
-
-
-def _fairseq_ids(model: Path) -> dict[str, int]:
+def _fairseq_ids(processor: SentencePieceProcessor) -> dict[str, int]:
     """NLLB's: SentencePiece's, moved by one, behind fairseq's own."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     pieces = (processor.id_to_piece(id) for id in range(processor.vocab_size()))
     moved = {piece: id + OFFSET for id, piece in enumerate(pieces)}
     return moved | FAIRSEQ_FIRST

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from export.importers.folder_parts import LENGTH_PENALTY_FACTOR
+from export.importers.folder_parts import length_penalty
 from export.importers.imported import SourceError
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
@@ -48,11 +48,11 @@ def network_settings(settings: Settings, **variants: Any) -> ModelConfig:
 
 
 def decoding_defaults(settings: Settings) -> DecodingDefaults:
-    """Transformers divides by n^p, this project by ((5 + n) / 6)^alpha."""
-    penalty = LENGTH_PENALTY_FACTOR * settings.get("length_penalty", float, 1.0)
+    """How transformers searches, unless it is told otherwise."""
+    penalty = length_penalty(settings.get("length_penalty", float, 1.0))
     bound = any(values == "never" for values in settings.all("early_stopping"))
     return DecodingDefaults(
         beam_size=settings.number("num_beams", 1, 64, 4),
-        length_penalty=max(-10.0, min(10.0, penalty)),
+        length_penalty=penalty,
         stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
     )

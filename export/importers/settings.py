@@ -1,6 +1,7 @@
-"""Configurations of others, as JSON: a value of another kind than expected is told with file and key."""
+"""Configurations of others: a value of another kind than expected is told with file and key."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,14 +33,14 @@ def read_json(path: Path) -> dict[str, Any]:
 class Settings:
     """What some files say, the first one before the others."""
 
-    def __init__(self, *paths: Path) -> None:
+    def __init__(self, *paths: Path, read: Callable[[Path], dict[str, Any]] = read_json) -> None:
         """Read those that are there.
 
         Raises:
-            SourceError: none is there, or one is no JSON object.
+            SourceError: none is there, or one cannot be read.
         """
         there = [path for path in paths if path.exists()] or list(paths[-1:])
-        self._values = [(path, read_json(path)) for path in there]
+        self._values = [(path, read(path)) for path in there]
         self.path = there[-1]
 
     def get(self, key: str, kind: type[Kind], default: Kind | None = None) -> Kind:

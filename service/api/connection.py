@@ -189,10 +189,11 @@ class Connection(H11Protocol):
         path = self.conn.path if self.is_idle else self.scope["path"]
         response = answer(status, message, code, path=path)
         headers = [*response.raw_headers, (b"connection", b"close")]
+        is_head = not self.is_idle and self.scope["method"] == "HEAD"
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             for event in (
                 h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
-                h11.Data(data=bytes(response.body)),
+                h11.Data(data=b"" if is_head else bytes(response.body)),
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")

@@ -89,12 +89,12 @@ class TranslateRequest(BaseModel):
         INTEGER,
     ] = 0
     rerank: Annotated[
-        bool,
+        bool | None,
         Field(
             description="Whether the opposite direction, where the model has it, helps to choose among what "
-            "the search found; false is faster."
+            "the search found: better, and slower. The operator's setting if absent, by default false."
         ),
-    ] = True
+    ] = None
     target_prefix: Annotated[
         Prefix, Field(description="How the translation of a text's first sentence begins.")
     ] = ""

@@ -4,6 +4,7 @@ The graph sends, for every step, the 2K best continuations of a sentence's beams
 
 - a candidate that ends (EOS) among the first `beam_size` is a finished hypothesis;
 - the best `beam_size` that do not end are the beams of the next step (the graph goes on with the same);
+  if the rule is to narrow, whatever has finished takes a place among the `beam_size` in this and the former;
 - the search is done by its stop rule, or at `max_decoding_length`; if no hypothesis has finished by then,
   the live beams stand as they are;
 - hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, EOS counted
@@ -42,7 +43,7 @@ class BeamSearch:
         """Whether no further step can change the result."""
         if self.length >= self.options.max_decoding_length:
             return True
-        if self.options.stop_rule is StopRule.FIRST:
+        if self.options.stop_rule in (StopRule.FIRST, StopRule.NARROW):
             return len(self._finished) >= self.options.beam_size
         if self.options.stop_rule is StopRule.BOUND:
             # were all further tokens certain, and as many as may be
@@ -95,7 +96,7 @@ class BeamSearch:
         if self.length < len(self._forced):
             self._grow([0.0], [self._forced[self.length]], [0])
             return
-        width = self.options.beam_size
+        width = self._num_beams
         if self.eos_id not in tokens:
             self._grow(scores[:width], tokens, parents)  # the first of them are the live ones
             return
@@ -110,7 +111,14 @@ class BeamSearch:
                     self._finished.append(Hypothesis(ids, normalized, FinishReason.END))
             elif len(live) < width:
                 live.append(candidate)
-        self._grow(*map(list, zip(*live, strict=True)))
+        if left := self._num_beams:
+            self._grow(*map(list, zip(*live[:left], strict=True)))
+
+    @property
+    def _num_beams(self) -> int:
+        """How many may live."""
+        narrows = self.options.stop_rule is StopRule.NARROW
+        return self.options.beam_size - (len(self._finished) if narrows else 0)
 
     def hypotheses(self) -> list[Hypothesis]:
         """The best `num_hypotheses`, best first."""

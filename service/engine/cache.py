@@ -24,6 +24,8 @@ from service.engine.types import (
 
 NEVER = -(10**9)
 """Hypotheses that a row "has" whose search does not end after so many as it has beams."""
+COUNTING = (StopRule.FIRST, StopRule.NARROW)
+"""Rules by which a search ends when as many hypotheses as beams have finished."""
 ROUND_SOURCE = 4
 ROUND_ROWS = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
@@ -76,7 +78,8 @@ def admit(
     ancestors = np.full((count, needed, length), MASKED, np.float32)
     ancestors[:old, :width] = state.ancestors
     new = np.zeros(len(options), ROW)
-    new["finished"] = [0 if one.stop_rule is StopRule.FIRST else NEVER for one in options]
+    new["finished"] = [0 if one.stop_rule in COUNTING else NEVER for one in options]
+    new["narrow"] = [one.stop_rule is StopRule.NARROW for one in options]
     new["best"] = DEAD
     new["beam_size"] = [one.beam_size for one in options]
     new["length_penalty"] = [one.length_penalty for one in options]

@@ -50,6 +50,15 @@ class Groups:
         """Sentences in a group."""
         return len(self.order) // len(self.row)
 
+    def queries(self, banned: Ints) -> Ints:
+        """[N, 3]: rows, beams and tokens become groups, queries and tokens."""
+        if not len(banned):
+            return banned
+        rows, beams, tokens = banned.T
+        group_index, member = np.divmod(self.place[rows], self.size)
+        width = self.ancestors.shape[1] // self.size
+        return np.stack((group_index, member * width + beams, tokens), axis=1)
+
 
 def group(state: DecoderState) -> Groups:
     """Put those sentences together that leave the least padding."""
@@ -78,6 +87,16 @@ def group(state: DecoderState) -> Groups:
         positions.spread(positions.old),
         bias,
     )
+
+
+def states_of(place: Ints, width: int, old_width: int) -> Ints:
+    """Where among the previous run's recurrent states each beam's is, [B, K], K being `width`.
+
+    `place` [B] are the sentences' rows in that run, with `old_width` beams each; a beam that was not there
+    has any, as it is dead.
+    """
+    found: Ints = place[:, None] * old_width + np.minimum(np.arange(width), old_width - 1)
+    return found
 
 
 class _Packing:

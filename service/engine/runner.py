@@ -16,7 +16,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
-from service.engine.groups import Groups, group
+from service.engine.groups import Groups, group, states_of
 from service.engine.memory import trim
 from service.engine.types import DecoderState, Floats, Ints, RunPlan
 
@@ -118,14 +118,17 @@ class OnnxModelRunner:
         if device == "cuda" and self.provider != "CUDAExecutionProvider":
             raise RuntimeError(f"CUDA was asked for, but ONNX Runtime runs on {self.provider}")
         described = self._decoder.get_inputs()
+        self._inputs = {item.name for item in described}
         self._past = [item.name for item in described if item.name.startswith("past_")]
         self._cross = [item.name for item in described if item.name.startswith("cross_")]
         self._cross_outputs = [item.name for item in self._encoder.get_outputs()]
         if sorted(self._cross) != sorted(self._cross_outputs):
             raise RuntimeError(f"{encoder.name} and {decoder.name} are not of the same network")
         past = next(item for item in described if item.name.startswith("past_"))
-        # a first run has no caches: one entry that every mask hides
-        self._no_cache = np.zeros((1, past.shape[1], 1, past.shape[3]), _dtype(past))
+        # a first run has no caches: one entry that every mask hides, or a state that no beam has
+        self._no_cache = np.zeros([_size(one, 1) for one in past.shape], _dtype(past))
+        outputs = {item.name for item in self._decoder.get_outputs()}
+        self._host_outputs = [name for name in _HOST_OUTPUTS if name in outputs]
         self._prepared = threading.local()
         self._aligning = threading.Lock()
 
@@ -199,29 +202,38 @@ class OnnxModelRunner:
         feeds: dict[str, NDArray[Any]] = {
             "steps": np.array(plan.steps, np.int64),
             "stop_after": np.array(plan.stop_after, np.int64),
-            "banned": _banned_queries(plan.banned, groups),
+            "banned": groups.queries(plan.banned),
             "ids": state.ids[groups.order],
             "totals": state.totals[groups.order],
             **{name: rows[name][:, None] for name in _ROW_INPUTS},
             **{name: getattr(groups, name) for name in _GROUP_INPUTS},
             **dict(zip(self._cross, cross, strict=True)),
         }
+        if "narrow" not in self._inputs and rows["narrow"].any():
+            raise ValueError("this decoder's graph cannot search by the stop rule narrow")
+        if "cell" in self._inputs:  # in the order of the groups' sentences
+            width = state.ids.shape[1]
+            feeds["cell"] = states_of(rows["place"], width, caches[0].shape()[1] if caches else 1)
         if caches is None:
             feeds |= dict.fromkeys(self._past, self._no_cache)
         # the arrays must live until the run ends: their values share memory
-        feeds = {name: np.asarray(array, order="C") for name, array in feeds.items()}
+        feeds = {
+            name: np.asarray(array, order="C")
+            for name, array in feeds.items()
+            if name in self._inputs
+        }
         binding = self._decoder.io_binding()
         for name, array in feeds.items():
             binding.bind_cpu_input(name, array)
         if caches is not None:
             for name, value in zip(self._past, caches, strict=True):
                 binding.bind_ortvalue_input(name, value)
-        for name in _HOST_OUTPUTS:
+        for name in self._host_outputs:
             binding.bind_output(name, "cpu")
         for name in self._past:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
-        return _unpack(state, groups, binding.get_outputs())
+        return _unpack(state, groups, self._host_outputs, binding.get_outputs())
 
     def release_memory(self, caches: Caches | None) -> None:
         """See ModelRunner; nothing on CUDA, whose memory is no other process's."""
@@ -258,8 +270,12 @@ def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
 
 def _least(described: onnxruntime.NodeArg) -> NDArray[Any]:
     """The least that an input takes: two of everything, and no steps."""
-    shape = [size if isinstance(size, int) else 2 for size in described.shape]
-    return np.zeros(shape, _KINDS[described.type])
+    return np.zeros([_size(one, 2) for one in described.shape], _KINDS[described.type])
+
+
+def _size(dimension: int | str, least: int) -> int:
+    """A dimension that is fixed, or else the least."""
+    return dimension if isinstance(dimension, int) else least
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
@@ -267,28 +283,24 @@ def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
     return np.float16 if described.type == "tensor(float16)" else np.float32
 
 
-def _banned_queries(banned: Ints, groups: Groups) -> Ints:
-    """[N, 3]: rows, beams and tokens become groups, queries and tokens."""
-    if not len(banned):
-        return banned
-    rows, beams, tokens = banned.T
-    group_index, member = np.divmod(groups.place[rows], groups.size)
-    width = groups.ancestors.shape[1] // groups.size
-    return np.stack((group_index, member * width + beams, tokens), axis=1)
-
-
-def _unpack(before: DecoderState, groups: Groups, values: list[onnxruntime.OrtValue]) -> DecoderRun:
+def _unpack(
+    before: DecoderState, groups: Groups, names: list[str], values: list[onnxruntime.OrtValue]
+) -> DecoderRun:
     """What a run gave out, in the order of the state before; only the caches stay where they are."""
-    host = [value.numpy() for value in values[: len(_HOST_OUTPUTS)]]
-    ids, totals, finished, best, ancestors, scores, tokens, parents = host
+    host = {name: value.numpy() for name, value in zip(names, values, strict=False)}
+    ids, totals, finished, best, scores, tokens, parents = (
+        host[name] for name in _HOST_OUTPUTS if name != "next_ancestors"
+    )
+    # an SSRU has no entries that could be a beam's own
+    ancestors = host.get("next_ancestors", np.zeros((*ids.shape, 0), np.float32))
     place, rows = groups.place, before.rows.copy()
     rows["position"] += len(scores)
     rows["finished"], rows["best"] = finished[place, 0], best[place, 0]
-    rows["cache"] = place // groups.size
-    ancestors = ancestors.reshape(*ids.shape, -1)[place]
+    rows["cache"], rows["place"] = place // groups.size, place
+    ancestors = ancestors.reshape(*ids.shape, -1 if ancestors.size else 0)[place]
     state = DecoderState(rows, ids[place], totals[place], ancestors)
     candidates = scores[:, place], tokens[:, place], parents[:, place]
-    return DecoderRun(state, values[len(_HOST_OUTPUTS) :], *candidates)
+    return DecoderRun(state, values[len(names) :], *candidates)
 
 
 _KINDS: dict[str, type[np.generic]] = {
@@ -297,7 +309,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "tensor(int64)": np.int64,
     "tensor(bool)": np.bool_,
 }
-_ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "likely")
+_ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "narrow", "likely")
 _GROUP_INPUTS = ("ancestors", "row", "entry", "source_row", "source_entry", "source_bias")
 _HOST_OUTPUTS = (
     "next_ids",

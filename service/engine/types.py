@@ -37,6 +37,11 @@ class StopRule(StrEnum):
     """No live beam can still reach the best `num_hypotheses`, as in tensor2tensor, the paper's own code."""
     LIKELY = "likely"
     """No live beam is ahead of the best `num_hypotheses` now; Hugging Face's `early_stopping=False`."""
+    NARROW = "narrow"
+    """Every hypothesis that finishes leaves one beam fewer, until none is left, as in Marian.
+
+    For graphs that are built for it, which can do the others, too.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +232,12 @@ ROW = np.dtype(
         ("best", np.float32),  # the best of them: its score over its length penalty
         ("beam_size", np.int64),
         ("length_penalty", np.float32),  # alpha
+        ("narrow", np.int64),  # 1 if every hypothesis that ends leaves one beam fewer
         ("likely", np.bool_),  # whether the search is done when no live beam is ahead of `best`
         ("source", np.int64),  # the row of its cross-attention keys and values
         ("source_length", np.int64),  # how many of that row's positions are its tokens
         ("cache", np.int64),  # the row of the previous run's caches that its entries are in
+        ("place", np.int64),  # its own row among the previous run's sentences
     ],
     align=True,
 )

@@ -13,7 +13,7 @@ import fasttext
 import numpy as np
 from numpy.typing import NDArray
 
-from service.text.common_words import DECADE, common_words
+from service.text.common_words import DECADE, FREQUENT, common_words
 from service.text.language_labels import fits, is_written_in, label_of, script_of
 
 LOOKED_AT = 2_000
@@ -85,6 +85,32 @@ def _length(words: list[str], script: str) -> float:
     return sum(map(len, words)) / _Weights.LETTERS_OF_A_WORD
 
 
+class _Certain:
+    """What makes a language certain.
+
+    Of 91,000 English sentences, none passed for German; of as many German ones, 16 passed for English,
+    most of them English titles and names.
+    """
+
+    WORDS = 4
+    LEAD = 5
+    """Weight by which the words must be commoner in it on average: half a decade."""
+    AGAINST = 0.15
+    """Share of the words that may be commoner in the other language by as much."""
+    SHARE, SHARE_ALONE = 0.5, 0.95
+    """Of fastText's probability; alone where only that tells: no table of words, and one script."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two languages of which one may be certain, and what tells it from the other."""
+
+    label: str
+    other: str
+    telling: frozenset[str] | None
+    """The frequent words of the first: sentences have one, names have not; None where there is no table."""
+
+
 class _Evidence:
     """FastText's n-gram model of 176 languages and the tables of common words: what a text is likely to be.
 
@@ -109,7 +135,14 @@ class _Evidence:
         self._no_table = np.ones(len(self.labels), bool)
         self._no_table[self._in_table] = False
         self._other_script = functools.cache(self._in_other_scripts)
+        self.pair = functools.cache(self._pair)
         self.label_of = functools.cache(functools.partial(label_of, labels=self.labels))
+
+    def _pair(self, language: str, rather_than: str) -> _Pair:
+        label, other = (self.label_of(one) or one for one in (language, rather_than))
+        has_tables = {label, other}.issubset(self.words.languages)
+        telling = self.words.telling(label, other, _Certain.LEAD) if has_tables else None
+        return _Pair(label, other, telling)
 
     def ngrams(self, text: str, number: int = LIKELIEST) -> NDArray[np.float64]:
         """FastText's log-probability of each language; those after the likeliest share what is left."""
@@ -149,24 +182,6 @@ class _Evidence:
         return np.array([not is_written_in(label, script) for label in self.labels])
 
 
-class _Certain:
-    """What makes a language certain.
-
-    Of 91,000 English sentences, none passed for German; of as many German ones, 16 passed for English,
-    most of them English titles and names.
-    """
-
-    WORDS = 4
-    LEAD = 5
-    """Weight by which the words must be commoner in it on average: half a decade."""
-    FREQUENT = 30
-    """Weight of one word at least, a thousandth of all text: sentences have such words, names have not."""
-    AGAINST = 0.15
-    """Share of the words that may be commoner in the other language by as much."""
-    SHARE, SHARE_ALONE = 0.5, 0.95
-    """Of fastText's probability; alone where only that tells: no table of words, and one script."""
-
-
 def _are_certainly(weights: list[tuple[int, int]]) -> bool:
     """Whether the words alone, by their weights in a language and in another, make it certain."""
     number = len(weights)
@@ -175,9 +190,7 @@ def _are_certainly(weights: list[tuple[int, int]]) -> bool:
         number >= _Certain.WORDS
         and sum(max(-MAX_LEAD, min(lead, MAX_LEAD)) for lead in leads) >= _Certain.LEAD * number
         and sum(lead <= -_Certain.LEAD for lead in leads) <= _Certain.AGAINST * number
-        and any(
-            here >= _Certain.FREQUENT and here - there >= _Certain.LEAD for here, there in weights
-        )
+        and any(here >= FREQUENT and here - there >= _Certain.LEAD for here, there in weights)
     )
 
 
@@ -232,13 +245,15 @@ class Detector:
 
         Names and loan words are no proof. Both are codes of models, loaded or not.
         """
-        label, other = (self._evidence.label_of(one) or one for one in (language, rather_than))
-        said, tables = _said(text), self._evidence.words
+        pair, said = self._evidence.pair(language, rather_than), _said(text)
+        label, other, has_tables = pair.label, pair.other, pair.telling is not None
         if label == other:
             return False
-        if has_tables := {label, other}.issubset(tables.languages):
+        if pair.telling is not None:
             parts = _PARTS.findall(said)[:MAX_WORDS]
-            if not _are_certainly(tables.weights_in(parts, label, other)):
+            if pair.telling.isdisjoint(parts):
+                return False
+            if not _are_certainly(self._evidence.words.weights_in(parts, label, other)):
                 return False
         script = script_of(said)
         words = _words(said, script)

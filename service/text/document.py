@@ -81,8 +81,8 @@ def take_apart(
 
 def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
     """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
-    check_nesting(run.tags)
     if run.tags:
+        check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
     for segment, is_sentence in _segments(run, splitting, pipeline.language):
         if is_sentence:
@@ -100,7 +100,9 @@ def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tu
         first_tag = tag
         while tag < len(tags) and belongs(tags[tag], begin, at, at == len(run.text)):
             tag += 1
-        yield run.part(begin, at, tags[first_tag:tag]), segment.is_sentence
+        is_all = at - begin == len(run.text)
+        part = run if is_all else run.part(begin, at, tags[first_tag:tag])
+        yield part, segment.is_sentence
     if tag < len(tags):  # of a run without any text
         yield run.part(at, at, tags[tag:]), False
 

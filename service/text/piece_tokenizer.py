@@ -16,6 +16,8 @@ from service.text.tokenizer import Tokenizer
 NAMES = {"<pad>": "pad", "<unk>": "unk", "</s>": "eos"}
 UNSPELLED = {*NAMES, "<s>"}
 """Pieces that no text spells."""
+BLANK = "▁"
+"""As pieces have it."""
 MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -71,10 +73,12 @@ class PieceTokenizer(Tokenizer):
     def decode(self, ids: Sequence[Sequence[int]], unknown: Sequence[str] = ()) -> list[str]:
         """Text of each list of ids; what no text spells is left out.
 
-        `unknown` is what unknown tokens stand for, one after another.
+        `unknown` is what unknown tokens stand for, one after another. Pieces may be those of the other side's
+        model alone, whose blanks SentencePiece leaves as they are.
         """
-        rows = [list(self._spelled(row, unknown)) for row in ids]
-        return [self._processor.decode(row).strip() if row else "" for row in rows]
+        rows = (list(self._spelled(row, unknown)) for row in ids)
+        texts = (self._processor.decode(row) if row else "" for row in rows)
+        return [text.replace(BLANK, " ").strip() for text in texts]
 
     def _spelled(self, ids: Sequence[int], unknown: Sequence[str]) -> Iterator[str]:
         """The pieces of a text."""

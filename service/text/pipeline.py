@@ -86,6 +86,8 @@ class Pipeline:
         self._restore = [
             (rule, stages.get(id(rule), 0)) for rule in reversed(rules) if _has(rule, "restore")
         ]
+        placeholders = next((one for one in rules if isinstance(one, Placeholders)), Placeholders())
+        self.stand_in_tokens = placeholders.tokens
         self.clauses = next((one for one in rules if isinstance(one, Clauses)), Clauses(0))
 
     @classmethod

@@ -9,6 +9,7 @@ from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Literal
 
+_WORD = re.compile(r"\w+")
 PROTECTED = "\ufffc"
 """What stands in a run's text for markup that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
 Format = Literal["text", "html", "xml"]
@@ -46,6 +47,16 @@ class Run:
     """In order; none lies in another."""
     format: Format = "text"
     """What the run was written in, and will be."""
+    _words: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the text, figures among them; several rules look for theirs in it."""
+        if self._words is not None:
+            return self._words
+        found = frozenset(_WORD.findall(self.text))
+        object.__setattr__(self, "_words", found)
+        return found
 
     def escaped(self, text: str) -> str:
         """Plain text as the run's format writes it."""
@@ -53,6 +64,8 @@ class Run:
 
     def written(self) -> str:
         """The run as its format writes it, with its tags."""
+        if not (self.tags or self.protected):
+            return self.escaped(self.text)
         return self.written_between(0, len(self.text))
 
     def written_between(self, first: int, last: int) -> str:
@@ -87,6 +100,8 @@ class Run:
 
     def unprotected(self) -> str:
         """The text without what is protected."""
+        if not self.protected:
+            return self.text
         return replaced(self.text, [(one.begin, one.end, "") for one in self.protected])
 
     def is_protected(self, at: int) -> bool:

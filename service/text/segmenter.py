@@ -17,13 +17,18 @@ from service.text.languages import NEUTRAL, Language
 
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
 _BLANK = r"[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-_LINE_BREAKS = re.compile(r"((?:\r\n|[\n\r\v\f\x85\u2028\u2029])+)")
+_LINE_BREAK = r"[\n\r\v\f\x85\u2028\u2029]"
+_LINE_BREAKS = re.compile(
+    f"({_LINE_BREAK}{_LINE_BREAK}*)"
+)  # begins with a set, which `re` finds fast
 _DOTS = frozenset(".۔")
 # "- ", "* ", "1. ", "(2) ", "a) " in front of a line
 _MARKER = regex.compile(
     r"[ \t\u00a0]*+(?:[-*+•‣–—>#]++[ \t]++|・[ \t]*+|\d{1,3}[.)][ \t]++"
     r"|\(?(?:\d{1,3}|[^\W\d_\p{Lu}])\)[ \t]++)*+"
 )
+_MAY_BE_MARKED = re.compile(r"[ \t\u00a0*+•‣–—>#・(-]|[\d\x80-\U0010ffff]{1,3}[.)]|.\)", re.DOTALL)
+"""A quick look: hardly a line begins so. `regex` lets another thread have the interpreter each time."""
 _WORD = re.compile(r"\w*")
 
 
@@ -85,7 +90,7 @@ def split(
 
 def _split_line(line: str, language: Language) -> Iterator[Segment]:
     """Sentences of one line, which holds no line break."""
-    marker = _MARKER.match(line)
+    marker = _MARKER.match(line) if _MAY_BE_MARKED.match(line) else None
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:
         yield Segment(line[:start], False)
@@ -101,6 +106,8 @@ def _trimmed(sentence: str) -> list[Segment]:
     core = sentence.strip()
     if not has_letter(core):
         return [Segment(sentence, False)] if sentence else []
+    if len(core) == len(sentence):
+        return [Segment(sentence, True)]
     begin = len(sentence) - len(sentence.lstrip())
     parts = [
         Segment(sentence[:begin], False),

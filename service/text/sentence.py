@@ -106,13 +106,18 @@ def prepared(source: Run, pipeline: Pipeline, for_pieces: bool = False) -> Sente
     """
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
-    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last)
+    tokens = pipeline.stand_in_tokens
+    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens)
     if found is None:
         return None
-    places = [
-        (one.begin, one.end, new.name) for one, new in zip(last.protected, found, strict=True)
-    ]
-    named = replace(last, protected=()).edited(places)
+    named = last
+    if found:
+        places = [
+            (one.begin, one.end, new.name) for one, new in zip(last.protected, found, strict=True)
+        ]
+        named = replace(last, protected=()).edited(places)
+    if not named.tags:
+        return Sentence(named.text, (), tuple(found), (*stages, last), pipeline)
     before, inner, behind = outermost(list(named.tags), 0, len(named.text))
     return Sentence(
         named.text,

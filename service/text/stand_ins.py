@@ -1,4 +1,4 @@
-"""Names and numbers in the places of what is protected: models copy these, and lose `%1$s`."""
+"""Tokens, or names and numbers, in the places of what is protected: models copy these, and lose `%1$s`."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ _FOR_PIECES = re.compile(r"X\d+Y")
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A name, or a number for a number, in a sentence, and what it stands for."""
+    """A token, a name, or a number for a number, in a sentence, and what it stands for."""
 
     name: str
     original: str
@@ -36,6 +36,8 @@ class StandIn:
 
 def joined(run: Run) -> Run:
     """A run in which what is protected and touches, with no tag between, is one."""
+    if not run.protected:
+        return run
     edges = {tag.at for tag in run.tags}
     found: list[Protected] = []
     for one in run.protected:
@@ -48,10 +50,20 @@ def joined(run: Run) -> Run:
     return Run(run.text, run.tags, found, run.format)
 
 
-def for_model(run: Run) -> list[StandIn] | None:
-    """One for everything that is protected; None where there are not enough, or one would touch a word."""
+def for_model(run: Run, tokens: Sequence[str] = ()) -> list[StandIn] | None:
+    """One for everything that is protected: `tokens`, if the model knows such, else names and numbers.
+
+    None where there are not enough, or a name would touch a word.
+    """
     if not run.protected:
         return []
+    if tokens:
+        unused = [one for one in tokens if one not in run.text]
+        if len(unused) < len(run.protected):
+            return None
+        return [
+            _stand_in(run, one, token) for one, token in zip(run.protected, unused, strict=False)
+        ]
     if _any_touches(run):
         return None
     rest = run.unprotected()
@@ -134,4 +146,7 @@ def _pattern(found: Sequence[StandIn]) -> re.Pattern[str]:
     """Any of them."""
     if base := _FOR_PIECES.match(found[0].name):
         return re.compile(rf"{base[0]}\d+X")
-    return re.compile("|".join(rf"\b{one.name}\b" for one in found))
+    names = [one.name for one in found]
+    if names[0].startswith("<"):
+        return re.compile("|".join(names))
+    return re.compile("|".join(rf"\b{name}\b" for name in names))

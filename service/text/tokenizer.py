@@ -57,6 +57,10 @@ class Tokenizer:
         """Whether a character can be written with pieces, not by its bytes alone."""
         return all(one in self._characters for one in unicodedata.normalize("NFKC", character))
 
+    def has_piece(self, piece: str) -> bool:
+        """Whether that is a token."""
+        return int(self._processor.piece_to_id(piece)) != self._processor.unk_id()
+
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """Ids of each sentence, without tag, BOS or EOS.
 

@@ -1,7 +1,7 @@
 """`python -m tests.bench`: measures this service against CTranslate2 with the same weights.
 
-Writes `bench.json`, the tables of the README and of `tests/bench/README.md`, and a picture; nothing here
-asserts a speed.
+Writes `bench.json`, the tables of the README, of `docs/performance.md` and of `tests/bench/README.md`, and a
+picture; nothing here asserts a speed.
 """
 
 import argparse

@@ -31,6 +31,7 @@ ACTIVATIONS = {
     "relu": Activation.RELU,
     "gelu": Activation.GELU,
     "gelu_tanh": Activation.GELUTanh,
+    "gelu_sigmoid": Activation.GELUSigmoid,
     "silu": Activation.SWISH,
 }
 

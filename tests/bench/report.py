@@ -1,4 +1,4 @@
-"""Figures as `bench.json`, and as tables between two marks of the README and of this folder's own."""
+"""Figures as `bench.json`, and as tables of the README, of docs/performance.md and of this folder's page."""
 
 import json
 import platform
@@ -12,8 +12,10 @@ import onnxruntime
 from service.cores import available_cores
 from tests.bench.measure import Results, Row
 from tests.bench.picture import latency_by_load
+from tests.documents import renew
 
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+MARK = "bench"
+"""Of what is written anew in a page."""
 OVERVIEW = {
     "all sentences at once": ("offline.{model}.{precision}",),
     "one sentence alone": ("single.{model}.{precision}",),
@@ -51,8 +53,37 @@ def table(rows: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def summary(results: Results) -> str:
+    """Both sides' int8 figures in six rows, for the README; of CTranslate2's two servers, the faster one."""
+    offline = {row["model"]: row for row in results.offline if row["precision"] == "int8"}
+    keys = ("model", "precision", "batch", "beam")
+    batches = {tuple(row[key] for key in keys): row for row in results.batches}
+    online = {(row["model"], row["side"], row["load"]): row["p50, ms"] for row in results.online}
+    busy = (online["default", side, 0.95] for side in ("ours", "batcher"))
+    service, *peers = results.http
+    rate, time = "64 connections, requests/s", "one request, p50 ms"
+    figures = {
+        "Bundled model, all sentences at once": _both(offline["default"], "sentences/s"),
+        "Bundled model, one sentence": _both(batches["default", "int8", 1, 4], "ms"),
+        "Bundled model, median at 95 % load": (*busy, "ms"),
+        "HTTP, one request": (service[time], min(peer[time] for peer in peers), "ms"),
+        "HTTP, 64 connections": (service[rate], max(peer[rate] for peer in peers), "requests/s"),
+        "`base` (60 million parameters), all at once": _both(offline["base"], "sentences/s"),
+    }
+    rows = [
+        {"int8": what, "Attendant": f"{ours} {unit}", "CTranslate2": f"{theirs} {unit}"}
+        for what, (ours, theirs, unit) in figures.items()
+    ]
+    return f"Measured by `{results.command}` on {results.machine}.\n\n" + table(rows)
+
+
+def _both(row: Row, unit: str) -> tuple[float, float, str]:
+    """The figures of both sides in one row."""
+    return row[f"ours, {unit}"], row[f"CTranslate2, {unit}"], unit
+
+
 def overview(results: Results) -> str:
-    """The ratios of all models side by side, for the README."""
+    """The ratios of all models side by side, for docs/performance.md."""
     columns = list(dict.fromkeys((row["model"], row["precision"]) for row in results.offline))
     rows: list[Row] = []
     for what, names in OVERVIEW.items():
@@ -68,17 +99,22 @@ def overview(results: Results) -> str:
             rows.append(row)
     return (
         f"Measured by `{results.command}` on {results.machine}; medians.\n\n{table(rows)}\n"
-        "All sentences at once:\n\n" + table(results.offline)
+        f"All sentences at once:\n\n{table(results.offline)}\n{_behind(results)}"
     )
 
 
-def details(results: Results) -> str:
-    """All that was measured, for the benchmark's own page."""
+def _behind(results: Results) -> str:
+    """The ratios below 1."""
     behind = sorted(
         f"{name} ({ratio:.2f})"
         for name, ratio in results.ratios.items()
         if ratio < 1 and not name.startswith("limit")
     )
+    return f"Where it is behind: {', '.join(behind) or 'nowhere'}.\n"
+
+
+def details(results: Results) -> str:
+    """All that was measured, for the benchmark's own page."""
     parts = [
         f"Measured by `{results.command}` on {results.machine}.\n",
         "All sentences at once:\n\n" + table(results.offline),
@@ -89,7 +125,7 @@ def details(results: Results) -> str:
         "Decoding, base int8, by kernel:\n\n" + table(results.kernels),
         "Resident memory under sentences of 1 and 500 tokens, mixed:\n\n" + table(results.memory),
         "Also: " + "; ".join(f"{name} = {value}" for name, value in results.notes.items()) + ".\n",
-        f"Where it is behind: {', '.join(behind) or 'nowhere'}.\n",
+        _behind(results),
     ]
     return "\n".join(parts)
 
@@ -107,15 +143,17 @@ def read(root: Path) -> Results:
 
 
 def write_documents(results: Results, root: Path) -> None:
-    """Renew the picture, and the tables of the README and of the benchmark's own page."""
-    own = root / "tests" / "bench"
-    (own / "latency.svg").write_text(latency_by_load(results.online), encoding="utf-8")
-    _renew(root / "README.md", overview(results))
-    _renew(own / "README.md", details(results))
+    """Renew the picture, and the tables of all three pages."""
+    picture = latency_by_load(results.online)
+    (root / "tests" / "bench" / "latency.svg").write_text(picture, encoding="utf-8")
+    for page, part in parts(results).items():
+        renew(root / page, MARK, part)
 
 
-def _renew(path: Path, part: str) -> None:
-    """Replace what is between the marks."""
-    before, rest = path.read_text(encoding="utf-8").split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    path.write_text(f"{before}{BEGIN}\n{part}{END}{after}", encoding="utf-8")
+def parts(results: Results) -> dict[str, str]:
+    """What is written anew, by page."""
+    return {
+        "README.md": summary(results),
+        "docs/performance.md": overview(results),
+        "tests/bench/README.md": details(results),
+    }

@@ -89,15 +89,14 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
         {"position_layout": "halves", "position_exponent": "inclusive", "position_offset": 2},
         {"scaled_embeddings": False, "projection_bias": True},
         {"activation": "gelu_tanh", "layer_norm_epsilon": 0.3, "positions": "stored"},
+        {"norm": "pre", "normed_keys": False, "layer_norm_epsilon": 0.1},
+        {"final_norm": "always", "activation": "gelu_sigmoid"},
+        {"decoder_cell": "ssru"},
     ],
     indirect=True,
     ids=[
-        "post-relu-shared",
-        "pre-gelu-target",
-        "post-silu-separate",
-        "positions",
-        "bias",
-        "stored",
+        *("post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"),
+        *("stored", "keys-as-they-are", "final-norm", "ssru"),
     ],
 )
 def test_cached_decoding_equals_full_decoding(
@@ -181,7 +180,19 @@ def check_against_reference(
 
 
 @pytest.mark.parametrize(
-    "network", [{}, {"forbidden_ids": (1, 7), "projection_bias": True}], indirect=True
+    "network",
+    [
+        {},
+        *(
+            pytest.param(variant, marks=pytest.mark.slow)
+            for variant in (
+                {"forbidden_ids": (1, 7), "projection_bias": True},
+                {"decoder_cell": "ssru"},
+            )
+        ),
+    ],
+    indirect=True,
+    ids=["plain", "forbidden", "ssru"],
 )
 @pytest.mark.parametrize(
     "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]

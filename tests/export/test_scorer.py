@@ -135,6 +135,20 @@ def test_a_bias_of_the_projection_counts(
         assert found == pytest.approx(log_prob(biased, source, target), abs=1e-3)
 
 
+def test_a_recurrent_decoder_reads_a_translation_at_once(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    recurrent = Transformer(replace(network.config, decoder_cell="ssru"), PAD_ID).eval()
+    recurrent.load_state_dict(network.state_dict(), strict=False)
+    runner = runner_with(recurrent, HEADS, tmp_path)
+    expected = [log_prob(recurrent, pair.source.tolist(), pair.target.tolist()) for pair in pairs]
+    sources = padded([pair.source.tolist() for pair in pairs])
+    targets = padded([[BOS_ID, *pair.target.tolist()] for pair in pairs])
+    bias = np.where(sources == PAD_ID, MASKED, 0).astype(np.float32)
+    np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-3)
+
+
 def test_any_encoder_of_a_bundle_serves_its_scorer(pairs: list[Pair]) -> None:
     """The scorer is in int8 and reads fp16; the fp32 graphs have their keys and values in fp32."""
     runners = [

@@ -13,6 +13,7 @@ from model.transformer import (
     DecoderLayer,
     EncoderLayer,
     MultiHeadAttention,
+    PositionwiseFeedForward,
     Transformer,
     look_ahead_mask,
     position_table,
@@ -201,6 +202,57 @@ def test_pre_norm_ends_each_stack_with_a_norm(network: Transformer) -> None:
         torch.testing.assert_close(
             states.var(-1, correction=0), torch.ones(states.shape[:2]), atol=1e-3, rtol=0
         )
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("final_norm", ["pre", "always", "never"])
+def test_a_stack_ends_with_a_norm_where_it_is_asked_to(
+    network: Transformer,
+    norm: Literal["post", "pre"],
+    final_norm: Literal["pre", "always", "never"],
+) -> None:
+    other = Transformer(replace(network.config, norm=norm, final_norm=final_norm), 0)
+    asked = {"pre": norm == "pre", "always": True, "never": False}[final_norm]
+    for stack in (other.encoder_norm, other.decoder_norm):
+        assert isinstance(stack, nn.LayerNorm if asked else nn.Identity)
+
+
+def test_every_norm_adds_the_epsilon_to_the_variance() -> None:
+    config = ModelConfig(8, 16, 16, 2, 1, 1, final_norm="always", layer_norm_epsilon=0.5)
+    network = Transformer(config, 0)
+    norms = [one for one in network.modules() if isinstance(one, nn.LayerNorm)]
+    assert len(norms) == 2 + 3 + 2
+    x = torch.randn(3, 16)
+    expected = (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + 0.5).sqrt()
+    for norm in norms:
+        torch.testing.assert_close(norm(x), expected)
+
+
+def test_pre_norm_may_leave_keys_and_values_as_they_are() -> None:
+    torch.manual_seed(0)
+    layer = EncoderLayer(
+        ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0, norm="pre", normed_keys=False)
+    )
+    nn.init.normal_(layer.norm_1.weight)
+    x, everything = torch.randn(2, 5, 16), torch.ones(1, 1, 1, 5, dtype=torch.bool)
+    theirs = nn.MultiheadAttention(16, 2, batch_first=True)
+    attention = {
+        name.removeprefix("self_attn."): tensor
+        for name, tensor in as_torch_names(layer).items()
+        if name.startswith("self_attn.")
+    }
+    theirs.load_state_dict(attention)
+    attended = x + theirs(layer.norm_1(x), x, x)[0]
+    expected = attended + layer.feed_forward(layer.norm_2(attended))
+    torch.testing.assert_close(layer(x, everything), expected)
+
+
+def test_gelu_may_be_had_by_a_sigmoid() -> None:
+    feed_forward = PositionwiseFeedForward(ModelConfig(8, 4, 6, 2, activation="gelu_sigmoid"))
+    x = torch.randn(5, 4)
+    wide = feed_forward.w_1(x)
+    expected = feed_forward.w_2(wide / (1 + torch.exp(-1.702 * wide)))
+    torch.testing.assert_close(feed_forward(x), expected)
 
 
 @pytest.mark.parametrize(("embeddings", "tables"), [("shared", 1), ("target", 2), ("separate", 3)])

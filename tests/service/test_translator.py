@@ -162,13 +162,14 @@ def reverse_tags(models: ModelSet, options: TranslationOptions) -> set[int | Non
     return seen
 
 
-def test_the_opposite_direction_has_a_say_unless_somebody_is_against_it(
+def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
     models: ModelSet, tmp_path: Path
 ) -> None:
     german = load(TINY_BUNDLE).manifest.direction("en", "de")
     assert german is not None
-    assert reverse_tags(models, OPTIONS) == {german.tag}
-    assert reverse_tags(models, replace(OPTIONS, rerank=False)) == {None}
+    assert reverse_tags(models, OPTIONS) == {None}
+    asking, refusing = replace(OPTIONS, rerank=True), replace(OPTIONS, rerank=False)
+    assert reverse_tags(models, asking) == {german.tag}
     one_way = shutil.copytree(TINY_BUNDLE, tmp_path / "one_way")
     manifest = json.loads((one_way / "manifest.json").read_text())
     manifest["directions"] = [one for one in manifest["directions"] if one["source"] == "de"]
@@ -177,14 +178,16 @@ def test_the_opposite_direction_has_a_say_unless_somebody_is_against_it(
     manifest = json.loads((weightless / "manifest.json").read_text())
     manifest["decoding"]["reverse_weight"] = 0
     (weightless / "manifest.json").write_text(json.dumps(manifest))
-    for folder, settings in (
-        (TINY_BUNDLE, Settings(precision="fp32", device="cpu", rerank="off")),
-        (one_way, Settings(precision="fp32", device="cpu")),
-        (weightless, Settings(precision="fp32", device="cpu")),
+    settings = Settings(precision="fp32", device="cpu", rerank=True)
+    for folder, options, tags in (
+        (TINY_BUNDLE, OPTIONS, {german.tag}),
+        (TINY_BUNDLE, refusing, {None}),
+        (one_way, asking, {None}),
+        (weightless, asking, {None}),
     ):
         others = ModelSet([start_model(load(folder), settings, Metrics())], max_characters=50_000)
         try:
-            assert reverse_tags(others, OPTIONS) == {None}
+            assert reverse_tags(others, options) == tags
         finally:
             others.close()
 
@@ -196,10 +199,10 @@ def test_a_translation_that_could_not_be_read_back_is_not_judged(models: ModelSe
     begins = "Der alte Hund schläft und " * 40
     pieces = len(models.models[0].translator.tokenizers.target.encode([begins])[0])
     prefix = begins[: len(begins) * (manifest.limits.max_target_length - 4) // pieces]
-    options = replace(OPTIONS, target_prefix=prefix)
+    options = replace(OPTIONS, target_prefix=prefix, rerank=True)
     # the first text's sentence begins with the prefix, and so does the second's
     assert reverse_tags(models, options) == {None}
-    assert reverse_tags(models, OPTIONS) == {german.tag}
+    assert reverse_tags(models, replace(options, target_prefix="")) == {german.tag}
 
 
 class HeldAttention:

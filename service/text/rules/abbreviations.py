@@ -1,7 +1,8 @@
 """Abbreviations written out, for a model that makes nonsense of those that it has hardly seen."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Literal, Self, cast
 
@@ -32,6 +33,7 @@ class Abbreviations(Rule):
         """
         self._written_out = {_key(short): long for short, long in written_out.items()}
         longest_first = sorted(written_out, key=len, reverse=True)
+        self._first_words = frozenset(chain.from_iterable(map(_first_words, written_out)))
         self._pattern = re.compile(
             f"{_BEFORE}(?:{'|'.join(map(_as_pattern, longest_first))}){_BEHIND}"
             if longest_first
@@ -62,6 +64,8 @@ class Abbreviations(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The sentence with its abbreviations written out."""
+        if self._first_words.isdisjoint(run.words) and "" not in self._first_words:
+            return run
         found = self._pattern.finditer(run.text)
         return run.edited_outside([(*match.span(), self._instead(match)) for match in found])
 
@@ -82,8 +86,26 @@ def _key(short: str) -> str:
     return re.sub(r"\s", "", short[0].lower() + short[1:])
 
 
+def _first_words(short: str) -> Iterator[str]:
+    """The words that it may begin with in a text; "" where that is no word.
+
+    >>> sorted(set(_first_words("z. B."))), sorted(set(_first_words("d R")))
+    (['Z', 'z'], ['D', 'DR', 'd', 'dR'])
+    """
+    parts = short.split(" ")
+    for first in _cases(short):
+        for number in range(1, len(parts) + 1):  # spaces may be missing
+            written = first + "".join(parts[:number])[1:]
+            yield re.split(r"\W", written, maxsplit=1)[0]
+
+
+def _cases(short: str) -> list[str]:
+    """Of its first letter."""
+    cases = {short[0], short[0].lower(), short[0].upper()}
+    return sorted(case for case in cases if len(case) == 1)
+
+
 def _as_pattern(short: str) -> str:
     """With or without its spaces, and with either case of its first letter."""
-    cases = {short[0], short[0].lower(), short[0].upper()}
-    first = f"[{''.join(re.escape(case) for case in sorted(cases) if len(case) == 1)}]"
+    first = f"[{''.join(map(re.escape, _cases(short)))}]"
     return first + r"[ \u00a0\u202f]?".join(map(re.escape, short[1:].split(" ")))

@@ -1,5 +1,6 @@
 """Sentences that are in the target language already stay as they are, where that is certain."""
 
+import re
 from typing import ClassVar, Literal, Self
 
 import regex
@@ -10,6 +11,8 @@ from service.text.run import Run
 
 _NAME = regex.compile(r"(?<=\w )\p{Lu}\p{L}++(?: \p{Lu}\p{L}++){1,2}+(?! \p{Lu})")
 """First and last name of somebody, which are words of another language as often as not."""
+_MAY_HOLD_ONE = re.compile(" [A-Z\x80-\U0010ffff][A-Za-z\x80-\U0010ffff]+ [A-Z\x80-\U0010ffff]")
+"""A quick look: two words that may have capitals."""
 
 
 class Already(Rule):
@@ -32,7 +35,12 @@ class Already(Rule):
     def leaves(self, sentence: Run) -> bool:
         """Whether a sentence is in the target language, which takes four words to tell."""
         text = sentence.unprotected()
-        return any(
-            self._detector.is_certainly(one, self._target, self._source)
-            for one in dict.fromkeys([text, _NAME.sub("", text)])
-        )
+        if self._is_in_target(text):
+            return True
+        if _MAY_HOLD_ONE.search(text) is None:
+            return False
+        without_names = _NAME.sub("", text)
+        return without_names != text and self._is_in_target(without_names)
+
+    def _is_in_target(self, text: str) -> bool:
+        return self._detector.is_certainly(text, self._target, self._source)

@@ -18,6 +18,7 @@ from service.text.run import Run
 FEWEST_LETTERS, FEWEST_SMALL_WORDS, FEWEST_CAPITAL_WORDS = 5, 3, 2
 """Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
 _ENDS = (".", "!", "?", "…", ":")
+_SMALL_WORD = re.compile(r"(?<![^\W\d_])[a-z]")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
 _UNIT = re.compile(r"\d[ \u00a0]?[^\W\d_]{1,2}(?:/[^\W\d_]{1,2})?(?!\w)")  # 80 km/h
 _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
@@ -40,16 +41,18 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
     >>> [says_nothing(text, False) for text in ("Save As", "Call Tom now", "how are you?", "OK")]
     [True, False, True, False]
     """
-    words = _WORD.findall(text)
-    if _CASELESS.search(text):
-        return False
     if text.islower():
-        if text == text.title():  # Georgian: small letters that no capitals go with
+        if (
+            _CASELESS.search(text) or text == text.title()
+        ):  # Georgian: no capitals go with its letters
             return False
-        return len(words) >= FEWEST_SMALL_WORDS
-    if text.isupper() or capitalizes_nouns or len(words) < FEWEST_CAPITAL_WORDS:
+        return len(_WORD.findall(text)) >= FEWEST_SMALL_WORDS
+    if text.isupper() or capitalizes_nouns:
         return is_in_capitals(text)
-    return all(word[0].isupper() for word in words)
+    if _SMALL_WORD.search(text) or _CASELESS.search(text):
+        return False
+    words = _WORD.findall(text)
+    return len(words) >= FEWEST_CAPITAL_WORDS and all(word[0].isupper() for word in words)
 
 
 def in_usual_case(

@@ -22,7 +22,7 @@ class Directions(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""
-        if not _OPENING.search(run.text):
+        if run.text.isascii() or not _OPENING.search(run.text):
             return run
         pairs: list[Pair] = []
         for match in run.between_tags(_PAIRS.finditer):

@@ -19,7 +19,7 @@ class Ellipses(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The sentence without them."""
-        if "..." not in run.text and "…" not in run.text:
+        if not _may_hold_one(run.text):
             return run
         found = [
             _taken(match)
@@ -31,16 +31,22 @@ class Ellipses(Rule):
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation without a dot in front of an ellipsis at its end."""
+        if not _may_hold_one(source.text):
+            return translation
         text = translation.text
         if not text.endswith(".") or text.endswith("..") or not _ends_with_one(source.text):
             return translation
         return translation.edited([(len(text) - 1, len(text), "")])
 
 
+def _may_hold_one(text: str) -> bool:
+    return "..." in text or "…" in text
+
+
 def _ends_with_one(text: str) -> bool:
     """Whether one is behind the last word."""
     end = _END.search(text)
-    return end is not None and ("..." in end[1] or "…" in end[1])
+    return end is not None and _may_hold_one(end[1])
 
 
 def _taken(match: re.Match[str]) -> tuple[Place, str]:

@@ -28,7 +28,12 @@ class Names(Rule):
     def __init__(self, translations: Mapping[str, str]) -> None:
         """Take in what each name is in the target language; one that is the same shields those within it."""
         self._translations = translations
-        self._longer = [name for name in translations if not _WORD.fullmatch(name)]
+        self._longer: dict[str, list[str]] = {}
+        """Of more than one word, by their first; "" where there is none."""
+        for name in translations:
+            if not _WORD.fullmatch(name):
+                first = _WORD.search(name)
+                self._longer.setdefault(first[0] if first else "", []).append(name)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -61,10 +66,10 @@ class Names(Rule):
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation with its copied names translated."""
-        text = translation.text
-        copied = set(_WORD.findall(source.text)) & set(_WORD.findall(text))
-        found = self._translations.keys() & copied
-        found |= {name for name in self._longer if name in source.text and name in text}
+        text, words = translation.text, translation.words
+        found = self._translations.keys() & source.words & words
+        for first in self._longer.keys() & {"", *words}:
+            found |= {name for name in self._longer[first] if name in source.text and name in text}
         if not found:
             return translation
         longest_first = sorted(found, key=len, reverse=True)

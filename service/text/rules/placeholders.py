@@ -1,13 +1,17 @@
 """What must come through a translation untouched: variables, addresses, code, and whatever is marked as such.
 
-A model that has never seen `%1$s` loses it. So a name stands in for it, which models do copy; where the name
-does not come out exactly once, the sentence is translated piece by piece around it.
+A model that has never seen `%1$s` loses it. So a token that the model was trained to copy stands in for it,
+or a name, which models do copy; where that does not come out exactly once, the sentence is translated piece
+by piece around it.
 """
 
 import re
-from typing import ClassVar
+from typing import Annotated, ClassVar, Self, cast
 
-from service.text.rules.rule import Rule
+from pydantic import StringConstraints
+
+from service.errors import BundleError
+from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Protected, Run
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
@@ -42,9 +46,18 @@ KINDS = {
     "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""
-_MAY_HOLD_ONE = re.compile(r"[@#%{\[<\\$_`&:/~…]|\w\.\w|\.[ ]?\.[ ]?\.[ ]?\.|\+\+")
+_MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
+    r"[@#%{\[<\\$_`&:/~….+](?:(?<![.+])|(?<=\w\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
+)
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
+
+
+class Tokens(Parameters):
+    """What a bundle says of it."""
+
+    tokens: tuple[Annotated[str, StringConstraints(pattern=r"^<\w{1,20}>$")], ...] = ()
+    """Those that the model was trained to copy, as `<p0>`; without them, names and numbers stand in."""
 
 
 class Placeholders(Rule):
@@ -52,6 +65,24 @@ class Placeholders(Rule):
 
     name: ClassVar[str] = "placeholders"
     is_default: ClassVar[bool] = True
+    parameters = Tokens
+
+    def __init__(self, tokens: tuple[str, ...] = ()) -> None:
+        """`tokens` stand in for what is protected."""
+        self.tokens = tokens
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """With the tokens of the vocabulary.
+
+        Raises:
+            BundleError: the vocabulary has not all of them.
+        """
+        tokens = cast(Tokens, setting.parameters).tokens
+        for tokenizer in setting.tokenizers:
+            if missing := [one for one in tokens if not tokenizer.has_piece(one)]:
+                raise BundleError(f": the vocabulary has no {missing[0]}", setting.folder)
+        return cls(tokens)
 
     def prepare(self, run: Run) -> Run:
         """The run with its placeholders protected."""

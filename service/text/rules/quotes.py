@@ -20,6 +20,8 @@ _QUOTED = re.compile(
     )(?!\w)""",
     re.VERBOSE,
 )
+_MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'](?<!\w')""")
+"""A quick look: most sentences have neither quotes nor brackets, and apostrophes behind letters only."""
 _QUOTES = frozenset('„“”"«»「」')
 _BRACKETS = {"(": ")", "[": "]"}
 _OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
@@ -47,6 +49,8 @@ class Quotes(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The sentence with quotes as tags."""
+        if _MAY_HOLD_ONE.search(run.text) is None:
+            return run
         return self._unquoted(self._unwrapped(run))
 
     def _unwrapped(self, run: Run) -> Run:

@@ -4,6 +4,7 @@
 one without these signs, and a model makes other ones of them.
 """
 
+import re
 from collections.abc import Iterator
 from typing import ClassVar
 from unicodedata import normalize
@@ -15,6 +16,8 @@ from service.text.run import Protected, Run
 
 # symbols, marks but those of a sentence, figures that are no digits, and the micro sign
 _SIGN = regex.compile(r"(?V1)[[\p{S}\p{Po}\p{No}\u00b5]--[\x00-\x7f¿¡…‥]--\p{Sentence_Terminal}]")
+_MAY_HOLD_ONE = re.compile("[^\x00-\x7f\xc0-\xd6\xd8-\xf6\xf8-\u02a9\u2010-\u2015\u2018-\u201f]")
+"""A quick look: neither letters of Latin nor dashes and quotes are signs."""
 _OPERATOR = regex.compile(r"\p{Sm}")
 _NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?$")
 _NUMBER_BEHIND = regex.compile(r"[ \u00a0\u202f]?\p{Nd}++(?:[.,]\p{Nd}++)*+\p{Ll}?+(?!\w)")
@@ -29,7 +32,7 @@ class Unread(SpellingRule):
 
     def prepare(self, run: Run) -> Run:
         """The run with such words and amounts protected."""
-        if _SIGN.search(run.text) is None:
+        if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
         return run.protecting([Protected(*span) for span in self._spans(run.text)])
 

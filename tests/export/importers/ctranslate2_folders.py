@@ -29,6 +29,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "tied": "target",
         "tokens": {"decoder_start_token": "</s>", "layer_norm_epsilon": 0.01},
     },
+    "marian": {"activation": Activation.GELUSigmoid, "zero_start": True, "positions": None},
     "tensorflow": {
         "activation": Activation.GELUTanh,
         "layers": (3, 1),

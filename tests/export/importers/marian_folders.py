@@ -51,7 +51,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def train_spm(lines: Sequence[str], vocab_size: int) -> bytes:
+def train_spm(lines: Sequence[str], vocab_size: int, **options: Any) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -59,6 +59,7 @@ def train_spm(lines: Sequence[str], vocab_size: int) -> bytes:
         vocab_size=vocab_size,
         character_coverage=1.0,
         minloglevel=2,
+        **options,
     )
     return model.getvalue()
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,6 @@ from typing import Any
 import pytest
 
 from export.__main__ import main
-from export.importers import archives
-from export.importers.archives import unpacked
 from export.importers.argos import read
 from export.importers.formats import format_of
 from export.importers.imported import SourceError
@@ -49,6 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.slow
 def test_a_package_is_served_as_argos_serves_it(
     model: Path, tmp_path: Path, settings: Settings
 ) -> None:
@@ -96,6 +94,7 @@ def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
         read(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
     model: Path, tmp_path: Path, settings: Settings
 ) -> None:
@@ -146,54 +145,17 @@ def test_other_packages_are_refused(
     assert not (tmp_path / "bundle").exists()
 
 
-def member(name: str, mode: int = 0o644, data: bytes = b"x") -> tuple[zipfile.ZipInfo, bytes]:
-    info = zipfile.ZipInfo(name)
-    info.external_attr = mode << 16
-    info.compress_type = zipfile.ZIP_DEFLATED
-    return info, data
-
-
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
-        ([member("../escaped")], "'../escaped' leads out of the archive"),
-        ([member("a/../../escaped")], "'a/../../escaped' leads out of the archive"),
-        ([member("/escaped")], "'/escaped' leads out of the archive"),
-        ([member("C:/escaped")], "'C:/escaped' leads out of the archive"),
-        ([member("a", stat.S_IFLNK | 0o777, b"/etc")], "'a' is a link; supported: files"),
-        ([member("zeros", data=bytes(200_000_000))], "unpacks to 200000000 bytes; supported: "),
-        ([member("a"), member("a")], "cannot be unpacked"),
-        ([member("a"), member("a/b")], "cannot be unpacked"),
-        ([member(f"{n}") for n in range(30)], "has 30 files; supported: 20 at the most"),
-        ([member("notes.txt")], "is of no known format"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_archives_that_do_harm_are_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    members: list[tuple[zipfile.ZipInfo, bytes]],
-    message: str,
+def test_an_archive_that_is_none_of_a_model_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path = tmp_path / "bad.argosmodel"
-    with zipfile.ZipFile(path, "w") as archive:
-        for info, data in members:
-            archive.writestr(info, data)
-    assert main(["import", str(path), "--out", str(tmp_path / "bundle")]) == 1
-    assert message in capsys.readouterr().err
-    assert sorted(tmp_path.iterdir()) == [path]
-
-
-def test_a_torn_archive_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(*member("package/data", data=bytes(range(256)) * 99))
-    data = bytearray(path.read_bytes())
-    data[60] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(SourceError, match="cannot be unpacked"), unpacked(path):
-        pass
+    for name, message in (
+        ("../escaped", "'../escaped' is outside of the archive's folder"),
+        ("notes.txt", "is of no known format"),
+    ):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, b"x")
+        assert main(["import", str(path), "--out", str(tmp_path / "bundle")]) == 1
+        assert message in capsys.readouterr().err
+        assert sorted(tmp_path.iterdir()) == [path]

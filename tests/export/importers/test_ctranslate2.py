@@ -128,17 +128,13 @@ def served(bundle: Path, texts: list[str], settings: Settings, **asked: Any) -> 
     return [together["translatedText"], [one.json()["translatedText"] for one in alone]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variants",
     [
         {"norm": "pre"},
-        *(
-            pytest.param(variants, marks=pytest.mark.slow)
-            for variants in (
-                {"activation": "gelu", "ends_source": True, "layer_norm_epsilon": 1e-3},
-                {"activation": "silu", "layer_norm_epsilon": 1e-3, "quantization": "int8"},
-            )
-        ),
+        {"activation": "gelu", "ends_source": True, "layer_norm_epsilon": 1e-3},
+        {"activation": "silu", "layer_norm_epsilon": 1e-3, "quantization": "int8"},
     ],
     ids=["opennmt", "post-gelu", "pre-silu-int8"],
 )

@@ -147,13 +147,14 @@ def test_some_languages_are_picked(learnt: tuple[Path, Any]) -> None:
         directions_of(read(learnt[0]), [], ["nl"])
 
 
+@pytest.mark.slow
 def test_a_licence_that_forbids_commerce_is_printed_and_kept(
     learnt: tuple[Path, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("export.importers.folder_parts.NLLB_LANGUAGES", 6)
+    monkeypatch.setattr("export.importers.model_card.NLLB_LANGUAGES", 6)
     bundle = import_folder(learnt[0], tmp_path / "bundle", "--source", "de", "--target", "en")
     assert "licence: cc-by-nc-4.0, which allows no commercial use" in capsys.readouterr().out
     assert load(bundle).manifest.provenance.licences == ["cc-by-nc-4.0"]

@@ -42,13 +42,15 @@ def random_sources(model: Any, count: int, longest: int = 20) -> list[list[int]]
     return [[*rng.choices(known, k=rng.randint(1, longest)), 0] for _ in range(count)]
 
 
-def engine_of(imported: Imported, folder: Path) -> Engine:
+def engine_of(imported: Imported, folder: Path, *, narrowing: bool = False) -> Engine:
     network = network_of(imported)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     encoder = build_encoder(GraphBuilder("fp32", weights), network.config)
     body = GraphBuilder("fp32", weights, prefix="step.")
     never = imported.suppressed_ids
-    decoder = build_decoder(GraphBuilder("fp32", weights), body, network.config, never)
+    decoder = build_decoder(
+        GraphBuilder("fp32", weights), body, network.config, never, narrowing=narrowing
+    )
     onnx.save(encoder, folder / "encoder.onnx")
     onnx.save(decoder, folder / "decoder.onnx")
     runner = OnnxModelRunner(folder / "encoder.onnx", folder / "decoder.onnx")

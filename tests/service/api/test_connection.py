@@ -423,3 +423,14 @@ def test_empty_lines_before_a_request_are_passed_over() -> None:
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
     talk(conversation)
+
+
+def test_who_broke_off_a_request_for_a_head_gets_that() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(POST.replace(b"POST", b"HEAD") + b"content-length: 5\r\n\r\nabc")
+        writer.write_eof()
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        assert (head[9:12], body) == (b"400", b"")
+
+    talk(conversation)

@@ -88,3 +88,44 @@ def test_behind_an_answer_what_comes_is_dropped_for_a_while(
         assert await told_after(under, 0.2) == []
 
     asyncio.run(run())
+
+
+def test_what_is_written_in_one_turn_goes_out_together() -> None:
+    async def run() -> None:
+        under = Remembering()
+        one = LingeringTransport(under, lambda: False)
+        one.write(b"head")
+        one.write(b"body")
+        assert under.told == ["write 8"]
+        one.write(b"an event")
+        assert under.told == ["write 8"]
+        assert await told_after(under, 0) == ["write 8", "write 8"]
+        one.write(b"x" * 65_536)  # of pieces, each is to be taken before the next one comes
+        assert under.told[2:] == ["write 65536"]
+        one.write(b"last")
+        one.close()
+        assert under.told[3:] == ["write 4", "close"]
+        assert await told_after(under, 0) == under.told[:5]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("abort", ["abort"]),
+        ("lost", []),
+        ("hang_up", ["write 4", "resume", "eof"]),
+    ],
+)
+def test_what_is_held_goes_out_before_the_end_and_not_behind_it(end: str, told: list[str]) -> None:
+    async def run() -> list[str]:
+        under = Remembering()
+        one = LingeringTransport(under, lambda: False)
+        one.write(b"last")
+        getattr(one, end)()
+        await asyncio.sleep(0)
+        one.lost()
+        return under.told
+
+    assert asyncio.run(run()) == told

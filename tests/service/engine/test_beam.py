@@ -223,3 +223,15 @@ def test_the_graph_is_asked_to_stop_wherever_its_orders_change() -> None:
         for _ in range(beam.steps_allowed):
             beam.advance([-1.0, -2.0], [4, EOS], [0, 0])
     assert asked == [(1, [(0, EOS)], None), (2, [(0, EOS)], 1), (6, [], None)]
+
+
+def test_every_hypothesis_that_finishes_may_leave_one_beam_fewer() -> None:
+    options = DecodingOptions(9, 3, 3, length_penalty=0.0, stop_rule=StopRule.NARROW)
+    beam = BeamSearch(options, EOS)
+    beam.advance([-1.0, -2.0, -3.0, -4.0], [EOS, 1, 2, 3], [0, 0, 0, 0])  # goes on with 1 and 2
+    beam.advance([-2.5, -2.6, -2.7, -2.8], [1, 2, EOS, EOS], [1, 0, 0, 1])  # too late to finish
+    assert not beam.is_done
+    beam.advance([-3.5, -3.6, -3.7, -3.8], [EOS, EOS, 1, 2], [0, 1, 0, 1])
+    assert beam.is_done
+    found = [(one.ids, one.score) for one in beam.hypotheses()]
+    assert found == [((), -1.0), ((2, 1), -3.5), ((1, 2), -3.6)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.groups import LARGEST, ROUND, Groups, group
+from service.engine.groups import LARGEST, ROUND, Groups, group, states_of
 from service.engine.types import MASKED, DecoderState, DecodingOptions
 
 
@@ -111,3 +111,24 @@ def test_sources_share_rows_where_that_leaves_less_padding_and_only_there() -> N
 def test_where_entries_and_sources_disagree_about_pairs_the_sum_of_both_is_made_small() -> None:
     groups = group(state_with([20, 20, 20, 20], sources=[40, 4, 40, 4]))
     assert groups.source_row.shape == (2, 44)
+
+
+def test_a_beam_finds_the_state_that_it_left() -> None:
+    before = np.array([[10, 11, 12], [20, 21, 22], [30, 31, 32]]).ravel()  # by row and beam
+    place = np.array([2, 0])
+    assert before[states_of(place, 2, 3)].tolist() == [[30, 31], [10, 11]]
+    wider = before[states_of(place, 4, 3)]  # the fourth beam is dead, and may have any
+    assert wider[:, :3].tolist() == [[30, 31, 32], [10, 11, 12]]
+    assert set(wider[:, 3].tolist()) <= set(before.tolist())
+
+
+def test_a_ban_is_told_by_group_and_query() -> None:
+    groups = group(state_with([3, 30, 5, 28], width=2))
+    assert groups.size == 2
+    banned = np.array([[0, 0, 7], [1, 1, 8], [3, 0, 9]])
+    for (row, beam, token), (at, query, same) in zip(
+        banned.tolist(), groups.queries(banned).tolist(), strict=True
+    ):
+        member, in_member = divmod(query, 2)
+        assert groups.order[at * groups.size + member] == row
+        assert (in_member, same) == (beam, token)

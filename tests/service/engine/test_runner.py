@@ -5,16 +5,20 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from service import bundle
 from service.bundle import Precision
+from service.engine import cache
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
-from service.engine.types import DecodingOptions, SpecialIds, StopRule
+from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
+RULES = [rule for rule in StopRule if rule is not StopRule.NARROW]
+"""Those that every graph can search by."""
 
 
 @pytest.fixture
@@ -46,7 +50,7 @@ def random_options(source: list[int], rng: random.Random) -> DecodingOptions:
         target_prefix=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 2]))),
         suppressed_tokens=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 7]))),
         no_repeat_ngram_size=rng.choice([0, 0, 1, 2]),
-        stop_rule=rng.choice(list(StopRule)),
+        stop_rule=rng.choice(RULES),
     )
 
 
@@ -130,3 +134,15 @@ def test_asking_for_cuda_where_there_is_none_is_an_error(tiny_bundle: Path) -> N
     encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
     with pytest.raises(RuntimeError, match="CUDA was asked for"):
         OnnxModelRunner(encoder, decoder, device="cuda")
+
+
+def test_a_graph_that_does_not_narrow_says_so(tiny_bundle: Path) -> None:
+    encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
+    runner = OnnxModelRunner(encoder, decoder)
+    ids, bias = cache.pad([[4, 10, 3]], 0)
+    options = DecodingOptions(9, stop_rule=StopRule.NARROW)
+    state = cache.admit(cache.empty_state(), [options], [0], [3], bos_id=2)
+    with pytest.raises(ValueError, match="cannot search by the stop rule narrow"):
+        runner.decode(
+            state, None, runner.encode(ids, bias), RunPlan(1, 1, np.zeros((0, 3), np.int64))
+        )

@@ -12,6 +12,7 @@ from service.text.pipeline import ORDER, Pipeline
 from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.clauses import Clauses
 from service.text.rules.names import Names
+from service.text.rules.placeholders import Placeholders
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
@@ -36,6 +37,7 @@ def every_rule(
     given: dict[type[Rule], Rule] = {
         Abbreviations: abbreviations or Abbreviations({}),
         Names: Names({}),
+        Placeholders: Placeholders(),
         Clauses: Clauses(max_words, source=source, target=target),
     }
     return Pipeline([given.get(rule) or rule.make(setting) for rule in ORDER], source)

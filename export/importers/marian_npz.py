@@ -1,0 +1,256 @@
+"""Marian's own models: an npz file with its vocabularies, as in OPUS-MT's zip archives; Marian is matched.
+
+Positions are all sines, then all cosines, with the exponent i/(T-1); a translation begins with a vector of
+zeros; `<unk>` has a probability, and may not be produced. Settings that are not there have Marian's defaults.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from export.importers.folder_parts import TAG, languages_of_name, length_penalty
+from export.importers.imported import Imported, Side, SourceError
+from export.importers.marian_npz_weights import Tables, read_weights
+from export.importers.marian_vocabulary import side_of
+from export.importers.model_card import licence_of, stated_languages
+from export.importers.network_settings import MAX_SIZE
+from export.importers.npz import load_npz, read_yaml
+from export.importers.settings import Settings
+from model.network_config import ModelConfig
+from model.tokenizer import PAD_ID, UNK_ID
+from service.bundle import MAX_VOCABULARY, DecodingDefaults
+from service.engine.types import StopRule
+
+FORMAT = "Marian npz (OPUS-MT)"
+ACTIVATIONS = {"swish": "silu", "relu": "relu", "gelu": "gelu_sigmoid"}
+CELLS = {"self-attention": "attention", "rnn": "ssru"}
+MAX_TOKENS = 512
+"""Of a sentence; Marian itself has no limit."""
+DECODER = "decoder.yml"
+INTGEMM = "*intgemm*.bin*"
+SUPPORTED: dict[str, tuple[object, ...]] = {
+    "type": ("transformer",),
+    "transformer-ffn-depth": (2,),
+    "transformer-decoder-ffn-depth": (0, 2),
+    "transformer-decoder-autoreg": tuple(CELLS),
+    "transformer-no-projection": (False,),
+    "transformer-rnn-projection": (False,),
+    "transformer-train-positions": (False,),
+    "transformer-train-position-embeddings": (False,),
+    "transformer-pool": (False,),
+    "transformer-postprocess-emb": ("", "d"),
+    "transformer-postprocess-top": ("", "d", "n", "nd", "dn"),
+    "layer-normalization": (False,),
+    "right-left": (False,),
+    "ulr": (False,),
+    "lemma-dim-emb": (0,),
+    "factors-dim-emb": (0,),
+    "input-types": ([], ["sequence"], ["sequence", "sequence"]),
+}
+
+
+def recognises(source: Path) -> bool:
+    """Whether this is a folder of that kind; weights of intgemm are so that it can say what it needs."""
+    patterns = "*.npz", DECODER, INTGEMM
+    return source.is_dir() and any(any(source.glob(pattern)) for pattern in patterns)
+
+
+def read(source: Path) -> Imported:
+    """Read such a folder.
+
+    Raises:
+        SourceError: something in it is missing, broken or not supported.
+    """
+    path = _model(source)
+    decoder = _decoder_settings(source, path)
+    settings, tensors = load_npz(path)
+    settings.get("type", str)
+    for key, supported in SUPPORTED.items():
+        settings.refuse(key, *supported)
+    for key in ("word-penalty", "word-penalty-constant"):
+        decoder.refuse(key, 0, 0.0)
+    sides, vocabularies = _sides(source, settings, decoder)
+    config = _config(settings, sides, decoder.get("allow-unk", bool, False))
+    weights = read_weights(tensors, config, settings, sides)
+    named = languages_of_name(source.resolve().name)
+    spoken = [
+        found or ([other] if other else [])
+        for found, other in zip(stated_languages(source), named, strict=True)
+    ]
+    others = [side.model for side in sides] + [
+        source / name for name in (decoder.path.name, "README.md", "LICENSE", "metadata.json")
+    ]
+    files = dict.fromkeys((path, *vocabularies, *others))
+    return Imported(
+        format=FORMAT,
+        config=config,
+        weights=weights,
+        source=sides[0],
+        target=sides[1],
+        max_length=MAX_TOKENS,
+        decoding=_decoding(settings, decoder),
+        files=[one for one in files if one.is_file()],
+        source_languages=spoken[0],
+        target_languages=spoken[1],
+        tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        licence=licence_of(source),
+    )
+
+
+def _model(source: Path) -> Path:
+    """The file of the weights: what `decoder.yml` names, or the only one, or the best by chrF."""
+    decoder = source / DECODER
+    if decoder.is_file():
+        named = Settings(decoder, read=read_yaml).get("models", list, [])
+        if named:
+            names = [_base_name(name) for name in named]
+            if len(names) != 1 or not names[0].endswith(".npz"):
+                raise SourceError(f"{decoder}: models = {named!r}; supported: one .npz")
+            return source / names[0]
+    found = [path for path in sorted(source.glob("*.npz")) if ".optimizer." not in path.name]
+    best = [path for path in found if "best-chrf" in path.name]
+    if len(chosen := best or found) == 1:
+        return chosen[0]
+    if found:
+        names = [path.name for path in chosen]
+        raise SourceError(f"{source}: has {', '.join(names)}; supported: one model, or a {DECODER}")
+    packed = [path.name for path in sorted(source.glob(INTGEMM))]
+    raise SourceError(
+        f"{source / packed[0]}: holds weights in 8 bits for intgemm; supported: the model's weights in "
+        "float32, final.model.npz.best-chrf.npz"
+        if packed
+        else f"{source}: has no .npz"
+    )
+
+
+def _decoder_settings(source: Path, model: Path) -> Settings:
+    """How Marian is to search; where nothing says it, all is as it is by default."""
+    own = source / f"{model.name}.{DECODER}"
+    return Settings(own if own.is_file() else source / DECODER, read=read_yaml)
+
+
+def _base_name(name: object) -> str:
+    """The last part of a path of another machine."""
+    return PureWindowsPath(PurePosixPath(str(name)).name).name
+
+
+def _sides(
+    source: Path, settings: Settings, decoder: Settings
+) -> tuple[tuple[Side, Side], list[Path]]:
+    """The vocabularies, each with its arrangement in as many ids as the larger one has; their files."""
+    sizes = settings.get("dim-vocabs", list)
+    if len(sizes) != 2 or not all(
+        type(size) is int and 4 <= size < MAX_VOCABULARY for size in sizes
+    ):
+        raise SourceError(
+            f"{settings.path}: dim-vocabs = {sizes!r}; supported: two numbers from 4 to {MAX_VOCABULARY - 1}"
+        )
+    paths = _vocabularies(source, decoder)
+    models = source / "source.spm", source / "target.spm"
+    if not models[0].exists() and any(source.glob("*.bpe")) and paths[0].suffix != ".spm":
+        raise SourceError(f"{models[0]}: is missing; BPE by subword-nmt (*.bpe) is not supported")
+    first, second = (side_of(*each) for each in zip(paths, models, sizes, strict=True))
+    if settings.get("tied-embeddings-all", bool, False) and paths[0] != paths[1]:
+        raise SourceError(
+            f"{settings.path}: tied-embeddings-all = True with {paths[0].name} and {paths[1].name}; "
+            "supported: one vocabulary"
+        )
+    most = max(len(side.arrangement.order) for side in (first, second))
+    sides = (
+        Side(first.model, first.ids, first.arrangement.padded(most)),
+        Side(second.model, second.ids, second.arrangement.padded(most)),
+    )
+    return sides, paths
+
+
+def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
+    """Those of source and target."""
+    named = decoder.get("vocabs", list, [])
+    if named:
+        if len(named) != 2:
+            raise SourceError(f"{decoder.path}: vocabs = {named!r}; supported: one each side")
+        return [source / _base_name(name) for name in named]
+    kinds = {".yml", ".yaml", ".json", ".spm", ".vocab", ".txt"}
+    found = [path for path in sorted(source.glob("*vocab*")) if path.suffix in kinds]
+    if len(found) == 1:
+        return found * 2
+    sides = [[path for path in found if part in path.name] for part in ("src", "trg")]
+    if [len(one) for one in sides] == [1, 1]:
+        return [one[0] for one in sides]
+    names = ", ".join(path.name for path in found) or "none"
+    raise SourceError(
+        f"{source}: which vocabulary is whose stands nowhere ({names}); supported: {DECODER} with "
+        "vocabs, one file, or one with src and one with trg in its name"
+    )
+
+
+def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> ModelConfig:
+    """The network's sizes and variants.
+
+    Raises:
+        SourceError: it is none that is built here.
+    """
+
+    def size(key: str, default: int) -> int:
+        return settings.number(key, 1, MAX_SIZE, default)
+
+    settings.refuse("transformer-ffn-activation", *ACTIVATIONS)
+    d_model, heads = size("dim-emb", 512), size("transformer-heads", 8)
+    if d_model % (2 * heads):
+        raise SourceError(
+            f"{settings.path}: dim-emb = {d_model}; supported: multiples of twice transformer-heads, "
+            f"{2 * heads}"
+        )
+    d_ff = size("transformer-dim-ffn", 2048)
+    settings.refuse("transformer-decoder-dim-ffn", 0, d_ff)
+    cell = CELLS[settings.get("transformer-decoder-autoreg", str, "self-attention")]
+    if cell == "ssru" and (unit := settings.get("dec-cell", str, "gru")) != cell:
+        raise SourceError(f"{settings.path}: dec-cell = {unit!r}; supported: 'ssru'")
+    has_padding = sides[1].arrangement.order[PAD_ID] is not None
+    never = [PAD_ID] * has_padding + [UNK_ID] * (not allow_unknown)
+    return ModelConfig(
+        vocab_size=len(sides[1].arrangement.order),
+        d_model=d_model,
+        d_ff=d_ff,
+        num_heads=heads,
+        num_encoder_layers=size("enc-depth", 1),
+        num_decoder_layers=size("dec-depth", 1),
+        dropout=0.0,
+        decoder_cell=cell,  # type: ignore[arg-type]
+        norm=_norm(settings),  # type: ignore[arg-type]
+        normed_keys=False,
+        final_norm="always"
+        if "n" in settings.get("transformer-postprocess-top", str, "")
+        else "never",
+        layer_norm_epsilon=1e-6,
+        activation=ACTIVATIONS[settings.get("transformer-ffn-activation", str, "swish")],  # type: ignore[arg-type]
+        embeddings=Tables.of(settings).embeddings,  # type: ignore[arg-type]
+        max_positions=2 * MAX_TOKENS,
+        position_layout="halves",
+        position_exponent="inclusive",
+        projection_bias=True,
+        forbidden_ids=tuple(never),
+    )
+
+
+def _norm(settings: Settings) -> str:
+    """Where the norms are: d(ropout), a(dd) and n(orm) before and after each sub-layer."""
+    before = settings.get("transformer-preprocess", str, "")
+    after = settings.get("transformer-postprocess", str, "dan")
+    orders = {("", "an"): "post", ("n", "a"): "pre"}
+    kind = orders.get((before.replace("d", ""), after.replace("d", "")))
+    if kind is None:
+        raise SourceError(
+            f"{settings.path}: transformer-preprocess = {before!r}, transformer-postprocess = {after!r}; "
+            "supported: '' and 'dan', 'n' and 'da'"
+        )
+    return kind
+
+
+def _decoding(settings: Settings, decoder: Settings) -> DecodingDefaults:
+    """How Marian searches; students are trained for one beam."""
+    is_student = settings.get("transformer-decoder-autoreg", str, "") == "rnn"
+    return DecodingDefaults(
+        beam_size=decoder.number("beam-size", 1, 64, 1 if is_student else 12),
+        length_penalty=length_penalty(decoder.get("normalize", float, 0.0)),
+        stop_rule=StopRule.NARROW,
+    )

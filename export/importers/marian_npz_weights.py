@@ -1,0 +1,143 @@
+"""Parameters of Marian's models by their names here; its matrices are [in, out], its vectors [1, n]."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from export.importers.imported import Side, SourceError
+from export.importers.settings import Settings
+from export.importers.tensors import Tensors
+from model.network_config import ModelConfig
+
+OUTPUT = "decoder_ff_logit_out"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The names of the embeddings' tables, and whether the target's is the projection, too."""
+
+    source: str
+    target: str
+    tied: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Tables":
+        """As the configuration says."""
+        every, between, output = (
+            settings.get(key, bool, False)
+            for key in ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")
+        )
+        names = ("Wemb", "Wemb") if every or between else ("encoder_Wemb", "decoder_Wemb")
+        return cls(*names, tied=every or output)
+
+    @property
+    def embeddings(self) -> str:
+        """What the network's configuration calls it."""
+        if not self.tied:
+            return "separate"
+        return "shared" if self.source == self.target else "target"
+
+
+def read_weights(
+    tensors: Tensors, config: ModelConfig, settings: Settings, sides: Sequence[Side]
+) -> dict[str, Tensor]:
+    """The network's parameters by their names here.
+
+    Raises:
+        SourceError: one is missing, of another shape, or more than the configuration describes.
+    """
+    reader = _Reader(tensors, config)
+    for index in range(config.num_encoder_layers):
+        theirs, ours = f"encoder_l{index + 1}", f"encoder.{index}"
+        reader.attention(f"{theirs}_self", f"{ours}.self_attention", f"{ours}.norm_1")
+        reader.feed_forward(f"{theirs}_ffn", f"{ours}.feed_forward", f"{ours}.norm_2")
+    for index, number in enumerate(_decoder_layers(settings, config)):
+        theirs, ours = f"decoder_l{number}", f"decoder.{index}"
+        if config.decoder_cell == "ssru":
+            reader.recurrence(f"{theirs}_rnn", f"{ours}.recurrence", f"{ours}.norm_1")
+        else:
+            reader.attention(f"{theirs}_self", f"{ours}.self_attention", f"{ours}.norm_1")
+        reader.attention(f"{theirs}_context", f"{ours}.cross_attention", f"{ours}.norm_2")
+        reader.feed_forward(f"{theirs}_ffn", f"{ours}.feed_forward", f"{ours}.norm_3")
+    if config.has_final_norm:
+        for stack in ("encoder", "decoder"):
+            reader.norm(f"{stack}_top", f"{stack}_norm")
+    weights = reader.weights | _tables(tensors, config, settings, sides)
+    tensors.check_all_taken()
+    return weights
+
+
+def _decoder_layers(settings: Settings, config: ModelConfig) -> list[int]:
+    """The number under which each of the decoder's layers is stored; several may share one."""
+    count = config.num_decoder_layers
+    tied = settings.get("transformer-tied-layers", list, [])
+    if tied and not (len(tied) == count and all(one in range(1, count + 1) for one in tied)):
+        raise SourceError(
+            f"{settings.path}: transformer-tied-layers = {tied!r}; supported: {count} numbers of layers"
+        )
+    return tied or list(range(1, count + 1))
+
+
+class _Reader:
+    """Takes the tensors of one module after another."""
+
+    def __init__(self, tensors: Tensors, config: ModelConfig) -> None:
+        self.tensors, self.config = tensors, config
+        self.weights: dict[str, Tensor] = {}
+        self.kind = "_pre" if config.norm == "pre" else ""
+
+    def attention(self, theirs: str, ours: str, norm: str) -> None:
+        width = self.config.d_model
+        for part in "qkvo":
+            self.linear(f"{theirs}_{{}}{part}", f"{ours}.w_{part}", width, width)
+        self.norm(f"{theirs}_Wo", norm, self.kind)
+
+    def recurrence(self, theirs: str, ours: str, norm: str) -> None:
+        width = self.config.d_model
+        self.weights[f"{ours}.w.weight"] = self.tensors.take(f"{theirs}_W", width, width).T
+        self.linear(f"{theirs}_{{}}f", f"{ours}.w_f", width, width)
+        # its norm has two names, by where it is
+        self.norm(theirs if self.kind else f"{theirs}_ffn", norm, self.kind)
+
+    def feed_forward(self, theirs: str, ours: str, norm: str) -> None:
+        narrow, wide = self.config.d_model, self.config.d_ff
+        self.linear(f"{theirs}_{{}}1", f"{ours}.w_1", narrow, wide)
+        self.linear(f"{theirs}_{{}}2", f"{ours}.w_2", wide, narrow)
+        self.norm(f"{theirs}_ffn", norm, self.kind)
+
+    def linear(self, theirs: str, ours: str, inputs: int, outputs: int) -> None:
+        """`theirs` has W or b in the place of its braces."""
+        self.weights[f"{ours}.weight"] = self.tensors.take(theirs.format("W"), inputs, outputs).T
+        self.weights[f"{ours}.bias"] = self.tensors.take(theirs.format("b"), 1, outputs)[0]
+
+    def norm(self, theirs: str, ours: str, kind: str = "") -> None:
+        for part, name in (("scale", "weight"), ("bias", "bias")):
+            taken = self.tensors.take(f"{theirs}_ln_{part}{kind}", 1, self.config.d_model)
+            self.weights[f"{ours}.{name}"] = taken[0]
+
+
+def _tables(
+    tensors: Tensors, config: ModelConfig, settings: Settings, sides: Sequence[Side]
+) -> dict[str, Tensor]:
+    """Embeddings and projection, in the bundle's order of ids."""
+    tables, (source, target) = Tables.of(settings), (side.arrangement for side in sides)
+    source_size, target_size = settings.get("dim-vocabs", list)
+    width = config.d_model
+    written = tensors.take(tables.target, target_size, width)
+    weights = {"embedding.weight": target.table(written)}
+    if config.embeddings != "shared":
+        read = tensors.take(tables.source, source_size, width)
+        weights["source_embedding.weight"] = source.table(read)
+    if not tables.tied:
+        if f"{OUTPUT}_W" in tensors:  # as older versions have it
+            projection = tensors.take(f"{OUTPUT}_W", width, target_size).T
+        else:
+            projection = tensors.take(f"{OUTPUT}_Wt", target_size, width)
+        weights["projection.weight"] = target.table(projection)
+    bias = torch.zeros(target_size)
+    if not settings.get("output-omit-bias", bool, False):
+        bias = tensors.take(f"{OUTPUT}_b", 1, target_size)[0]
+    weights["projection_bias"] = target.bias(bias)
+    return weights

@@ -1,0 +1,96 @@
+"""Marian's vocabularies: `piece: id` a line, a piece a line, or a SentencePiece model with the ids."""
+
+import json
+import re
+from pathlib import Path
+
+from export.importers.arrangement import Arrangement
+from export.importers.folder_parts import check_ids, load_sentencepiece
+from export.importers.imported import Side, SourceError
+
+MAX_BYTES = 1 << 26
+LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")
+ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+ESCAPED = dict(zip("0abtnvfre_NLP", "\0\a\b\t\n\v\f\r\x1b\xa0\x85\u2028\u2029", strict=True))
+"""What YAML's escapes of one letter stand for; any other letter is itself."""
+
+
+def side_of(path: Path, sentencepiece: Path, size: int) -> Side:
+    """The side of a vocabulary; `sentencepiece` cuts its text, unless the vocabulary itself does.
+
+    Raises:
+        SourceError: a file is missing, broken, or does not fit a table of `size` rows.
+    """
+    if path.suffix == ".fsv":
+        raise SourceError(f"{path}: factored vocabularies are not supported")
+    if not path.is_file():
+        raise SourceError(f"{path}: is missing")
+    if path.suffix == ".spm":
+        sentencepiece, ids = path, _ids_of_sentencepiece(path)
+    elif path.suffix in (".yml", ".yaml", ".json"):
+        ids = _parse(path)
+    else:
+        lines = _read(path).removesuffix("\n").split("\n")
+        ids = {line.rstrip("\r"): id for id, line in enumerate(lines)}
+    load_sentencepiece(sentencepiece)
+    check_ids(path, ids, size, f"rows of the table, {size}")
+    for piece in ("</s>", "<unk>"):
+        if piece not in ids:
+            raise SourceError(f"{path}: has no {piece}")
+    arrangement = Arrangement.of(size, ids.get("<pad>"), ids["<unk>"], ids["</s>"], None)
+    return Side(sentencepiece, ids, arrangement)
+
+
+def _read(path: Path) -> str:
+    if path.stat().st_size > MAX_BYTES:
+        raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: byte {error.start} is not UTF-8") from None
+
+
+def _parse(path: Path) -> dict[str, int]:
+    """Line by line: what is written so is not always YAML."""
+    text = _read(path)
+    if text.lstrip().startswith("{"):
+        try:
+            ids: dict[str, int] = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{path}: is not valid JSON: {error}") from None
+        return ids
+    ids = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        found = LINE.fullmatch(line.rstrip("\r"))
+        piece = _unquoted(found[1]) if found else ""
+        if found is None or piece in ids:
+            why = f"{piece!r} is there twice" if found else f"{line[:80]!r}; supported: piece: id"
+            raise SourceError(f"{path}: line {number}: {why}")
+        ids[piece] = int(found[2])
+    return ids
+
+
+def _unquoted(piece: str) -> str:
+    r"""A piece without YAML's quotes.
+
+    >>> [_unquoted(piece) for piece in ("the", "'it''s'", r'"\"\u00e4\_"')]
+    ['the', "it's", '"ä\xa0']
+    """
+    if len(piece) > 1 and piece[0] == piece[-1] == "'":
+        return piece[1:-1].replace("''", "'")
+    if len(piece) > 1 and piece[0] == piece[-1] == '"':
+        return ESCAPE.sub(_unescaped, piece[1:-1])
+    return piece
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    *codes, letter = found.groups()
+    code = next((int(one, 16) for one in codes if one), None)
+    return ESCAPED.get(letter, letter) if code is None else chr(min(code, 0x10FFFF))
+
+
+def _ids_of_sentencepiece(path: Path) -> dict[str, int]:
+    processor = load_sentencepiece(path)
+    return {processor.id_to_piece(id): id for id in range(processor.vocab_size())}

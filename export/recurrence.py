@@ -1,0 +1,58 @@
+"""The SSRU in graphs: one step of it for a decoder that goes on, or all steps for a whole translation.
+
+Its state is one vector a layer for each beam, so that nothing grows from step to step.
+
+Shapes: B sentences, K beams, G groups and Q queries of `decoder.py`; N targets of T tokens.
+"""
+
+from export.graph import GraphBuilder, tensor
+from model.config import ModelConfig
+
+
+def step(b: GraphBuilder, x: str, cell: str, module: str) -> tuple[str, str]:
+    """What comes out for x [G, Q, d] after a state of the same shape, and the new state."""
+    forget, added = _parts(b, x, module)
+    cell = b.op("Add", b.op("Mul", forget, cell), added)
+    return b.op("Relu", cell), cell
+
+
+def every_step(b: GraphBuilder, x: str, module: str, config: ModelConfig) -> str:
+    """What comes out for all positions of x [N, T, d], one after another from a state of zeros."""
+    forget, added = _parts(b, x, module)
+    body = GraphBuilder(b.precision, b.weights, prefix=f"{module}.step.")
+    p, kind = body.prefix, b.float_kind
+    cell = body.op("Add", body.op("Mul", f"{p}forget", f"{p}cell"), f"{p}added")
+    names = {cell: f"{p}next", body.op("Identity", cell): f"{p}seen"}
+    outputs = {result: tensor(name, kind, None) for result, name in names.items()}
+    inputs = [tensor(f"{p}{name}", kind, None) for name in ("cell", "forget", "added")]
+    count = b.op("Shape", x, start=0, end=1)
+    shape = b.op("Concat", count, b.constant([config.d_model]), axis=0)
+    _, cells = b.op(
+        "Scan",
+        b.to_float(b.op("ConstantOfShape", shape)),
+        forget,
+        added,
+        body=body.finish("recurrence", inputs, outputs),
+        num_scan_inputs=2,
+        scan_input_axes=[1, 1],
+        scan_output_axes=[1],
+        outputs=2,
+    )
+    return str(b.op("Relu", cells))
+
+
+def gather_states(b: GraphBuilder, states: dict[str, str], config: ModelConfig) -> None:
+    """[B', K', d] -> [G, Q, d] by `cell` [B, K], zeros where a sentence begins; `states` names both."""
+    has_begun = b.op("Greater", "position", b.constant(0))  # [B, 1]
+    has_begun = b.op("Unsqueeze", has_begun, b.constant([2]))
+    nothing, flat = b.constant(0, b.float_dtype), b.constant([-1, config.d_model])
+    for past, name in states.items():
+        taken = b.op("Gather", b.op("Reshape", past, flat), "cell")  # [B, K, d]
+        b.named(name, "Reshape", b.op("Where", has_begun, taken, nothing), "grouped")
+
+
+def _parts(b: GraphBuilder, x: str, module: str) -> tuple[str, str]:
+    """The share of the state that is kept, and what is added to it."""
+    new, gate = b.each_linear(x, f"{module}.w", f"{module}.w_f")
+    forget = b.op("Sigmoid", gate)
+    return forget, b.op("Mul", b.op("Sub", b.constant(1, b.float_dtype), forget), new)

@@ -1,0 +1,378 @@
+"""Random models in the layout that Marian saves, of the toy language, and what float64 makes of them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sentencepiece
+
+from tests import toy
+from tests.export.importers.marian_folders import train_spm
+
+Array = np.ndarray
+YML = "special:model.yml"
+CONFIG: dict[str, Any] = {
+    "type": "transformer",
+    "dim-emb": 32,
+    "enc-depth": 2,
+    "dec-depth": 2,
+    "transformer-heads": 4,
+    "transformer-dim-ffn": 48,
+    "transformer-ffn-depth": 2,
+    "transformer-decoder-autoreg": "self-attention",
+    "tied-embeddings-all": True,
+    "right-left": False,
+    "input-types": [],
+    "version": "v1.9.0",
+}
+"""Activation and order of the sub-layers are not here: they are Marian's own."""
+SHAPES: dict[str, dict[str, Any]] = {
+    "opus": {},
+    "relu-deep-encoder": {
+        "transformer-ffn-activation": "relu",
+        "enc-depth": 3,
+        "dec-depth": 1,
+        "transformer-heads": 2,
+        "dim-emb": 24,
+    },
+    "separate": {"tied-embeddings-all": False, "tied-embeddings": True},
+    "untied": {"tied-embeddings-all": False, "output-omit-bias": True},
+    "untied-of-old": {"tied-embeddings-all": False, "tied-embeddings-src": True},
+    "pre-norm": {"transformer-preprocess": "n", "transformer-postprocess": "da"},
+    "pre-norm-gelu-top": {
+        "transformer-preprocess": "nd",
+        "transformer-postprocess": "da",
+        "transformer-postprocess-top": "n",
+        "transformer-ffn-activation": "gelu",
+    },
+    "student": {
+        "transformer-decoder-autoreg": "rnn",
+        "dec-cell": "ssru",
+        "transformer-ffn-activation": "relu",
+        "transformer-decoder-dim-ffn": 48,
+        "transformer-decoder-ffn-depth": 0,
+        "dec-depth": 3,
+    },
+    "pre-norm-student": {
+        "transformer-decoder-autoreg": "rnn",
+        "dec-cell": "ssru",
+        "transformer-preprocess": "n",
+        "transformer-postprocess": "da",
+        "transformer-postprocess-top": "n",
+    },
+    "post-norm-top": {"transformer-postprocess-top": "n", "transformer-tied-layers": [1, 1]},
+}
+DECODER = {"beam-size": 4, "normalize": 1, "word-penalty": 0, "mini-batch": 1}
+
+
+def write_model(folder: Path, *, seed: int = 0, **changes: Any) -> "Reference":
+    """A folder as OPUS-MT's archives have it; returns the model that is in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {**CONFIG, **changes}
+    pieces = write_vocabularies(folder, separate=tables_of(config)[0] == "encoder_Wemb")
+    config["dim-vocabs"] = [len(one) for one in pieces]
+    reference = write_npz(folder / "model.npz", config, seed)
+    names = (
+        ["src.vocab.yml", "trg.vocab.yml"]
+        if len(pieces[0]) != len(pieces[1])
+        else ["vocab.yml"] * 2
+    )
+    decoder = {"models": ["/home/somebody/model.npz"], "vocabs": names, **DECODER}
+    (folder / "decoder.yml").write_text(json.dumps(decoder, indent=1))
+    readme = "# opus-2020-02-26.zip\n\n* source language(s): deu\n* target language(s): eng\n"
+    (folder / "README.md").write_text(readme)
+    (folder / "LICENSE").write_text(
+        "Attribution 4.0 International\n\n====\n\nCreative Commons ...\n"
+    )
+    return reference
+
+
+def write_student(folder: Path, *, seed: int = 0, **changes: Any) -> "Reference":
+    """A folder as the training of Firefox's students leaves it; returns the model that is in it."""
+    folder.mkdir(parents=True)
+    lines = [line for pair in toy.sentences() for line in pair]
+    special = {"eos_id": 0, "unk_id": 1, "bos_id": -1}
+    (folder / "vocab.deen.spm").write_bytes(train_spm(lines, 60, **special))
+    config = {**CONFIG, **SHAPES["student"], "dim-vocabs": [60, 60], **changes}
+    reference = write_npz(folder / "final.model.npz.best-chrf.npz", config, seed)
+    save(folder / "final.model.npz.optimizer.npz", {})
+    (folder / "metadata.json").write_text('{"sourceLanguage": "de", "targetLanguage": "en"}')
+    return reference
+
+
+def write_npz(path: Path, config: dict[str, Any], seed: int) -> "Reference":
+    weights = random_weights(config, seed)
+    text = json.dumps(config).encode() + b"\0"
+    save(path, {**weights, YML: np.frombuffer(text, np.int8)})
+    return Reference(config, {name: one.astype(np.float64) for name, one in weights.items()})
+
+
+def save(path: Path, arrays: Mapping[str, Any]) -> None:
+    np.savez(path, allow_pickle=True, **arrays)
+
+
+def write_vocabularies(folder: Path, *, separate: bool) -> list[list[str]]:
+    """`source.spm`, `target.spm` and the ids of their pieces, one side like the other unless `separate`."""
+    german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
+    sides = []
+    for name, lines, size in (("source", german, 43), ("target", english, 36)):
+        data = train_spm(lines, size)
+        (folder / f"{name}.spm").write_bytes(data)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+        pieces = [processor.id_to_piece(id) for id in range(processor.vocab_size())]
+        sides.append([one for one in pieces if one not in ("<unk>", "<s>", "</s>")])
+    if not separate:
+        sides = [list(dict.fromkeys([*sides[1], *reversed(sides[0])]))] * 2
+    listed = [["</s>", "<unk>", *one] for one in sides]
+    files = ("src.vocab.yml", "trg.vocab.yml") if separate else ("vocab.yml",)
+    for name, pieces in zip(files, listed, strict=False):
+        lines = [f"{_quoted(piece)}: {id}\n" for id, piece in enumerate(pieces)]
+        (folder / name).write_text("".join(lines), encoding="utf-8")
+    return listed
+
+
+def _quoted(piece: str) -> str:
+    """Some in quotes, as YAML's writers do, most as they are."""
+    return json.dumps(piece, ensure_ascii=len(piece) % 2 == 0) if piece[0] in '"<.' else piece
+
+
+def tables_of(config: dict[str, Any]) -> tuple[str, str]:
+    shared = config.get("tied-embeddings-all") or config.get("tied-embeddings-src")
+    return ("Wemb", "Wemb") if shared else ("encoder_Wemb", "decoder_Wemb")
+
+
+def random_weights(config: dict[str, Any], seed: int) -> dict[str, Array]:
+    """Tensors by Marian's names, sharp enough that a translation does not repeat one token."""
+    rng = np.random.default_rng(seed)
+    width, wide = config["dim-emb"], config["transformer-dim-ffn"]
+    found: dict[str, Array] = {}
+
+    def put(name: str, *shape: int, mean: float = 0.0, std: float = 0.1) -> None:
+        found[name] = rng.normal(mean, std, shape).astype(np.float32)
+
+    def norm(name: str, kind: str = "") -> None:
+        put(f"{name}_ln_scale{kind}", 1, width, mean=1.0)
+        put(f"{name}_ln_bias{kind}", 1, width)
+
+    def around(name: str) -> None:
+        if "n" in config.get("transformer-preprocess", ""):
+            norm(name, "_pre")
+        if "n" in config.get("transformer-postprocess", "dan"):
+            norm(name)
+
+    def dense(name: str, part: str, inputs: int, outputs: int) -> None:
+        put(f"{name}_W{part}", inputs, outputs, std=inputs**-0.5)
+        put(f"{name}_b{part}", 1, outputs)
+
+    def attention(name: str) -> None:
+        for part in "qkvo":
+            dense(name, part, width, width)
+        around(f"{name}_Wo")
+
+    for stack, depth in (("encoder", config["enc-depth"]), ("decoder", config["dec-depth"])):
+        tied = config.get("transformer-tied-layers") or []
+        for number in sorted(set(tied)) if stack == "decoder" and tied else range(1, depth + 1):
+            layer = f"{stack}_l{number}"
+            if stack == "decoder" and config["transformer-decoder-autoreg"] == "rnn":
+                put(f"{layer}_rnn_W", width, width, std=1.5 * width**-0.5)
+                dense(f"{layer}_rnn", "f", width, width)
+                is_pre = "n" in config.get("transformer-preprocess", "")
+                norm(f"{layer}_rnn" if is_pre else f"{layer}_rnn_ffn", "_pre" if is_pre else "")
+            else:
+                attention(f"{layer}_self")
+            if stack == "decoder":
+                attention(f"{layer}_context")
+            dense(f"{layer}_ffn", "1", width, wide)
+            dense(f"{layer}_ffn", "2", wide, width)
+            around(f"{layer}_ffn_ffn")
+        if config.get("transformer-postprocess-top"):
+            norm(f"{stack}_top")
+    is_normed = "n" in config.get("transformer-postprocess", "dan") + config.get(
+        "transformer-postprocess-top", ""
+    )
+    sizes = dict(zip(tables_of(config), config["dim-vocabs"], strict=True))
+    for name, size in sizes.items():
+        put(name, size, width, std=0.4 if is_normed else 0.1)
+    size = config["dim-vocabs"][1]
+    if not (config.get("tied-embeddings-all") or config.get("tied-embeddings")):
+        is_old = config.get("tied-embeddings-src")
+        shape = (width, size) if is_old else (size, width)
+        put("decoder_ff_logit_out_W" if is_old else "decoder_ff_logit_out_Wt", *shape, std=0.4)
+    if not config.get("output-omit-bias"):
+        put("decoder_ff_logit_out_b", 1, size, std=0.5)
+        found["decoder_ff_logit_out_b"][0, 1] = 3.0  # <unk> would be likely, were it allowed
+        found["decoder_ff_logit_out_b"][0, 0] = 0.5
+    for name in found.keys() & {*sizes, "decoder_ff_logit_out_Wt"}:
+        found[name][0] *= 3.0  # the logit of </s> swings, so that sentences end now and then
+    return found
+
+
+@dataclass
+class Hypothesis:
+    """What the search found."""
+
+    ids: tuple[int, ...]
+    """Without </s>."""
+    score: float
+    """Log-probability over the length penalty."""
+    ended: bool
+
+
+class Reference:
+    """A model in float64, the whole prefix at each step; its ids are the format's."""
+
+    def __init__(self, config: dict[str, Any], weights: dict[str, Array]) -> None:
+        self.config, self.weights = config, weights
+        self.width = config["dim-emb"]
+        self.before = config.get("transformer-preprocess", "")
+        self.after = config.get("transformer-postprocess", "dan")
+
+    def log_probs(self, source: Sequence[int], target: Sequence[int]) -> Array:
+        """What may follow each beginning of `target`, that of no token first: [T + 1, V]."""
+        ids = np.array(target, np.int64).reshape(1, -1)
+        return np.asarray(self._decode(self._encode(source), ids)[0])
+
+    def search(
+        self,
+        source: Sequence[int],
+        beam_size: int,
+        limit: int,
+        *,
+        narrowing: bool = True,
+        alpha: float = 0.0,
+        eos: int = 0,
+        unk: int = 1,
+    ) -> Hypothesis:
+        """Marian's search: each hypothesis that ends narrows the beam; <unk> is taken out after the softmax.
+
+        Without `narrowing`, as many go on as there are beams until as many have ended. Scores are
+        log-probabilities over ((5 + length) / 6)^alpha, </s> counted.
+        """
+        memory = self._encode(source)
+        live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+        found: list[Hypothesis] = []
+        for length in range(1, limit + 1):
+            ids = np.array([ids for _, ids in live], np.int64).reshape(len(live), -1)
+            rows = self._decode(memory, ids)[:, -1].copy()
+            rows[:, unk] = -np.inf
+            penalty = ((5 + length) / 6) ** alpha
+            sums = rows + np.array([total for total, _ in live])[:, None]
+            best = np.argsort(-sums, axis=None, kind="stable")[: 2 * beam_size]
+            chosen = [(float(sums.flat[at]), *divmod(int(at), sums.shape[1])) for at in best]
+            room = beam_size - len(found) if narrowing else beam_size
+            for total, beam, token in chosen[:room]:
+                if token == eos:
+                    found.append(Hypothesis(live[beam][1], total / penalty, ended=True))
+            if narrowing:
+                room = beam_size - len(found)
+            going_on = [
+                (total, (*live[beam][1], token)) for total, beam, token in chosen if token != eos
+            ]
+            live = going_on[:room]
+            if len(found) >= beam_size:
+                break
+        if not found:
+            found = [Hypothesis(ids, total / penalty, ended=False) for total, ids in live]
+        return max(found, key=lambda one: one.score)
+
+    def _encode(self, ids: Sequence[int]) -> Array:
+        x = self._embed(tables_of(self.config)[0], np.array([ids]))
+        seen = np.ones((len(ids), len(ids)), bool)
+        for number in range(1, self.config["enc-depth"] + 1):
+            layer = f"encoder_l{number}"
+            x = self._attend(x, x, seen, f"{layer}_self")
+            x = self._feed_forward(x, f"{layer}_ffn")
+        return self._top(x, "encoder")
+
+    def _decode(self, memory: Array, targets: Array) -> Array:
+        """[K, T] -> [K, T + 1, V]."""
+        x = self._embed(tables_of(self.config)[1], targets, shifted=True)
+        count, length, _ = x.shape
+        memory = np.repeat(memory, count, axis=0)
+        past, everything = np.tri(length, dtype=bool), np.ones((length, memory.shape[1]), bool)
+        tied = self.config.get("transformer-tied-layers") or []
+        for number in tied or range(1, self.config["dec-depth"] + 1):
+            layer = f"decoder_l{number}"
+            if self.config["transformer-decoder-autoreg"] == "rnn":
+                x = self._recur(x, f"{layer}_rnn")
+            else:
+                x = self._attend(x, x, past, f"{layer}_self")
+            x = self._attend(x, memory, everything, f"{layer}_context")
+            x = self._feed_forward(x, f"{layer}_ffn")
+        x = self._top(x, "decoder")
+        logits = x @ self._projection() + self.weights.get("decoder_ff_logit_out_b", 0.0)
+        logits -= logits.max(-1, keepdims=True)
+        return np.asarray(logits - np.log(np.exp(logits).sum(-1, keepdims=True)))
+
+    def _projection(self) -> Array:
+        for name in ("decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W"):
+            if name in self.weights:
+                return self.weights[name].T if name.endswith("t") else self.weights[name]
+        return self.weights[tables_of(self.config)[1]].T
+
+    def _embed(self, table: str, ids: Array, *, shifted: bool = False) -> Array:
+        x = self.weights[table][ids] * np.sqrt(self.width)
+        if shifted:  # nothing comes first, at position 0
+            x = np.concatenate((np.zeros((len(x), 1, self.width)), x), axis=1)
+        half = self.width // 2
+        angle = np.arange(x.shape[1])[:, None] * 10000.0 ** (-np.arange(half) / (half - 1))
+        return np.asarray(x + np.concatenate((np.sin(angle), np.cos(angle)), axis=1))
+
+    def _attend(self, x: Array, memory: Array, seen: Array, name: str) -> Array:
+        """Keys and values are of what is there, whatever is done to x first."""
+        heads = self.config["transformer-heads"]
+
+        def project(y: Array, part: str) -> Array:
+            made: Array = y @ self.weights[f"{name}_W{part}"] + self.weights[f"{name}_b{part}"]
+            return made.reshape(*y.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+        q = project(self._process(x, x, f"{name}_Wo", self.before, "_pre"), "q")
+        k, v = project(memory, "k"), project(memory, "v")
+        scores = np.where(seen, q @ k.swapaxes(2, 3) / np.sqrt(q.shape[-1]), -np.inf)
+        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        mixed = (scores / scores.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(x.shape)
+        made = mixed @ self.weights[f"{name}_Wo"] + self.weights[f"{name}_bo"]
+        return self._process(made, x, f"{name}_Wo", self.after)
+
+    def _recur(self, x: Array, name: str) -> Array:
+        y = self._process(x, x, name, self.before, "_pre")
+        gate = 1 / (1 + np.exp(-(y @ self.weights[f"{name}_Wf"] + self.weights[f"{name}_bf"])))
+        new, state, states = y @ self.weights[f"{name}_W"], np.zeros_like(x[:, 0]), []
+        for step in range(x.shape[1]):
+            state = gate[:, step] * state + (1 - gate[:, step]) * new[:, step]
+            states.append(state)
+        return self._process(np.maximum(np.stack(states, axis=1), 0), x, f"{name}_ffn", self.after)
+
+    def _feed_forward(self, x: Array, name: str) -> Array:
+        y = self._process(x, x, f"{name}_ffn", self.before, "_pre")
+        y = y @ self.weights[f"{name}_W1"] + self.weights[f"{name}_b1"]
+        kind = self.config.get("transformer-ffn-activation", "swish")
+        y = (
+            np.maximum(y, 0)
+            if kind == "relu"
+            else y / (1 + np.exp(-(1.702 if kind == "gelu" else 1.0) * y))
+        )
+        y = y @ self.weights[f"{name}_W2"] + self.weights[f"{name}_b2"]
+        return self._process(y, x, f"{name}_ffn", self.after)
+
+    def _top(self, x: Array, stack: str) -> Array:
+        return self._process(
+            x, x, f"{stack}_top", self.config.get("transformer-postprocess-top", "")
+        )
+
+    def _process(self, y: Array, x: Array, name: str, operations: str, kind: str = "") -> Array:
+        """What the letters ask for, one after another: add x, norm; d is dropout."""
+        for operation in operations:
+            if operation == "a":
+                y = y + x
+            if operation == "n":
+                y = y - y.mean(-1, keepdims=True)
+                y = y / np.sqrt((y * y).mean(-1, keepdims=True) + 1e-6)
+                y = (
+                    y * self.weights[f"{name}_ln_scale{kind}"]
+                    + self.weights[f"{name}_ln_bias{kind}"]
+                )
+        return y

@@ -1,0 +1,161 @@
+"""From an archive of Marian's to a service, and vocabularies as they are written."""
+
+import hashlib
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from export.importers.imported import SourceError
+from export.importers.marian_npz import read
+from export.importers.marian_vocabulary import side_of
+from service.bundle import load
+from service.engine.types import StopRule
+from service.settings import Settings
+from tests import toy
+from tests.export.importers.marian_npz_models import Reference, write_model, write_student
+from tests.export.importers.test_importing import bundle_of, translated
+
+WORDS = sorted({word for german, _ in toy.sentences() for word in german.rstrip(".").split()})
+TEXTS = [" ".join(random.Random(n).choices(WORDS, k=n % 7 + 1)) for n in range(110)]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Reference]:
+    """An archive, what is in it, and the model."""
+    folder = tmp_path_factory.mktemp("marian") / "opus-2020-02-26"
+    reference = write_model(folder, seed=7)
+    return Path(shutil.make_archive(str(folder), "zip", folder)), folder, reference
+
+
+@pytest.mark.slow
+def test_an_archive_is_served(
+    archive: tuple[Path, Path, Reference],
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("export.importers.held_out.SENTENCES", 40)
+    packed, folder, reference = archive
+    out = bundle_of(packed, tmp_path / "bundle", "--precisions", "fp32")
+    manifest = load(out).manifest
+    assert manifest.name == "opus-2020-02-26"
+    assert [(one.source, one.target) for one in manifest.directions] == [("de", "en")]
+    assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 1.25)
+    assert manifest.decoding.stop_rule is StopRule.NARROW
+    assert manifest.provenance.licences == ["cc-by-4.0"]
+    origin = manifest.provenance.origin
+    assert origin is not None
+    assert origin.name == packed.name
+    for path in (packed, folder / "model.npz", folder / "vocab.yml"):
+        assert origin.files[path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+    for beam_size in (1, 4):
+        expected = {text: by_marian(folder, reference, text, beam_size) for text in TEXTS[:60]}
+        expected = {text: one for text, one in expected.items() if not is_repetitive(one)}
+        assert len(set(expected.values())) > 4, "too few"
+        asked: dict[str, Any] = {"beam_size": beam_size, "length_penalty": 0}
+        found = translated(out, settings, "fp32", text=list(expected), **asked)
+        assert found["translatedText"] == list(expected.values())
+
+
+@pytest.mark.slow
+def test_a_student_is_served(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("export.importers.held_out.SENTENCES", 40)
+    folder = tmp_path / "student"
+    reference = write_student(folder, seed=3)
+    out = bundle_of(folder, tmp_path / "bundle", "--precisions", "fp32,int8")
+    manifest = load(out).manifest
+    assert [(one.source, one.target) for one in manifest.directions] == [("de", "en")]
+    assert manifest.decoding.beam_size == 1
+    origin = manifest.provenance.origin
+    assert origin is not None
+    names = {"final.model.npz.best-chrf.npz", "vocab.deen.spm", "metadata.json"}
+    assert origin.files.keys() == names
+
+    cut = sentencepiece.SentencePieceProcessor(model_file=str(folder / "vocab.deen.spm"))
+    expected = {}
+    for text in TEXTS:
+        ids = cut.encode(text)
+        found = reference.search([*ids, 0], 1, len(ids) + 50).ids
+        if found and not is_repetitive(cut.decode(found)):
+            expected[text] = cut.decode(found)
+    assert len(set(expected.values())) > 8, "too few"
+    found = translated(out, settings, "fp32", text=list(expected))["translatedText"]
+    assert found == list(expected.values())
+
+
+def is_repetitive(text: str) -> bool:
+    """What the service would search again, without repetitions; a random model is prone to it."""
+    return re.search(r"(.+?)\1{3}", text) is not None or not text
+
+
+def by_marian(folder: Path, reference: Reference, text: str, beam_size: int) -> str:
+    cut = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
+    lines = (folder / "vocab.yml").read_text(encoding="utf-8").splitlines()
+    pieces = [line.rpartition(": ")[0] for line in lines]
+    pieces = [json.loads(piece) if piece.startswith('"') else piece for piece in pieces]
+    ids = [pieces.index(piece) for piece in cut.encode(text, out_type=str)]
+    found = reference.search([*ids, 0], beam_size, len(ids) + 50)
+    return "".join(pieces[id] for id in found.ids).replace("▁", " ").strip()
+
+
+def test_what_stands_nowhere_is_as_in_marian(tmp_path: Path) -> None:
+    write_model(tmp_path)
+    (tmp_path / "decoder.yml").unlink()
+    imported = read(tmp_path)
+    assert imported.config.activation == "silu"
+    assert (imported.config.norm, imported.config.layer_norm_epsilon) == ("post", 1e-6)
+    assert (imported.decoding.beam_size, imported.decoding.length_penalty) == (12, 0)
+
+
+def test_a_vocabulary_need_not_be_yaml(tmp_path: Path) -> None:
+    model = tmp_path / "source.spm"
+    write_model(tmp_path / "model")
+    shutil.copy(tmp_path / "model" / "source.spm", model)
+    lines = [
+        *('</s>: 0', '<unk>: 1', '▁the: 2', '"\\"": 3', "'it''s': 4", "\": 5", "#: 6", ":: 7"),
+        *('"\\u00e4\\x85": 8', "\x85: 9", "\u2028x: 10", "- a: 11", ">>deu<<: 12"),
+    ]  # fmt: skip
+    ids = {"</s>": 0, "<unk>": 1, "▁the": 2, '"': 3, "it's": 4}
+    path = tmp_path / "vocab.yml"
+    path.write_text("\n".join([*lines[:5], *lines[6:]]) + "\n", encoding="utf-8")
+    others = {"#": 6, ":": 7, "ä\x85": 8, "\x85": 9, "\u2028x": 10, "- a": 11, ">>deu<<": 12}
+    assert side_of(path, model, 13).ids == {**ids, **others}
+    path = tmp_path / "vocab.json"
+    path.write_text(json.dumps(ids))
+    assert side_of(path, model, 5).ids == ids
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{piece}\n" for piece in ids))
+    assert side_of(path, model, 5).ids == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("vocab.yml", "</s>: 0\n<unk> 1\n", "vocab.yml: line 2: '<unk> 1'; supported: piece: id"),
+        ("vocab.yml", "</s>: 0\na: 1\na: 2\n", "vocab.yml: line 3: 'a' is there twice"),
+        (
+            "vocab.yml",
+            "</s>: 0\n<unk>: 7\n",
+            "'<unk>' = 7; supported: ids below rows of the table, 5",
+        ),
+        ("vocab.yml", "</s>: 0\na: 1\n", "vocab.yml: has no <unk>"),
+        ("vocab.json", '{"a": 1', "vocab.json: is not valid JSON"),
+        ("vocab.fsv", "", "vocab.fsv: factored vocabularies are not supported"),
+        ("vocab.spm", "spm", "vocab.spm: is not a SentencePiece model"),
+    ],
+)
+def test_a_broken_vocabulary_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    write_model(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError) as caught:
+        side_of(tmp_path / name, tmp_path / "source.spm", 5)
+    assert message in str(caught.value)

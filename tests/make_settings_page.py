@@ -1,0 +1,56 @@
+"""`python -m tests.make_settings_page`: writes the table of docs/settings.md out of the settings' code."""
+
+from typing import Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le
+from pydantic.fields import FieldInfo
+
+from service.settings import PREFIX, Settings
+from tests.documents import ROOT, renew
+
+PAGE = ROOT / "docs" / "settings.md"
+MARK = "settings"
+
+
+def settings_table() -> str:
+    """Every setting: its variable, its default, its values and what it does."""
+    rows = [["variable", "default", "values", "what it does"], ["---"] * 4]
+    for name, field in Settings.model_fields.items():
+        variable = f"`{PREFIX}{name.upper()}`"
+        rows.append([variable, default_of(name, field), values_of(field), field.description or ""])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def default_of(name: str, field: FieldInfo) -> str:
+    """The default as an operator writes it; the bundle's is a path of this machine."""
+    if name == "bundle":
+        return "the bundled model"
+    default: Any = field.default
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, tuple):
+        return ", ".join(default)
+    if default in (None, ""):
+        return "none"
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def values_of(field: FieldInfo) -> str:
+    """The choices or the range of a setting, where it has such."""
+    if get_origin(field.annotation) is Literal:
+        return ", ".join(map(str, get_args(field.annotation)))
+    if field.annotation is bool:
+        return "true, false"
+    least = next((f"{bound.ge:,}" for bound in field.metadata if isinstance(bound, Ge)), "")
+    least = next((f"over {bound.gt:,}" for bound in field.metadata if isinstance(bound, Gt)), least)
+    most = next((f"{bound.le:,}" for bound in field.metadata if isinstance(bound, Le)), "")
+    return f"{least} to {most}" if least and most else ""
+
+
+def main() -> None:
+    """Write the table."""
+    renew(PAGE, MARK, settings_table())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""A rule that sees at a quick look that it has nothing to do does what it would do without that look."""
+
+import re
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.settings import DEFAULT_BUNDLE
+from service.text import segmenter
+from service.text.common_words import common_words
+from service.text.detector import Detector
+from service.text.rules import already, casing, placeholders, quotes, scripts, unread
+from service.text.rules.abbreviations import Abbreviations
+from service.text.rules.already import Already
+from service.text.rules.names import Names
+from service.text.rules.placeholders import Placeholders
+from service.text.rules.quotes import Quotes
+from service.text.rules.scripts import Scripts
+from service.text.rules.unread import Unread
+from service.text.run import Run
+
+ALWAYS = re.compile("")
+LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
+    "placeholders": (placeholders, lambda text: Placeholders().prepare(Run(text))),
+    "quotes": (quotes, lambda text: Quotes("„“‚‘").prepare(Run(text))),
+    "scripts": (scripts, lambda text: Scripts(str.isascii).prepare(Run(text))),
+    "unread": (unread, lambda text: Unread(str.isascii).prepare(Run(text))),
+    "already": (already, lambda text: Already("de", "en").leaves(Run(text))),
+}
+"""By rule, where its quick look is, and what it does."""
+PIECES = (
+    *".,:…+@#%{}[]()<>\\$_`&/~-!'\"„“”«»‚‘’‹›「」",
+    *(
+        "\u00a0",
+        "\u202f",
+        "\u0301",
+        "\ufeff",
+        "×",
+        "°",
+        "µ",
+        "½",
+        "²",
+        "Ⅷ",
+        "€",
+        "ß",
+        "я",
+        "日",
+        "ª",
+    ),
+    *(
+        "a",
+        "A",
+        "1",
+        "Ab",
+        "ab",
+        "AB",
+        ". . . .",
+        "C++",
+        "a.b",
+        "%s",
+        "{a}",
+        ":a:",
+        "10⁶",
+        "o'clock",
+    ),
+    *("She has been there ", "George Walker ", "the ", "und ", "Ωmega ", " Élan "),
+)
+TEXTS = st.lists(st.sampled_from(PIECES) | st.just(" ") | st.characters(), max_size=12).map("".join)
+
+
+@pytest.mark.parametrize("name", LOOKING)
+@given(text=TEXTS)
+def test_a_rule_does_the_same_without_its_quick_look(name: str, text: str) -> None:
+    module, apply = LOOKING[name]
+    with pytest.MonkeyPatch.context() as patch:
+        found = apply(text)
+        patch.setattr(module, "_MAY_HOLD_ONE", ALWAYS)
+        assert apply(text) == found
+
+
+@pytest.mark.parametrize("rule", [(scripts, "_WORDS"), (unread, "_SIGN")])
+def test_no_character_that_is_passed_over_begins_what_is_looked_for(
+    rule: tuple[ModuleType, str],
+) -> None:
+    module, pattern = rule
+    passed_over = [
+        one for one in map(chr, range(0x11_0000)) if not module._MAY_HOLD_ONE.search(one)
+    ]
+    assert set(map(chr, range(128))) <= set(passed_over)  # texts in ASCII are not even searched
+    assert not [one for one in passed_over if getattr(module, pattern).search(one)]
+
+
+LINES = st.lists(st.sampled_from(" \t\u00a0-*+•‣–—>#・(1٣²aA\u0301.)x"), max_size=6).map("".join)
+
+
+@given(LINES)
+def test_no_line_that_is_passed_over_begins_with_a_marker(line: str) -> None:
+    found = segmenter._MARKER.match(line)
+    assert found is not None
+    assert not found.end() or segmenter._MAY_BE_MARKED.match(line)
+
+
+ODD = {"z. B.": "zum Beispiel", "a b": "ab", "§ 5": "Paragraf 5", "ßa.": "so", "d R x.": "der Rest"}
+TABLE = Abbreviations.read(DEFAULT_BUNDLE / "abbreviations.tsv", "de")
+
+
+class AnyWord(frozenset[str]):
+    """Takes any text for one that may have an abbreviation."""
+
+    def isdisjoint(self, _: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("rule", [TABLE, Abbreviations(ODD)])
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *"abdxzßABDRZ§5._-",
+                *("zB.", "Z. B.", "z.\u00a0B.", "ab", "d R x.", "dRx.", "§5"),
+                *("i. d. R.", "usw.", "u.a.", "bzw.", "Nr. 5", "xusw."),
+            ]
+        )
+        | st.just(" "),
+        max_size=8,
+    ).map("".join)
+)
+def test_abbreviations_are_found_by_the_words_that_they_begin_with(
+    rule: Abbreviations, text: str
+) -> None:
+    found = rule.prepare(Run(text))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rule, "_first_words", AnyWord())
+        assert rule.prepare(Run(text)) == found
+
+
+NAMES = {
+    "Rom": "Rome",
+    "New York": "Nuova York",
+    "York": "Jork",
+    "'s-Hag": "Hag",
+    "&": "and",
+    "A.": "B",
+}
+
+
+@given(*[st.lists(st.sampled_from([*NAMES, "x", " ", "-", "New Yorker", "Romy"])).map("".join)] * 2)
+def test_names_are_found_by_their_first_words(source: str, target: str) -> None:
+    """What is in both, wherever in a word; then whole words of the translation are replaced."""
+    found = [name for name in NAMES if name in source and name in target]
+    words = [set(re.findall(r"\w+", text)) for text in (source, target)]
+    found = [name for name in found if not name.isalnum() or name in words[0] & words[1]]
+    pattern = "|".join(map(re.escape, sorted(found, key=len, reverse=True))) or "(?!)"
+    expected = re.sub(rf"\b(?:{pattern})\b", lambda match: NAMES[match[0]], target)
+    assert Names(NAMES).restore(Run(source), Run(target)).text == expected
+
+
+@given(TEXTS, st.booleans())
+def test_case_says_nothing_if_no_word_tells(text: str, capitalizes_nouns: bool) -> None:
+    words = re.findall(r"[^\W\d_]+", text)
+    if casing._CASELESS.search(text):
+        expected = False
+    elif text.islower():
+        expected = text != text.title() and len(words) >= casing.FEWEST_SMALL_WORDS
+    elif text.isupper() or capitalizes_nouns or len(words) < casing.FEWEST_CAPITAL_WORDS:
+        expected = casing.is_in_capitals(text)
+    else:
+        expected = all(word[0].isupper() for word in words)
+    assert casing.says_nothing(text, capitalizes_nouns) == expected
+
+
+COMMON = [word for word in common_words().entries if word.isascii()][::40]
+
+
+@given(st.lists(st.sampled_from([*COMMON, "the", "of", "is", "die", "und", "in"]), max_size=9))
+def test_no_sentence_without_a_telling_word_is_certain(words: list[str]) -> None:
+    detector, text = Detector(["de", "en"]), " ".join(words)
+    found = detector.is_certainly(text, "en", "de")
+    pair = detector._evidence.pair("en", "de")
+    with pytest.MonkeyPatch.context() as patch:
+        everything = type(pair)(pair.label, pair.other, AnyWord())
+        patch.setattr(detector._evidence, "pair", lambda *_: everything)
+        assert detector.is_certainly(text, "en", "de") == found
+
+
+def test_telling_words_are_frequent_ones_that_the_other_language_has_less() -> None:
+    table = common_words()
+    telling = table.telling("en", "de", lead=5)
+    assert {"the", "and", "is"} <= telling
+    assert not {"in", "die", "sail"} & telling
+    weights = dict(zip(table.entries, table.weights_in(table.entries, "en", "de"), strict=True))
+    assert telling == {word for word, (en, de) in weights.items() if en >= 30 and en - de >= 5}

@@ -1,0 +1,315 @@
+"""The documents say what is so: links lead somewhere, commands exist, examples answer as they are printed."""
+
+import ast
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import get_args
+from urllib.parse import unquote
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx import Response
+
+from service import errors
+from service.api.errors import CLIENT_LEFT, status_of
+from service.api.schemas import SentenceDetails, TranslateRequest
+from service.keys import Keys
+from service.settings import PREFIX, Settings
+from tests import documents, make_settings_page
+from tests.bench import report
+from tests.conftest import started
+from tests.documents import GUIDES, PAGES, ROOT, name_of, read
+
+DOCS = ROOT / "docs"
+API, TROUBLES = DOCS / "http-api.md", DOCS / "troubleshooting.md"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+FOREIGN = {
+    "apt",
+    "cat",
+    "cp",
+    "docker",
+    "git",
+    "gunzip",
+    "hf",
+    "kill",
+    "mkdir",
+    "paste",
+    "torchrun",
+}
+"""Programs of others, whose options are their own."""
+each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
+each_guide = pytest.mark.parametrize("page", GUIDES, ids=name_of)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(read(ROOT / "README.md").split()) <= 900
+
+
+def test_the_index_lists_every_page() -> None:
+    index = DOCS / "README.md"
+    listed = {(DOCS / link).resolve() for link in documents.links(index) if "#" not in link}
+    assert set(DOCS.glob("*.md")) - {index} <= listed
+
+
+@each_page
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for link in documents.links(page):
+        path, _, fragment = unquote(link).partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not fragment or fragment in documents.anchors(target), link
+
+
+def test_the_settings_page_is_what_the_code_says() -> None:
+    page, table = make_settings_page.PAGE, make_settings_page.settings_table()
+    assert documents.generated(page, make_settings_page.MARK) == table
+    rows = documents.table(page, "variable")
+    assert [name.strip("`") for name, *_ in rows] == [
+        f"{PREFIX}{name.upper()}" for name in Settings.model_fields
+    ]
+    known = {name: row for name, *row in rows}
+    assert known["`ATTENDANT_PORT`"][:2] == ["8000", "0 to 65,535"]
+    assert known["`ATTENDANT_DOCS`"][:2] == ["true", "true, false"]
+    assert known["`ATTENDANT_CORS_ORIGINS`"][:2] == ["*", ""]
+    assert known["`ATTENDANT_DRAIN_SECONDS`"][:2] == ["60", "0 to 3,600"]
+
+
+def test_figures_are_those_of_the_last_benchmark() -> None:
+    results = report.read(ROOT)
+    for page, part in report.parts(results).items():
+        assert documents.generated(ROOT / page, report.MARK) == part, page
+
+
+def test_every_field_of_a_request_is_documented() -> None:
+    rows = documents.table(API, "field")
+    assert [name.strip("`") for name, *_ in rows] == list(TranslateRequest.model_fields)
+    for name, default, _ in rows:
+        expected = TranslateRequest.model_fields[name.strip("`")].default
+        if expected not in (None, ""):
+            assert default.strip("`") == str(expected).lower(), name
+
+
+def test_every_way_a_sentence_may_finish_is_documented() -> None:
+    told = [name.strip("`") for name, _ in documents.table(API, "`finish`")]
+    assert sorted(told) == sorted(get_args(SentenceDetails.model_fields["finish"].annotation))
+
+
+def test_every_error_is_documented_with_its_status() -> None:
+    told = {code.strip("`"): int(status) for status, code, _ in documents.table(API, "status")}
+    kinds = {kind.code: kind for kind in _kinds(errors.AttendantError)}
+    leaves = {code for code, kind in kinds.items() if not kind.__subclasses__()}
+    never_seen = {code for code, kind in kinds.items() if status_of(kind) == CLIENT_LEFT}
+    assert leaves - never_seen <= told.keys()
+    for code, status in told.items():
+        if code in kinds:
+            assert status == status_of(kinds[code]), code
+        else:
+            assert code == "not_found" or _is_said_by_the_code(code), code
+
+
+@pytest.mark.parametrize("row", documents.table(TROUBLES, "message"), ids=lambda row: row[0][:40])
+def test_messages_that_are_explained_are_those_of_the_code(row: list[str]) -> None:
+    message = row[0].strip("`")
+    parts = [part.strip() for part in message.split("…") if len(part.strip()) > 3]
+    assert parts
+    for part in parts:
+        assert _is_said_by_the_code(part), part
+
+
+@each_guide
+def test_commands_and_options_exist(page: Path) -> None:
+    scripts = [block.text for block in documents.blocks(page) if block.language == "sh"]
+    for command in documents.commands("\n".join(scripts)):
+        _check_command(command)
+    for code in documents.inline_code(page):
+        if re.match("(make|python -m|torchrun) [a-z]", code):
+            _check_command(shlex.split(code))
+
+
+@pytest.mark.parametrize(
+    "page", [*GUIDES, ROOT / "SECURITY.md"], ids=lambda page: f"in-{name_of(page)}"
+)
+def test_settings_metrics_and_files_that_are_named_exist(page: Path) -> None:
+    for name in re.findall(rf"{PREFIX}([A-Z_]+)", read(page)):
+        assert name.lower() in Settings.model_fields, name
+    for code in documents.inline_code(page):
+        if code.startswith("attendant_"):  # a metric
+            assert _is_said_by_the_code(code.removesuffix("_total")), code
+        room = re.match(rf"({'|'.join(documents.ROOMS)})/[\w./]*$", code)
+        if room and not re.search(
+            "[A-Z]{2,}", code.replace("README", "").replace("MODEL_CARD", "")
+        ):
+            assert (ROOT / code).exists(), code
+
+
+@each_guide
+def test_other_languages_are_well_formed(page: Path) -> None:
+    for block in documents.blocks(page):
+        if block.language == "python":
+            ast.parse(block.text)
+        if block.language == "toml":
+            tomllib.loads(block.text)
+        if block.language == "json":
+            json.loads(block.text)
+
+
+def test_the_file_of_keys_that_is_shown_is_read(tmp_path: Path) -> None:
+    [shown] = [
+        one.text for one in documents.blocks(DOCS / "deployment.md") if one.language == "toml"
+    ]
+    (tmp_path / "keys.toml").write_text(shown)
+    assert Keys.read(tmp_path / "keys.toml").entries
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[TestClient]:
+    """The service as it comes, whose answers the documents print."""
+    with started(Settings(device="cpu", precision="int8")) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in GUIDES if "curl " in read(page)],
+    ids=lambda page: f"in-{name_of(page)}",
+)
+def test_requests_get_the_answers_that_are_printed(page: Path, service: TestClient) -> None:
+    blocks = documents.blocks(page)
+    asked = [
+        (at, words)
+        for at, block in enumerate(blocks)
+        for words in documents.commands(block.text)
+        if words[0] == "curl"
+    ]
+    assert asked
+    for at, words in asked:
+        answer, shown = _asked(service, words), blocks[at + 1] if at + 1 < len(blocks) else None
+        if shown is None or shown.language not in ("json", "text"):
+            needs_key = "localhost:8000/admin/reload" in words
+            assert answer.status_code == (401 if needs_key else 200), answer.text
+        elif shown.language == "json":
+            assert _rounded(answer.json()) == _rounded(json.loads(shown.text)), answer.text
+        else:
+            assert _events(answer.text) == _events(shown.text), answer.text
+
+
+def _asked(service: TestClient, words: list[str]) -> Response:
+    """What curl, called with these words, gets from the service."""
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    method, fields, url = "GET", [], ""
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "-H":
+            name, _, value = next(rest).partition(": ")
+            headers[name.lower()] = value
+        elif word in ("-d", "--data-binary"):
+            field, method = next(rest), "POST"
+            fields.append("Guten Morgen!" if field.startswith("@") else field)
+        elif word == "-X":
+            method = next(rest)
+        elif not word.startswith("-"):
+            url = word.partition("localhost:8000")[2]
+            assert url, word
+    content = "&".join(fields).encode()
+    answer: Response = service.request(method, url, content=content, headers=headers)
+    return answer
+
+
+def _rounded(answer: object) -> object:
+    """An answer whose scores may differ by what int8 does on another processor."""
+    return json.loads(json.dumps(answer), parse_float=lambda digits: round(float(digits), 1))
+
+
+def _events(stream: str) -> list[str]:
+    """Sentences arrive in any order."""
+    return sorted(stream.strip().split("\n\n"))
+
+
+def _check_command(words: list[str]) -> None:
+    while words and re.match(r"[A-Za-z_]+=", words[0]):  # a setting for this command alone
+        words = words[1:]
+    if not words:
+        return
+    program, *rest = words
+    checks: dict[str, Callable[[list[str]], None]] = {
+        "make": _check_make,
+        "python": _check_python,
+        "pip": _check_pip,
+        "torchrun": lambda rest: _check_python(rest[rest.index("-m") :]),
+        ".": lambda rest: None,
+    }
+    if program == "curl":  # is asked; see above
+        return
+    if program in checks:
+        checks[program](rest)
+    assert program in checks or program in FOREIGN, f"{program} is known to no test"
+    for file in re.findall(r"\bdocker/[\w./]+", " ".join(rest)):
+        assert (ROOT / file).exists(), file
+
+
+def _check_make(words: list[str]) -> None:
+    targets = [word for word in words if "=" not in word]
+    makefile = read(ROOT / "Makefile")
+    modules = {
+        "serve": "service",
+        "train": "model.train",
+        "report": "model.report",
+        "export": "export",
+    }
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for name, _, value in (word.partition("=") for word in words if "=" in word):
+        assert re.search(rf"\$\((if )?{name}\b", makefile), name
+        if name == "ARGS" and targets[0] in modules:
+            _check_python(["-m", modules[targets[0]], *shlex.split(value)])
+
+
+def _check_python(words: list[str]) -> None:
+    module = words[words.index("-m") + 1]
+    if module == "venv":
+        return
+    path = ROOT / module.replace(".", "/")
+    assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
+    files = (
+        path.rglob("*.py")
+        if path.is_dir()
+        else [path.with_suffix(".py"), *path.parent.glob("d*.py")]
+    )
+    source = "".join(read(file) for file in files)
+    for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+        field = option.removeprefix("--").replace("-", "_")
+        is_known = f'"{option}"' in source or (
+            module == "service" and field in Settings.model_fields
+        )
+        assert is_known or option == "--help", f"{module} has no {option}"
+
+
+def _check_pip(words: list[str]) -> None:
+    for extra in re.findall(r"\[([a-z,]+)\]", " ".join(words)):
+        assert set(extra.split(",")) <= PROJECT["project"]["optional-dependencies"].keys(), extra
+
+
+def _kinds(kind: type[errors.AttendantError]) -> Iterator[type[errors.AttendantError]]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _kinds(one)
+
+
+@cache
+def _words_of_the_code() -> str:
+    """All its texts."""
+    found = []
+    for room in ("service", "model", "export"):
+        for file in (ROOT / room).rglob("*.py"):
+            nodes = ast.walk(ast.parse(read(file)))
+            found += [one.value for one in nodes if isinstance(one, ast.Constant)]
+    return "\n".join(one for one in found if isinstance(one, str))
+
+
+def _is_said_by_the_code(text: str) -> bool:
+    return text in _words_of_the_code()
