@@ -33,15 +33,20 @@ class AlignmentHead(NamedTuple):
 
 
 def choose_heads(
-    network: Transformer, pairs: Sequence[Pair], pieces: Pieces, before: int = 1
+    network: Transformer,
+    pairs: Sequence[Pair],
+    pieces: Pieces,
+    before: int = 1,
+    behind: int = 1,
 ) -> tuple[list[AlignmentHead], float]:
     """The heads whose mean aligns best, and the share of shared tokens that it aligns with themselves.
 
     Of fewer than `MIN_SHARED` such tokens, chance would choose: then the share is 0.
     Greedy: the best head, then the one that adds most to it, while any does. `before` tokens stand in front
-    of the sources' pieces.
+    of the sources' pieces, and `behind` behind them.
     """
-    seen = [found for pair in pairs if (found := _shared(network, pair, pieces, before))]
+    around = before, behind
+    seen = [found for pair in pairs if (found := _shared(network, pair, pieces, around))]
     sizes = network.config
     every = [
         AlignmentHead(layer, head, shift)
@@ -52,7 +57,7 @@ def choose_heads(
     chosen: list[AlignmentHead] = []
     best = 0.0
     while len(chosen) < MOST_HEADS:
-        scores = {one: _score(seen, [*chosen, one], before) for one in every if one not in chosen}
+        scores = {one: _score(seen, [*chosen, one], around) for one in every if one not in chosen}
         candidate = max(scores, key=lambda one: scores[one])
         if chosen and scores[candidate] <= best:
             break
@@ -65,7 +70,9 @@ def choose_heads(
 _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]
 
 
-def _shared(network: Transformer, pair: Pair, pieces: Pieces, before: int) -> _Seen | None:
+def _shared(
+    network: Transformer, pair: Pair, pieces: Pieces, around: tuple[int, int]
+) -> _Seen | None:
     """Each head's weights [T, S], and the places of what both sides have exactly once."""
     source, target = pair.source.tolist(), pair.target.tolist()
     if target[-1] == EOS_ID:
@@ -73,7 +80,8 @@ def _shared(network: Transformer, pair: Pair, pieces: Pieces, before: int) -> _S
     source_pieces, target_pieces = (
         list(map(piece, ids)) for piece, ids in zip(pieces, (source, target), strict=True)
     )
-    on_source, on_target = Counter(source_pieces[before:-1]), Counter(target_pieces)
+    inner = source_pieces[around[0] : len(source) - around[1]]
+    on_source, on_target = Counter(inner), Counter(target_pieces)
     once = [piece for piece in target_pieces if on_target[piece] == 1 and on_source[piece] == 1]
     if not once:
         return None
@@ -88,13 +96,14 @@ def _shared(network: Transformer, pair: Pair, pieces: Pieces, before: int) -> _S
     return weights, [(target_pieces.index(piece), source_pieces.index(piece)) for piece in once]
 
 
-def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead], before: int) -> float:
+def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead], around: tuple[int, int]) -> float:
     """How many of the shared tokens are aligned with themselves, of all there are."""
     right = total = 0
     for weights, places in seen:
         mean = sum(weights[head] for head in heads)
         assert isinstance(mean, np.ndarray)
-        inner = mean[:, before:-1]  # neither tag nor EOS is anybody's translation
+        before, behind = around
+        inner = mean[:, before : mean.shape[1] - behind]  # neither is anybody's translation
         right += sum(int(inner[t].argmax()) + before == s for t, s in places)
         total += len(places)
     return right / total if total else 0.0

@@ -115,21 +115,23 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
     every = max(1, len(held_out) // options.golden_sentences)
     pairs = held_out[::every][: options.golden_sentences]
     sources = [pair.source.tolist() for pair in pairs]
+    directions = [material.direction_of(pair) for pair in pairs]
+    starts = [direction.start_tokens for direction in directions]
     reference = []
-    for source in tqdm(sources, desc="reference search", unit="sentence"):
-        reference += reference_translations(network, [source], material.suppressed)
-    targets = [material.target_of(source[0]) for source in sources]
-    _write_golden(folder / GOLDEN, sources, reference, targets)
+    for source, start in zip(
+        tqdm(sources, desc="reference search", unit="sentence"), starts, strict=True
+    ):
+        reference += reference_translations(network, [source], material.suppressed, start)
+    _write_golden(folder / GOLDEN, sources, reference, [one.target for one in directions])
 
     graphs: dict[Precision, Graphs] = {}
     for precision in options.precisions:
         graphs[precision] = _write_graphs(material, weights, ranges, folder, precision)
         encoder, decoder = folder / graphs[precision].encoder, folder / graphs[precision].decoder
-        logger.info(
-            verify(precision, reference, engine_translations(encoder, decoder, SPECIAL, sources))
-        )
+        found = engine_translations(encoder, decoder, SPECIAL, sources, starts)
+        logger.info(verify(precision, reference, found))
     aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
-    heads, share = choose_heads(network, aligned, material.pieces, material.before)
+    heads, share = choose_heads(network, aligned, material.pieces, material.before, material.behind)
     logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
     if share >= MIN_ALIGNED or material.has_opposites:
         scorer = build_scorer(GraphBuilder("int8", weights, ranges), network.config, heads)
@@ -163,7 +165,9 @@ def _describe(
         pieces=vocabulary.pieces,
         target_pieces=vocabulary.target_pieces,
         vocab_size=network.config.vocab_size,
-        special_tokens=SpecialTokens(pad=PAD_ID, unk=UNK_ID, bos=BOS_ID, eos=EOS_ID),
+        special_tokens=SpecialTokens(
+            pad=PAD_ID, unk=UNK_ID, bos=BOS_ID, eos=EOS_ID, ends_source=material.ends_source
+        ),
         limits=material.limits,
         decoding=material.decoding,
         graphs=graphs,

@@ -46,11 +46,10 @@ import onnx
 from onnx import TensorProto, helper
 
 from export import recurrence
-from export.encoder import feed_forward, final_norm, queries_keys_values, residual
+from export.encoder import feed_forward, final_norm, positions_of, queries_keys_values, residual
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
-from model.transformer import position_table
 
 
 def build_decoder(
@@ -66,6 +65,7 @@ def build_decoder(
     `suppressed` tokens are never produced: they get no probability. `narrowing` gives it the input `narrow`.
     """
     b = builder
+    b.epsilon = body.epsilon = config.layer_norm_epsilon
     layers = range(config.num_decoder_layers)
     pairs = [f"{part}.{index}" for index in layers for part in ("keys", "values")]
     is_recurrent = config.decoder_cell == "ssru"
@@ -144,7 +144,7 @@ def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None
     """
     step = b.op("Range", b.constant(0), "steps", b.constant(1))
     position = b.op("Add", b.op("Unsqueeze", step, b.constant([1, 2])), "position")
-    sines = position_table(config).numpy().astype(b.float_dtype)
+    sines = positions_of(b, config, "target").astype(b.float_dtype)
     b.named("encodings", "Gather", b.initializer("positions", sines), position)
     length = b.op("Cast", position, to=TensorProto.FLOAT)  # before this step
     base = b.op(

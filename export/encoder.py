@@ -6,6 +6,7 @@ out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N, fp16 u
 
 import functools
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import onnx
@@ -18,9 +19,10 @@ from model.transformer import position_table
 def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto:
     """Build the graph in the builder's precision."""
     b = builder
+    b.epsilon = config.layer_norm_epsilon
     table = "embedding" if config.embeddings == "shared" else "source_embedding"
     scaled = b.weights[f"{table}.weight"] * config.embedding_scale
-    positions = position_table(config).numpy()
+    positions = positions_of(b, config, "source")
     length = b.op("Shape", "source_ids", start=1, end=2)
     x = b.op(
         "Add",
@@ -63,19 +65,28 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     return to_model(b.finish("encoder", inputs, outputs))
 
 
+def positions_of(
+    b: GraphBuilder, config: ModelConfig, side: Literal["source", "target"]
+) -> np.ndarray:
+    """What is added at each position of a side: [max_positions, d_model]."""
+    if config.positions == "stored":
+        return b.weights[f"{side}_positions.table"]
+    table: np.ndarray = position_table(config).numpy()
+    return table
+
+
 def residual(
     b: GraphBuilder, x: str, norm: str, config: ModelConfig, sublayer: Callable[[str], str]
 ) -> str:
     """One sub-layer with residual and the norm of module `norm`, before it or after the sum."""
-    epsilon = config.layer_norm_epsilon
     if config.norm == "pre":
-        return str(b.op("Add", x, sublayer(b.layer_norm(x, norm, epsilon))))
-    return b.layer_norm(b.op("Add", x, sublayer(x)), norm, epsilon)
+        return str(b.op("Add", x, sublayer(b.layer_norm(x, norm))))
+    return b.layer_norm(b.op("Add", x, sublayer(x)), norm)
 
 
 def final_norm(b: GraphBuilder, x: str, norm: str, config: ModelConfig) -> str:
     """The end of a stack: the norm of module `norm`, if the network has it."""
-    return b.layer_norm(x, norm, config.layer_norm_epsilon) if config.has_final_norm else x
+    return b.layer_norm(x, norm) if config.has_final_norm else x
 
 
 def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> str:

@@ -45,13 +45,15 @@ class GraphBuilder:
 
     Args of the constructor: the precision, the network's weights by parameter name, the calibrated input
     ranges of its linear layers by module name (int8 only), and a prefix that keeps a body's names apart
-    from those of the graph around it.
+    from those of the graph around it. Whoever builds a network's graph sets `epsilon`.
     """
 
     precision: Precision
     weights: Weights
     ranges: Mapping[str, ActivationRange] = field(default_factory=dict)
     prefix: str = ""
+    epsilon: float = 1e-5
+    """Of LayerNorm."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     _counter: int = 0
@@ -128,8 +130,9 @@ class GraphBuilder:
 
     def activation(self, x: str, kind: str) -> str:
         """A GELU or the SiLU of x; ReLU is `linear`'s `relu_input`, where int8 has it for nothing."""
-        if kind == "gelu":
-            return str(self.op("Gelu", x))
+        if kind in ("gelu", "gelu_tanh"):
+            approximate = "tanh" if kind == "gelu_tanh" else "none"
+            return str(self.op("Gelu", x, approximate=approximate))
         steep = x
         if kind == "gelu_sigmoid":
             steep = self.op("Mul", x, self.constant(1.702, self.float_dtype))
@@ -234,10 +237,10 @@ class GraphBuilder:
         stored = table.astype(np.float16 if self.stored_kind == "f16" else np.float32)
         return self.from_stored(str(self.op("Gather", self.initializer(name, stored), ids)))
 
-    def layer_norm(self, x: str, layer: str, epsilon: float) -> str:
+    def layer_norm(self, x: str, layer: str) -> str:
         """LayerNorm of the module `layer` over the last axis."""
         scale, bias = self.parameter(f"{layer}.weight"), self.parameter(f"{layer}.bias")
-        return str(self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=epsilon))
+        return str(self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=self.epsilon))
 
     def split_heads(self, x: str, d_head: int, parts: int = 1) -> list[str]:
         """[B, T, parts*H*D] -> `parts` times [B, H, T, D]."""

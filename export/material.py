@@ -58,20 +58,35 @@ class Material:
     limits: Limits
     decoding: DecodingDefaults
     provenance: Provenance
+    ends_source: bool = True
+    """Whether EOS stands behind a source."""
+
+    @property
+    def behind(self) -> int:
+        """Tokens behind a source's pieces."""
+        return int(self.ends_source)
 
     @property
     def before(self) -> int:
         """Tokens in front of a source's pieces."""
         return len(self.directions[0].prefix)
 
-    def target_of(self, tag: int) -> str:
-        """The language that a source with this token in front is translated into."""
-        tagged = [one.target for one in self.directions if one.tag == tag]
-        return tagged[0] if tagged else self.directions[0].target
+    def direction_of(self, pair: Pair) -> Direction:
+        """A direction that a pair may be of, by the tokens that ask for it."""
+        tag, first = int(pair.source[0]), int(pair.target[0])
+        for one in self.directions:
+            if one.tag in (None, tag) and one.start_token in (None, first):
+                return one
+        return self.directions[0]
 
     @property
     def has_opposites(self) -> bool:
-        """Whether a direction is there in which another one's translations can be read back."""
+        """Whether a direction is there in which another one's translations can be read back.
+
+        What reads them puts a tag in front and EOS behind, and gives no token to start with.
+        """
+        if not self.ends_source or any(one.start_tokens for one in self.directions):
+            return False
         pairs = {(one.source, one.target) for one in self.directions}
         return any((target, source) in pairs for source, target in pairs)
 

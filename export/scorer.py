@@ -21,11 +21,10 @@ import onnx
 
 from export import recurrence
 from export.alignment import AlignmentHead
-from export.encoder import feed_forward, final_norm, residual, self_attention
+from export.encoder import feed_forward, final_norm, positions_of, residual, self_attention
 from export.graph import MASKED, GraphBuilder, tensor, to_model
 from model.config import ModelConfig
 from model.tokenizer import PAD_ID
-from model.transformer import position_table
 
 
 def build_scorer(
@@ -33,6 +32,7 @@ def build_scorer(
 ) -> onnx.ModelProto:
     """Build the graph in the builder's precision; the mask and the outputs are fp32 in any."""
     b, layers = builder, range(config.num_decoder_layers)
+    b.epsilon = config.layer_norm_epsilon
     decoder = _Decoder(b, config, heads)
     log_probs = _log_probs(b, config, decoder.states())
     alignment = b.op("Mean", *decoder.picked)
@@ -93,7 +93,7 @@ class _Decoder:
     def _embedded(self) -> str:
         """[N, T + 1, d]: embeddings and positions."""
         b, sizes = self.b, self.config
-        positions = position_table(sizes).numpy().astype(b.float_dtype)
+        positions = positions_of(b, sizes, "target").astype(b.float_dtype)
         place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
         table, root = b.weights["embedding.weight"], sizes.embedding_scale
         if b.precision == "int8":  # the projection's own table, which is half of this file

@@ -6,7 +6,7 @@ log-probabilities of the reference's best translation and in most of the transla
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -58,23 +58,31 @@ TOLERANCES: dict[Precision, Tolerance] = {
 
 
 def reference_translations(
-    network: Transformer, sources: Sequence[Sequence[int]], suppressed: Sequence[int]
+    network: Transformer,
+    sources: Sequence[Sequence[int]],
+    suppressed: Sequence[int],
+    start: Sequence[int] = (),
 ) -> list[list[Found]]:
-    """The reference's n-best list of every source."""
-    return [
-        beam_search(
-            network,
-            source,
-            SearchOptions(BEAM_SIZE, max_target_length(len(source)), LENGTH_PENALTY, suppressed),
-        )
-        for source in sources
-    ]
+    """The reference's n-best list of every source, without the tokens that all are to start with."""
+    found = []
+    for source in sources:
+        limit = max_target_length(len(source))
+        options = SearchOptions(BEAM_SIZE, limit, LENGTH_PENALTY, suppressed, prefix=start)
+        every = beam_search(network, source, options)
+        found.append([replace(one, ids=one.ids[len(start) :]) for one in every])
+    return found
 
 
 def engine_translations(
-    encoder: Path, decoder: Path, special: SpecialIds, sources: Sequence[Sequence[int]]
+    encoder: Path,
+    decoder: Path,
+    special: SpecialIds,
+    sources: Sequence[Sequence[int]],
+    starts: Sequence[tuple[int, ...]] = (),
 ) -> list[list[Hypothesis]]:
     """The engine's n-best list of every source, all of them in flight together.
+
+    `starts` are the tokens that the translations of each begin with, if they have any.
 
     Raises:
         VerificationError: what a graph computes cannot be.
@@ -93,9 +101,10 @@ def engine_translations(
                         beam_size=BEAM_SIZE,
                         num_hypotheses=BEAM_SIZE,
                         length_penalty=LENGTH_PENALTY,
+                        start_tokens=start,
                     ),
                 )
-                for source in sources
+                for source, start in zip(sources, starts or [()] * len(sources), strict=True)
             ]
         )
         return [sequence.future.result() for sequence in sequences]

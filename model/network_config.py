@@ -7,6 +7,8 @@ from typing import Literal
 
 from model.checks import above_0, at_least, one_of, require, share
 
+ACTIVATIONS = "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -30,10 +32,12 @@ class ModelConfig:
     """Whether each stack ends with one more norm: where `norm` is "pre", always, or never."""
     layer_norm_epsilon: float = 1e-5
     """Added to the variance."""
-    activation: Literal["relu", "gelu", "gelu_sigmoid", "silu"] = "relu"
-    """"gelu_sigmoid" is x sigmoid(1.702 x), which comes near to the GELU."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"] = "relu"
+    """"gelu_tanh" and "gelu_sigmoid", which is x sigmoid(1.702 x), come near to the GELU."""
     embeddings: Literal["shared", "target", "separate"] = "shared"
     max_positions: int = 1024
+    positions: Literal["sinusoids", "stored"] = "sinusoids"
+    """What is added at each position: computed as follows, or a table of each side's among the weights."""
     position_layout: Literal["interleaved", "halves"] = "interleaved"
     """Sines and cosines by turns, or all sines before all cosines."""
     position_exponent: Literal["exclusive", "inclusive"] = "exclusive"
@@ -57,11 +61,11 @@ class ModelConfig:
             self.d_model % (2 * self.num_heads) == 0,
             f"model.d_model = {self.d_model} must be a multiple of 2 x num_heads = {2 * self.num_heads}",
         )
-        share(self, "model", "dropout", "attention_dropout", "activation_dropout")
         above_0(self, "model", "layer_norm_epsilon")
+        share(self, "model", "dropout", "attention_dropout", "activation_dropout")
         one_of(self, "model", norm=("post", "pre"), final_norm=("pre", "always", "never"))
-        one_of(self, "model", activation=("relu", "gelu", "gelu_sigmoid", "silu"))
-        one_of(self, "model", decoder_cell=("attention", "ssru"))
+        one_of(self, "model", activation=ACTIVATIONS, decoder_cell=("attention", "ssru"))
+        one_of(self, "model", positions=("sinusoids", "stored"))
         one_of(self, "model", embeddings=("shared", "target", "separate"))
         one_of(self, "model", position_layout=("interleaved", "halves"))
         one_of(self, "model", position_exponent=("exclusive", "inclusive"))

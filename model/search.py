@@ -136,15 +136,23 @@ def beam_search(network: Transformer, source: Sequence[int], options: SearchOpti
 
 @torch.inference_mode()
 def greedy_search(
-    network: Transformer, sources: Tensor, suppressed: Sequence[int]
+    network: Transformer,
+    sources: Tensor,
+    suppressed: Sequence[int],
+    begin: Tensor | None = None,
 ) -> list[list[int]]:
-    """The most probable token at every step, a batch at once: sources [B, S] -> ids without BOS and EOS."""
+    """The most probable token at every step, a batch at once: sources [B, S] -> ids without BOS and EOS.
+
+    `begin` [B, N] is what each translation begins with.
+    """
     lengths = (sources != PAD_ID).sum(1)
     limit = int(max_target_length(int(lengths.max())))
     never = [*suppressed, *network.config.forbidden_ids]
     mask = suppressed_mask(network.config.vocab_size, never).to(sources.device)
     memory = network.encode(sources)
     target = torch.full((len(sources), 1), BOS_ID, device=sources.device)
+    if begin is not None:
+        target = torch.cat((target, begin.to(sources.device)), dim=1)
     live = torch.arange(len(sources), device=sources.device)  # rows that have not ended
     for length in range(1, limit + 1):
         states = network.decode(target[live], memory[live], sources[live])[:, -1]

@@ -7,6 +7,7 @@ Post-norm as in the paper, where every sub-layer gives LayerNorm(x + Dropout(Sub
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +20,7 @@ from model.ssru import SSRU
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
     "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": F.silu,
 }
@@ -107,14 +109,15 @@ class PositionwiseFeedForward(nn.Module):
 
 
 class PositionalEncoding(nn.Module):
-    """Adds the sinusoids of section 3.5."""
+    """Adds the sinusoids of section 3.5, or a table that is loaded with the weights."""
 
     table: Tensor
 
     def __init__(self, config: ModelConfig) -> None:
         """Precompute [max_positions, d_model]; longer sequences are an error."""
         super().__init__()
-        self.register_buffer("table", position_table(config), persistent=False)
+        is_stored = config.positions == "stored"
+        self.register_buffer("table", position_table(config), persistent=is_stored)
 
     def forward(self, x: Tensor) -> Tensor:
         """Add positions 0 .. T-1 to x [B, T, d_model]."""
@@ -264,7 +267,8 @@ class Transformer(nn.Module):
             self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.projection_bias:
             self.projection_bias = nn.Parameter(torch.zeros(config.vocab_size))
-        self.positions = PositionalEncoding(config)
+        self.source_positions = PositionalEncoding(config)
+        self.target_positions = PositionalEncoding(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
@@ -277,16 +281,17 @@ class Transformer(nn.Module):
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
 
-    def _embed(self, ids: Tensor, table: nn.Embedding) -> Tensor:
+    def _embed(self, ids: Tensor, table: nn.Embedding, positions: PositionalEncoding) -> Tensor:
         scaled = table(ids) * self.config.embedding_scale
-        embedded: Tensor = self.dropout(self.positions(scaled))
+        embedded: Tensor = self.dropout(positions(scaled))
         return embedded
 
     def encode(self, source: Tensor, maps: AttentionMaps | None = None) -> Tensor:
         """Source ids [B, S] -> memory [B, S, d_model]."""
         mask = padding_mask(source, self.pad_id)
         shared = self.config.embeddings == "shared"
-        x = self._embed(source, self.embedding if shared else self.source_embedding)
+        table = self.embedding if shared else self.source_embedding
+        x = self._embed(source, table, self.source_positions)
         for index, layer in enumerate(self.encoder):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, mask, weights)
@@ -304,7 +309,7 @@ class Transformer(nn.Module):
         """
         source_mask = padding_mask(source, self.pad_id)
         target_mask = look_ahead_mask(target.shape[1], target.device)
-        x = self._embed(target, self.embedding)
+        x = self._embed(target, self.embedding, self.target_positions)
         for index, layer in enumerate(self.decoder):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)

@@ -73,6 +73,7 @@ class Aligner:
         wanted: bool,
         deadline: float,
         promise: Promise,
+        start_tokens: Items[int] = (),
     ) -> list[TranslatedSentence]:
         """The same sentences with their alignments: those that have tags, or all.
 
@@ -82,6 +83,7 @@ class Aligner:
             wanted: whether to align those without tags, too.
             deadline: when it is given up, as it is when the caller is cancelled.
             promise: of this work, in the backlog.
+            start_tokens: what stands in front of their translations, behind BOS.
 
         Raises:
             DeadlineExceededError: it passed before the last sentence.
@@ -93,7 +95,8 @@ class Aligner:
             for text in one.targets
         )
         aligned: list[TranslatedSentence] = []
-        steps = self._steps(translated, prefix, wanted, aligned)
+        around = prefix, start_tokens
+        steps = self._steps(translated, around, wanted, aligned)
         while len(aligned) < len(translated):
             # the threads' line is first come, first served: whoever comes again stands at its end
             turn = partial(_turn, steps)
@@ -102,14 +105,17 @@ class Aligner:
             self.backlog.measured(cost, seconds)
         return aligned
 
-    def measure(self, one: TranslatedSentence, prefix: Items[int]) -> None:
+    def measure(
+        self, one: TranslatedSentence, prefix: Items[int], start_tokens: Items[int] = ()
+    ) -> None:
         """Align a sentence on this thread, for a first measurement of how long that takes."""
-        self.backlog.measured(*_turn(self._steps([one], prefix, True, []), lambda: None))
+        steps = self._steps([one], (prefix, start_tokens), True, [])
+        self.backlog.measured(*_turn(steps, lambda: None))
 
     def _steps(
         self,
         translated: Items[TranslatedSentence],
-        prefix: Items[int],
+        around: tuple[Items[int], Items[int]],
         wanted: bool,
         into: list[TranslatedSentence],
     ) -> Iterator[int]:
@@ -132,21 +138,23 @@ class Aligner:
                 )
             alignments = []
             for text in one.targets:
-                alignments.append(self._alignment(source, text, prefix))
+                alignments.append(self._alignment(source, text, *around))
                 yield cost_of(source, text)
             into.append(replace(one, alignments=tuple(alignments)))
 
-    def _alignment(self, source: str, target: str, prefix: Items[int]) -> Alignment:
+    def _alignment(
+        self, source: str, target: str, prefix: Items[int], start_tokens: Items[int]
+    ) -> Alignment:
         """Of a sentence and one of its translations."""
-        bos, eos = self.special.bos, self.special.eos
+        bos, eos, end = self.special.bos, self.special.eos, self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
         if self.attention is None:
             in_order = _in_order(len(target_ids), len(source_ids))
             guess = align_words(source, target, source_pieces, target_pieces, in_order)
             return replace(guess, is_guess=True)
-        ids = [*prefix, *source_ids, eos], [bos, *target_ids, eos]
-        weights = self._weights(self.attention, *ids, len(prefix))
+        ids = [*prefix, *source_ids, *end], [bos, *start_tokens, *target_ids, eos]
+        weights = self._weights(self.attention, *ids, len(prefix))[len(start_tokens) :]
         return align_words(source, target, source_pieces, target_pieces, weights)
 
     def _weights(
@@ -157,17 +165,18 @@ class Aligner:
         Where the graph fails or gives invalid values, each looked where it is itself: the answer is there.
         """
         shape = len(target) - 2, len(source)
+        behind = len(source) - len(self.special.source_end)
         if max(len(source), len(target)) > self.max_tokens:
-            return _in_order(shape[0], shape[1] - before - 1)
+            return _in_order(shape[0], behind - before)
         try:
             weights = attention(source, target)
             if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
-                return weights[:, before:-1]
+                return weights[:, before:behind]
             logger.error("a sentence is aligned by its order: its attention has invalid values")
         except BaseException:  # whatever it is, it must not end the event loop
             logger.exception("a sentence is aligned by its order: its attention failed")
         self.on_fault("alignment", 1)
-        return _in_order(shape[0], shape[1] - before - 1)
+        return _in_order(shape[0], behind - before)
 
 
 def _in_order(targets: int, sources: int) -> Floats:

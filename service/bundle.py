@@ -4,7 +4,6 @@ The reader owns the contract; `export` imports it to write. Nothing is guessed: 
 format version, a missing file or a flipped byte is a BundleError that says which.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
@@ -12,7 +11,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     model_validator,
@@ -21,6 +19,10 @@ from pydantic import (
 from service.bundle_files import MANIFEST as MANIFEST
 from service.bundle_files import printable, read_manifest, read_text, regular_file
 from service.bundle_files import sha256 as sha256
+from service.directions import STRICT, Directions, check_ids
+from service.directions import Code as Code
+from service.directions import Direction as Direction
+from service.directions import SpecialTokens as SpecialTokens
 from service.engine.types import StopRule
 from service.errors import BundleError
 from service.text import pipeline
@@ -35,7 +37,7 @@ MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
 GOLDEN = "golden.jsonl"
 """Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]
-MAX_LENGTH, MAX_VOCABULARY, MAX_DIRECTIONS, MAX_FILES = 16_384, 1_000_000, 10_000, 1_000
+MAX_LENGTH, MAX_VOCABULARY, MAX_FILES = 16_384, 1_000_000, 1_000
 
 
 def _printable(text: str) -> str:
@@ -52,44 +54,12 @@ def _inside(name: str) -> str:
 
 
 FileName = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_inside)]
-Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
-"""Of a language."""
-Id = Annotated[int, Field(strict=True, ge=0)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Length = Annotated[int, Field(strict=True, ge=8, le=MAX_LENGTH)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Direction(_Strict):
-    """One language pair that the model translates."""
-
-    source: Code
-    target: Code
-    tag: Id | None = None
-    """The token in front of the source that asks for this target; the only target needs none."""
-
-    @property
-    def prefix(self) -> tuple[int, ...]:
-        """What stands in front of the source's pieces."""
-        return () if self.tag is None else (self.tag,)
-
-    @model_validator(mode="after")
-    def _differ(self) -> Self:
-        if self.source == self.target or "auto" in (self.source, self.target):
-            raise ValueError(f"{self.source} to {self.target} is no direction")
-        return self
-
-
-class SpecialTokens(_Strict):
-    """Ids with a meaning."""
-
-    pad: Id
-    unk: Id
-    bos: Id
-    eos: Id
+    model_config = STRICT
 
 
 class Limits(_Strict):
@@ -152,7 +122,7 @@ class Manifest(_Strict):
 
     format_version: int
     name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
-    directions: Annotated[list[Direction], Field(min_length=1, max_length=MAX_DIRECTIONS)]
+    directions: Directions
     vocabulary: FileName
     """The SentencePiece model of both sides, or of the source."""
     target_vocabulary: FileName | None = None
@@ -195,27 +165,7 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _ids_make_sense(self) -> Self:
-        special, directions = self.special_tokens, self.directions
-        if len({special.pad, special.unk, special.eos}) < 3 or special.bos in (
-            special.unk,
-            special.eos,
-        ):
-            raise ValueError("special_tokens must be different ones; pad and bos alone may be one")
-        pairs = [(one.source, one.target) for one in directions]
-        if twice := _first_twice(pairs):
-            raise ValueError(f"direction {'-'.join(twice)} is duplicated")
-        if len({one.target for one in directions if one.tag is None}) > 1:
-            raise ValueError("two targets have no tag")
-        by_target = {(one.target, one.tag) for one in directions if one.tag is not None}
-        if one_tag := _first_twice(tag for _, tag in by_target):
-            raise ValueError(f"two targets have tag {one_tag}")
-        specials = set(special.model_dump().values())
-        for direction in directions:
-            if direction.tag in specials:
-                raise ValueError(f"tag {direction.tag} is one of the special tokens")
-        last = max(specials.union(*(direction.prefix for direction in directions)))
-        if last >= self.vocab_size:
-            raise ValueError(f"id {last} is outside the vocabulary of {self.vocab_size}")
+        check_ids(self.special_tokens, self.directions, self.vocab_size)
         return self
 
     def direction(self, source: str, target: str) -> Direction | None:
@@ -229,6 +179,8 @@ class Manifest(_Strict):
         """The opposite direction, if the model has it and can read what the direction writes."""
         if self.scorer is None or self.target_vocabulary is not None:
             return None
+        if direction.start_tokens or not self.special_tokens.ends_source:
+            return None  # what judges puts a tag in front of a translation and EOS behind, no more
         return self.direction(direction.target, direction.source)
 
 
@@ -324,13 +276,3 @@ def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
         if max_words := new["decoding"].pop("most_words", 0):
             rules["clauses"] = {"max_words": max_words}
     return new | {"rules": rules, "format_version": FORMAT_VERSION}
-
-
-def _first_twice(items: Iterable[Any]) -> Any:
-    """The first item that is there again; None if all are different."""
-    seen = set()
-    for item in items:
-        if item in seen:
-            return item
-        seen.add(item)
-    return None

@@ -24,6 +24,8 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 RENDER_SECONDS = 0.1
 """Anybody may ask for metrics, however often."""
+MAX_DIRECTIONS = 200
+"""That have counts of their own; the others have one together."""
 Labels = Sequence[str]
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 
@@ -35,6 +37,7 @@ class Metrics:
         """Register every metric."""
         self.registry = CollectorRegistry()
         self._rendered, self._rendered_at = b"", -math.inf
+        self._directions: set[str] = set()
         # memory, CPU time and open files, where Linux tells
         ProcessCollector(registry=self.registry)
         self._register_http()
@@ -62,7 +65,8 @@ class Metrics:
         )
         self.sentences = self._counter(
             "attendant_sentences",
-            "Sentences by direction and outcome (ok, rejected, cancelled, expired, error).",
+            "Sentences by direction (`other` after the first 200) and outcome (ok, rejected, cancelled, "
+            "expired, error).",
             ["direction", "outcome"],
         )
 
@@ -155,7 +159,10 @@ class Metrics:
 
     def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:
         """Take in how a request's sentences ended."""
-        self.sentences.labels(direction, outcome).inc(sentences)
+        if direction not in self._directions and len(self._directions) < MAX_DIRECTIONS:
+            self._directions.add(direction)
+        known = direction if direction in self._directions else "other"
+        self.sentences.labels(known, outcome).inc(sentences)
 
     @property
     def characters_so_far(self) -> int:

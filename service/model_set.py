@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from collections.abc import Sequence as Items
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from service.bundle import Direction
@@ -45,29 +46,18 @@ class ModelSet:
         self.models, self.max_characters = models, max_characters
         self._active = 0
         self._by_codes: dict[tuple[str, str], tuple[ServedModel, Direction]] = {}
+        known = cache(standard)
         for model in models:
             for direction in model.bundle.manifest.directions:
-                codes = (standard(direction.source), standard(direction.target))
+                codes = (known(direction.source), known(direction.target))
                 self._by_codes.setdefault(codes, (model, direction))
+        self.languages: dict[str, list[str]] = {}
+        """By source, its targets, all in their order."""
+        for source, target in sorted(self._by_codes):
+            self.languages.setdefault(source, []).append(target)
+        self.sources = list(self.languages)
+        self.targets = sorted({target for _, target in self._by_codes})
         self.detector = Detector(self.sources)
-
-    @property
-    def sources(self) -> list[str]:
-        """Codes of all source languages."""
-        return sorted({source for source, _ in self._by_codes})
-
-    @property
-    def targets(self) -> list[str]:
-        """Codes of all target languages."""
-        return sorted({target for _, target in self._by_codes})
-
-    @property
-    def languages(self) -> dict[str, list[str]]:
-        """By source, its targets."""
-        return {
-            source: sorted(target for one, target in self._by_codes if one == source)
-            for source in self.sources
-        }
 
     @property
     def is_alive(self) -> bool:

@@ -125,17 +125,19 @@ class Preparation:
         self._check_length(written or text, len(ids))
         limits, defaults = self.manifest.limits, self.manifest.decoding
         length = max(len(ids), len(prefix)) + defaults.extra_length
-        length = min(length, most_tokens)
+        length = min(length, most_tokens) + len(self.direction.start_tokens)
         # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
         can_be_read_back = length + 2 <= limits.max_target_length
         options = replace(
             self.decoding,
             max_decoding_length=length,
             target_prefix=prefix,
+            start_tokens=self.direction.start_tokens,
             reverse_tag=self.decoding.reverse_tag if can_be_read_back else None,
             num_hypotheses=num_hypotheses or self.decoding.num_hypotheses,
         )
-        return (*self.direction.prefix, *ids, self.manifest.special_tokens.eos), options
+        end = self.manifest.special_tokens.source_end
+        return (*self.direction.prefix, *ids, *end), options
 
     def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
@@ -171,7 +173,7 @@ class Preparation:
         return [max(1, min(longest, room * length // max(1, total))) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
-        around = len(self.direction.prefix) + 1  # EOS
+        around = len(self.direction.prefix) + len(self.manifest.special_tokens.source_end)
         most = self.manifest.limits.max_source_length - around
         if tokens > most:
             raise TextTooLongError(

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.aligner import Aligner
-from service.bundle import GOLDEN, Bundle, Code, Direction
+from service.bundle import GOLDEN, Bundle, Code, Direction, Manifest
 from service.engine import cache
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
@@ -31,6 +31,8 @@ SENTENCES = 3
 """Of the golden ones, by direction; more where there are more loops."""
 MEASURED = 8
 """Of the golden sentences, all of which are aligned."""
+MAX_PROVEN = 8
+"""Directions; of more, those that the golden sentences are of."""
 MAX_GOLDEN_LENGTH = 32
 """Tokens of a source; longer ones take too long at a start."""
 MAX_DIFFERENCE = 1.0
@@ -47,8 +49,8 @@ class Golden(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    source_ids: Annotated[tuple[int, ...], Field(min_length=2)]
-    """tag ... EOS"""
+    source_ids: Annotated[tuple[int, ...], Field(min_length=1)]
+    """tag ... EOS, as far as the model has them"""
     ids: tuple[int, ...]
     score: Annotated[float, Field(allow_inf_nan=False)]
     target: Code | None = None
@@ -73,7 +75,9 @@ def read_golden(bundle: Bundle) -> list[Golden]:
     if GOLDEN not in bundle.manifest.files:
         return []
     path, manifest = bundle.folder / GOLDEN, bundle.manifest
-    prefixes = {direction.target: direction.prefix for direction in manifest.directions}
+    prefixes: dict[str, set[tuple[int, ...]]] = {}
+    for direction in manifest.directions:
+        prefixes.setdefault(direction.target, set()).add(direction.prefix)
     golden = []
     for number, line in enumerate(bundle.read_text(GOLDEN).splitlines(), start=1):
         try:
@@ -86,7 +90,7 @@ def read_golden(bundle: Bundle) -> list[Golden]:
                 f": line {number} has id {outside[0]}, and the vocabulary {manifest.vocab_size}",
                 path,
             )
-        if one.target in prefixes and not one.has_prefix(prefixes[one.target]):
+        if one.target in prefixes and not any(map(one.has_prefix, prefixes[one.target])):
             raise BundleError(
                 f": line {number} is a translation to {one.target}, for which the manifest has another tag",
                 path,
@@ -103,7 +107,7 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
     """
     manifest = bundle.manifest
     last = manifest.vocab_size - 1
-    short = [*manifest.directions[0].prefix, last, special.eos]
+    short = [*manifest.directions[0].prefix, last, *manifest.special_tokens.source_end]
     source_ids, bias = cache.pad([short], special.pad)
     if manifest.scorer is not None:
         target = [special.bos, last, special.eos]
@@ -122,9 +126,7 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
     runner.decode(state, None, cross, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
 
 
-def check_translations(
-    bundle: Bundle, engine: Engine, special: SpecialIds, tokenizers: Tokenizers
-) -> None:
+def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -> None:
     """Translate with every loop, which allocates its memory by that, and look at what comes out.
 
     Raises:
@@ -133,23 +135,23 @@ def check_translations(
     """
     golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
     count, known = max(SENTENCES, engine.config.num_loops), []
-    for direction in {one.tag: one for one in bundle.manifest.directions}.values():
+    for direction in _proven(bundle.manifest.directions, golden):
         mine = [one for one in golden if one.proves(direction)]
-        known += [mine[number % len(mine)] for number in range(count)] if mine else []
+        known += [(mine[number % len(mine)], direction) for number in range(count)] if mine else []
         if not mine:
             name, target = bundle.manifest.name, direction.target
             logger.warning(
                 "nothing proves that %s translates to %s: no line of %s does", name, target, GOLDEN
             )
-        source = mine[0].source_ids if mine else _any_source(direction, special)
+        source = mine[0].source_ids if mine else _any_source(direction, bundle.manifest)
         # judged by the scorer, too; an engine whose steps fail has to do this one again
-        items = [(source, _options(bundle, source, direction))]
-        items += [] if mine else [(source, _options(bundle, source))] * count
+        items = [(source, _options(bundle, source, direction, may_judge=True))]
+        items += [] if mine else [(source, _options(bundle, source, direction))] * count
         _decoded([best for best, *_ in _translate(engine, items)], tokenizers)
-    items = [(one.source_ids, _options(bundle, one.source_ids)) for one in known]
+    items = [(one.source_ids, _options(bundle, one.source_ids, of)) for one, of in known]
     found = [best for best, *_ in _translate(engine, items)]
     texts = _decoded(found, tokenizers)
-    good = sum(map(_is_near, known, found, texts))
+    good = sum(map(_is_near, [one for one, _ in known], found, texts))
     if known and good / len(known) <= MIN_SHARE:
         raise BundleError(
             f": only {good} of {len(known)} sentences of {GOLDEN} come out as they should",
@@ -160,16 +162,33 @@ def check_translations(
 def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
     """Align golden sentences, so that how long it takes is known before a request asks for it."""
     for one in read_golden(bundle)[:MEASURED]:
-        before = len(bundle.manifest.directions[0].prefix)
-        [source] = aligner.tokenizers.source.decode([one.source_ids[before:-1]])
+        direction = next(
+            filter(one.proves, bundle.manifest.directions), bundle.manifest.directions[0]
+        )
+        before = len(direction.prefix)
+        behind = len(one.source_ids) - len(bundle.manifest.special_tokens.source_end)
+        [source] = aligner.tokenizers.source.decode([one.source_ids[before:behind]])
         [target] = aligner.tokenizers.target.decode([one.ids])
         sentence = TranslatedSentence(Sentence(source), (target,), (one.score,), "end")
-        aligner.measure(sentence, one.source_ids[:before])
+        aligner.measure(sentence, direction.prefix, direction.start_tokens)
 
 
-def _any_source(direction: Direction, special: SpecialIds) -> tuple[int, ...]:
+def _proven(directions: Items[Direction], golden: Items[Golden]) -> list[Direction]:
+    """One of each target's, or, of many, those that golden sentences are of."""
+    found = {one.asking: one for one in directions}
+    if len(found) > MAX_PROVEN:
+        wanted = {(one.source_ids[:1], one.target) for one in golden}
+        found = {
+            one.asking: one
+            for one in directions
+            if (one.prefix, one.target) in wanted or one is directions[0]
+        }
+    return list(found.values())[:MAX_PROVEN]
+
+
+def _any_source(direction: Direction, manifest: Manifest) -> tuple[int, ...]:
     """Something to translate."""
-    return *direction.prefix, special.vocab_size - 1, special.eos
+    return *direction.prefix, manifest.vocab_size - 1, *manifest.special_tokens.source_end
 
 
 def _decoded(found: Items[Hypothesis], tokenizers: Tokenizers) -> list[str]:
@@ -198,16 +217,17 @@ def _translate(
 
 
 def _options(
-    bundle: Bundle, source: tuple[int, ...], judged: Direction | None = None
+    bundle: Bundle, source: tuple[int, ...], direction: Direction, may_judge: bool = False
 ) -> DecodingOptions:
-    """Those of the golden sentences; with the opposite of a direction, if there is one, as its judge."""
+    """Those of the golden sentences; the opposite direction, if there is one, `may_judge` what is found."""
     manifest = bundle.manifest
-    reverse = manifest.judge(judged) if judged else None
+    reverse = manifest.judge(direction) if may_judge else None
     return DecodingOptions(
         min(len(source) - 2 + EXTRA_LENGTH, manifest.limits.max_target_length),
         beam_size=BEAM_SIZE,
         num_hypotheses=BEAM_SIZE,
         length_penalty=LENGTH_PENALTY,
+        start_tokens=direction.start_tokens,
         reverse_tag=reverse.tag if reverse else None,
     )
 

@@ -10,7 +10,7 @@ from service.preparation import Preparation, Task
 from service.searcher import Finish, Found, Searcher, Work
 from service.text.segmenter import has_letter
 from service.text.sentence import Sentence
-from service.text.tokenizer import Tokenizer
+from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
 from service.translation import TranslatedSentence
 
@@ -31,9 +31,9 @@ class OffLoop(Protocol):
 class SentenceTranslator:
     """Translates the sentences of requests with one model."""
 
-    def __init__(self, searcher: Searcher, target: Tokenizer) -> None:
-        """`target` makes texts of what the searcher finds."""
-        self._searcher, self._target = searcher, target
+    def __init__(self, searcher: Searcher, tokenizers: Tokenizers) -> None:
+        """`tokenizers` make texts of what the searcher finds."""
+        self._searcher, self._tokenizers = searcher, tokenizers
 
     async def translate(
         self,
@@ -114,7 +114,10 @@ class SentenceTranslator:
         The n-th one of a sentence is made of the n-th best of its clauses.
         """
         sentence, kept = task.sentence, []
-        texts = [self._target.decode([one.ids for one in clause.hypotheses]) for clause in found]
+        texts = [
+            self._tokenizers.translations(source, [one.ids for one in clause.hypotheses])
+            for source, clause in zip(task.clauses, found, strict=True)
+        ]
         for rank in range(max(map(len, texts))):
             parts = [ranked(clause, rank) for clause in texts]
             text = sentence.pipeline.clauses.join(task.clauses, parts) if all(parts) else ""
@@ -183,7 +186,7 @@ class SentenceTranslator:
         )
         for part in pieces:
             hypotheses = [next(found).hypotheses[0] for _ in part.work]
-            target = part.joined(self._target.decode([one.ids for one in hypotheses]))
+            target = part.joined(self._tokenizers.target.decode([one.ids for one in hypotheses]))
             translated[part.at] = replace(
                 translated[part.at], sentence=part.sentence, targets=(target,), finish="pieces"
             )

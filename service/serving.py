@@ -152,7 +152,7 @@ def _prove(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
     """
     bundle, translator = model.bundle, model.translator
     run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
-    check_translations(bundle, model.engine, special, translator.tokenizers)
+    check_translations(bundle, model.engine, translator.tokenizers)
     run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Literal, TypeVar
 
 from service.aligner import Aligner
@@ -40,6 +40,8 @@ CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50
 
 A text takes as long as so many characters, even an empty one.
 """
+FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
+"""Directions whose rules are made at the start, and those whose rules are kept."""
 TEXT_THREADS = 1
 """That do so: the interpreter runs one at a time, and more would keep the event loop from its turn."""
 
@@ -64,10 +66,12 @@ class Translator:
         `on_prepared` how many seconds it took to make these sentences of its texts.
         """
         self.manifest = bundle.manifest
-        directions = self.manifest.directions
-        self.pipelines = {one: bundle.pipeline(one, tokenizers) for one in directions}
+        # made when one is asked for: a model between many languages has thousands
+        self.pipeline = lru_cache(MAX_PIPELINES)(partial(bundle.pipeline, tokenizers=tokenizers))
+        for direction in self.manifest.directions[:FIRST_PIPELINES]:
+            self.pipeline(direction)  # so that whatever is wrong with a table is found at once
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
-        self.sentences = SentenceTranslator(searcher, tokenizers.target)
+        self.sentences = SentenceTranslator(searcher, tokenizers)
         self.max_beam_size, self.rerank = max_beam_size, rerank
         self.on_outcome, self.on_prepared = on_outcome, on_prepared
         self._backlog = Backlog(TEXT_THREADS)  # in characters
@@ -119,7 +123,12 @@ class Translator:
                 teller.tell_the_rest(translated)
                 if aligned:
                     translated = await self.aligner.align(
-                        translated, direction.prefix, align, deadline, promise
+                        translated,
+                        direction.prefix,
+                        align,
+                        deadline,
+                        promise,
+                        direction.start_tokens,
                     )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
@@ -169,7 +178,7 @@ class Translator:
         self.on_outcome(name, "ok", count.sentences)
 
     def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
-        manifest, pipeline = self.manifest, self.pipelines[direction]
+        manifest, pipeline = self.manifest, self.pipeline(direction)
         decoding = decoding_options(manifest, direction, options, self.max_beam_size, self.rerank)
         return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from export.importers.imported import SourceError
 
 MAX_FILES = 1_000
-MAX_BYTES = 1 << 34
+MAX_BYTES = 1 << 33
 MAX_GROWTH, ALWAYS_ALLOWED = 20, 1 << 26
 """Weights hardly shrink: what unpacks to more times its size, and to more bytes, is no model."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError)
@@ -74,9 +74,9 @@ def check_sizes(source: Path, members: Sequence[zipfile.ZipInfo]) -> None:
 def _check_name(source: Path, member: zipfile.ZipInfo) -> None:
     """Whether a member is a plain file or folder that stays inside."""
     name = member.filename
-    parts = {*PurePosixPath(name).parts, *PureWindowsPath(name).parts}
-    kind = stat.S_IFMT(member.external_attr >> 16)
-    if PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive or ".." in parts:
+    path, kind = PurePosixPath(name), stat.S_IFMT(member.external_attr >> 16)
+    is_of_windows = "\\" in name or PureWindowsPath(name).drive
+    if path.is_absolute() or ".." in path.parts or is_of_windows:
         raise SourceError(f"{source}: {name!r} is outside of the archive's folder")
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise SourceError(f"{source}: {name!r} is a link or a device; supported: files and folders")

@@ -23,8 +23,10 @@ class Arrangement:
     """
 
     @classmethod
-    def of(cls, size: int, pad: int | None, unk: int, eos: int, start: int | None) -> "Arrangement":
-        """Put `size` ids into the bundle's order; a format may have no padding."""
+    def of(
+        cls, size: int, pad: int | None, unk: int, eos: int | None, start: int | None
+    ) -> "Arrangement":
+        """Put `size` ids into the bundle's order; what is None has no id of the format's."""
         special = {pad, unk, eos}
         others = (id for id in range(size) if id not in special)
         return cls((pad, unk, None, eos, *others), start)

@@ -6,6 +6,7 @@ torch, and that against the library that the format is of, where it is installed
 
 import argparse
 import logging
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from export.material import ExportOptions
 from export.verify import VerificationError
 from model.checks import ConfigError
 from service.errors import BundleError
+
+NON_COMMERCIAL = re.compile(r"(?<![a-z])nc(?![a-z])", re.IGNORECASE)
+"""In the name of a Creative Commons licence."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,5 +79,8 @@ def main(arguments: list[str]) -> int:
         return 1
     size = sum((options.out / file).stat().st_size for file in manifest.files)
     count = len(manifest.directions)
+    for licence in manifest.provenance.licences:
+        forbids = NON_COMMERCIAL.search(licence)
+        print(f"licence: {licence}{', which allows no commercial use' if forbids else ''}")
     print(f"{options.out}: {manifest.name}, {count} direction(s), {size / 1e6:.1f} MB")
     return 0

@@ -7,19 +7,24 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from export.bundle_writer import check_place, publish
 from export.importers.archive import unpacked
 from export.importers.formats import format_of
 from export.importers.held_out import drawn_sources, pairs_of, read_lines
-from export.importers.imported import Imported
+from export.importers.imported import Imported, SourceError
 from export.importers.languages import directions_of
 from export.importers.proof import check_log_probs, check_texts
 from export.importers.vocabulary import save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
+from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
-from model.transformer import Transformer
-from service.bundle import Direction, Limits, Manifest, Origin, Provenance, sha256
+from model.transformer import PositionalEncoding, Transformer
+from service.bundle import Direction, Limits, Manifest, Origin, Precision, Provenance, sha256
 
+MAX_GRAPH_BYTES = 2_100_000_000
+"""Of a protocol buffer, a little less than 2 GiB."""
 logger = logging.getLogger("export")
 
 
@@ -52,9 +57,43 @@ def import_model(
         kind = format_of(folder)
         logger.info("%s is of the format %s", source, kind.name)
         imported = kind.read(folder)
+        check_sizes(imported.config, options.precisions)
         directions = directions_of(imported, source_languages, target_languages)
         provenance = _provenance(imported, source, options.licences)
         return publish(_material(imported, directions, texts, provenance), out, options)
+
+
+def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:
+    """Whether a graph of each precision fits into a file.
+
+    Raises:
+        SourceError: one does not.
+    """
+    table = config.vocab_size * config.d_model
+    layers = config.num_decoder_layers * (8 * config.d_model + 2 * config.d_ff) * config.d_model
+    sizes = {
+        "fp32": 4 * (2 * table + layers),
+        "fp16": 2 * (2 * table + layers),
+        "int8": 2 * table + table + layers,
+    }
+    fit = [precision for precision, size in sizes.items() if size < MAX_GRAPH_BYTES]
+    for precision in precisions:
+        if precision not in fit:
+            raise SourceError(
+                f"--precisions: in {precision}, the decoder's graph would have {sizes[precision] / 1e9:.1f} "
+                f"GB, and a file of ONNX has at most 2; supported: {', '.join(fit) or 'none'}"
+            )
+
+
+def network_of(imported: Imported) -> Transformer:
+    """The network in torch; it shares the memory of the imported weights."""
+    with torch.device("meta"):
+        network = Transformer(imported.config, PAD_ID)
+    network.load_state_dict(dict(imported.weights), assign=True)
+    if imported.config.positions == "sinusoids":
+        network.source_positions = PositionalEncoding(imported.config)
+        network.target_positions = PositionalEncoding(imported.config)
+    return network.requires_grad_(False).eval()
 
 
 def _material(
@@ -64,9 +103,7 @@ def _material(
     provenance: Provenance,
 ) -> Material:
     """The network in torch, held against its library, with text that it has translated."""
-    network = Transformer(imported.config, PAD_ID)
-    network.load_state_dict(dict(imported.weights))
-    network.eval()
+    network = network_of(imported)
     with tempfile.TemporaryDirectory() as folder:
         tokenizers = tokenizers_of(imported, Path(folder))
     sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported.source)
@@ -89,6 +126,7 @@ def _material(
         limits=Limits(max_source_length=imported.max_length, max_target_length=imported.max_length),
         decoding=imported.decoding,
         provenance=provenance,
+        ends_source=imported.ends_source,
     )
 
 

@@ -81,13 +81,14 @@ def pairs_of(
     Raises:
         SourceError: no source is short enough.
     """
-    room = min(MAX_TOKENS, imported.max_length - 1, network.config.max_positions - 51)
+    room = min(MAX_TOKENS, imported.max_length - 1, network.config.max_positions - 52)
     short = [list(ids) for ids in sources if 0 < len(ids) <= room][:SENTENCES]
     if not short:
         raise SourceError(f"no line of the text has between 1 and {room} tokens")
-    prefixes = [direction.prefix for direction in directions]
+    of = [directions[at * len(directions) // len(short)] for at in range(len(short))]
     whole = [
-        [*prefixes[at * len(prefixes) // len(short)], *ids, EOS_ID] for at, ids in enumerate(short)
+        [*direction.prefix, *ids, *imported.source_end]
+        for direction, ids in zip(of, short, strict=True)
     ]
     order = sorted(range(len(whole)), key=lambda at: len(whole[at]))
     translations: dict[int, list[int]] = {}
@@ -96,7 +97,8 @@ def pairs_of(
             chunk = order[start : start + BATCH]
             width = max(len(whole[at]) for at in chunk)
             rows = [whole[at] + [PAD_ID] * (width - len(whole[at])) for at in chunk]
-            found = greedy_search(network, torch.tensor(rows), imported.suppressed_ids)
+            begin = torch.tensor([of[at].start_tokens for at in chunk], dtype=torch.long)
+            found = greedy_search(network, torch.tensor(rows), imported.suppressed_ids, begin)
             translations |= dict(zip(chunk, found, strict=True))
             progress.update(len(chunk))
     return [

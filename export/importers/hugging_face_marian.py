@@ -4,31 +4,31 @@ Its MarianMTModel is post-norm without a norm of the embeddings, has all sines b
 exponent i/T, and begins with padding, whose vector is zero; padding has a logit, and may not be produced.
 """
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from export.importers.arrangement import Arrangement
+from export.importers.folder_parts import (
+    TAG,
+    languages_of_name,
+    read_ids,
+    sentencepiece_model,
+)
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
 from export.importers.model_card import licence_of
+from export.importers.network_settings import decoding_defaults, network_settings
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
-from export.importers.vocabulary import check_ids, load_sentencepiece
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
-from service.bundle import MAX_LENGTH, MAX_VOCABULARY, DecodingDefaults
-from service.engine.types import StopRule
+from service.bundle import MAX_LENGTH, MAX_VOCABULARY
 
 FORMAT = "Hugging Face Marian"
 MODEL_TYPE = "marian"
-ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
-MIN_POSITIONS, MAX_SIZE = 64, 65_536
-LENGTH_PENALTY_FACTOR = 1.25
-"""Of transformers' exponent: near 20 tokens, ((5 + n) / 6)^1.25p grows with n as n^p does."""
-TAG = re.compile(r">>(.+)<<")
+MIN_POSITIONS = 64
 
 
 def recognises(source: Path) -> bool:
@@ -64,7 +64,7 @@ def read(source: Path) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=min(settings.number("max_length", 8, MAX_LENGTH, 512), config.max_positions),
-        decoding=_decoding(settings),
+        decoding=decoding_defaults(settings),
         files=[path for name in (*names, *more) if (path := source / name).exists()],
         source_languages=spoken[0],
         target_languages=spoken[1],
@@ -92,7 +92,7 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
     pad = Settings(source / "config.json").number("pad_token_id", 0, target_size - 1)
     start = settings.number("decoder_start_token_id", 0, target_size - 1)
     eos = settings.number("eos_token_id", 0, target_size - 1)
-    ids = _ids(source / "vocab.json", size)
+    ids = read_ids(source / "vocab.json", size)
     if _has_one_vocabulary(source, settings):
         if size != target_size:
             raise SourceError(
@@ -101,18 +101,18 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
             )
         arrangement = _arrangement(source / "vocab.json", ids, size, pad, eos, start)
         return (
-            Side(_model(source / "source.spm"), ids, arrangement),
-            Side(_model(source / "target.spm"), ids, arrangement),
+            Side(sentencepiece_model(source / "source.spm"), ids, arrangement),
+            Side(sentencepiece_model(source / "target.spm"), ids, arrangement),
         )
     path = source / "target_vocab.json"
-    target_ids = _ids(path, target_size)
+    target_ids = read_ids(path, target_size)
     own_pad, own_eos = ids.get("<pad>", pad), ids.get("</s>", eos)
     arranged = _arrangement(source / "vocab.json", ids, size, own_pad, own_eos, own_pad)
     target_arranged = _arrangement(path, target_ids, target_size, pad, eos, start)
     most = max(len(arranged.order), len(target_arranged.order))
     return (
-        Side(_model(source / "source.spm"), ids, arranged.padded(most)),
-        Side(_model(source / "target.spm"), target_ids, target_arranged.padded(most)),
+        Side(sentencepiece_model(source / "source.spm"), ids, arranged.padded(most)),
+        Side(sentencepiece_model(source / "target.spm"), target_ids, target_arranged.padded(most)),
     )
 
 
@@ -137,58 +137,16 @@ def _arrangement(
     return Arrangement.of(size, pad, ids["<unk>"], eos, start)
 
 
-def _ids(path: Path, size: int) -> dict[str, int]:
-    """The ids of a vocabulary's pieces.
-
-    Raises:
-        SourceError: they are no ids, or two pieces have the same.
-    """
-    ids = read_json(path)
-    check_ids(path, ids, size, f"vocab_size, {size}")
-    return ids
-
-
-def _model(path: Path) -> Path:
-    load_sentencepiece(path)
-    return path
-
-
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
-    """The network's sizes and variants.
-
-    Raises:
-        SourceError: it is none that is built here.
-    """
-
-    def size(key: str) -> int:
-        return settings.number(key, 1, MAX_SIZE)
-
-    for one in ("attention_heads", "ffn_dim"):
-        settings.refuse(f"decoder_{one}", size(f"encoder_{one}"))
-    settings.refuse("activation_function", *ACTIVATIONS)
-    d_model, heads = size("d_model"), size("encoder_attention_heads")
-    if d_model % (2 * heads):
-        raise SourceError(
-            f"{settings.path}: d_model = {d_model}; supported: multiples of twice "
-            f"encoder_attention_heads, {2 * heads}"
-        )
+    """The network's sizes and variants."""
     one_table = settings.get("share_encoder_decoder_embeddings", bool, True)
     tied = settings.get("tie_word_embeddings", bool, True)
-    return ModelConfig(
+    return network_settings(
+        settings,
         vocab_size=len(sides[1].arrangement.order),
-        d_model=d_model,
-        d_ff=size("encoder_ffn_dim"),
-        num_heads=heads,
-        num_encoder_layers=size("encoder_layers"),
-        num_decoder_layers=size("decoder_layers"),
-        dropout=0.0,
         norm="post",
-        activation=ACTIVATIONS[settings.get("activation_function", str, "gelu")],  # type: ignore[arg-type]
         embeddings="separate" if not tied else "shared" if one_table else "target",
         max_positions=settings.number("max_position_embeddings", MIN_POSITIONS, MAX_LENGTH),
-        position_layout="halves",
-        scaled_embeddings=settings.get("scale_embedding", bool, False),
-        projection_bias=True,
         forbidden_ids=() if _renormalizes(settings) else _forbidden(settings, sides[1]),
     )
 
@@ -210,20 +168,3 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
 def _renormalizes(settings: Settings) -> bool:
     """Whether others get the probability of what may not be produced."""
     return settings.get("renormalize_logits", bool, False)
-
-
-def _decoding(settings: Settings) -> DecodingDefaults:
-    """Transformers divides by n^p, this project by ((5 + n) / 6)^alpha."""
-    penalty = LENGTH_PENALTY_FACTOR * settings.get("length_penalty", float, 1.0)
-    bound = any(values == "never" for values in settings.all("early_stopping"))
-    return DecodingDefaults(
-        beam_size=settings.number("num_beams", 1, 64, 4),
-        length_penalty=max(-10.0, min(10.0, penalty)),
-        stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
-    )
-
-
-def languages_of_name(name: str) -> tuple[str, str]:
-    """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
-    found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
-    return (found[1], found[2]) if found else ("", "")

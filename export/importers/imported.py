@@ -8,6 +8,7 @@ from torch import Tensor
 
 from export.importers.arrangement import Arrangement
 from model.network_config import ModelConfig
+from model.tokenizer import EOS_ID
 from service.bundle import DecodingDefaults
 
 
@@ -61,11 +62,24 @@ class Imported:
     target_languages: Sequence[str] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     """By code, the piece in front of the source that asks for a target."""
+    languages: Mapping[str, str] = field(default_factory=dict)
+    """By code, the piece in front of a source in a language, and of a translation into it."""
+    source_start: int | None = None
+    """The format's id of a token in front of every source."""
+    target_start: int | None = None
+    """That of one which every translation begins with, and which is no part of its text."""
+    ends_source: bool = True
+    """Whether EOS stands behind a source."""
     suppressed: Sequence[int] = ()
     """The bundle's ids of tokens that may not be produced, and leave their probability to the others."""
     licence: str = ""
     oracle: Callable[[], Oracle | None] = lambda: None
     """None where the library is not installed."""
+
+    @property
+    def source_end(self) -> tuple[int, ...]:
+        """The bundle's ids behind a source's pieces."""
+        return (EOS_ID,) if self.ends_source else ()
 
     @property
     def suppressed_ids(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Directions of an imported model: which codes it translates from and into, as people write them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from export.importers.imported import Imported, SourceError
 from service.bundle import Direction
@@ -23,6 +23,8 @@ def directions_of(
     Raises:
         SourceError: which languages they are stands nowhere.
     """
+    if imported.languages:
+        return _among(imported, sources, targets)
     spoken = [code for code in imported.source_languages if is_language(code)]
     froms = list(sources) or [code_of(code) for code in spoken]
     if not froms:
@@ -31,8 +33,10 @@ def directions_of(
             "--source de, or --source de,nl"
         )
     into = _targets(imported, targets)
+    first = imported.target_start
+    start = None if first is None else imported.target.arrangement.place[first]
     found = [
-        Direction(source=source, target=target, tag=tag)
+        Direction(source=source, target=target, tag=tag, start_token=start)
         for target, tag in into.items()
         for source in froms
         if source != target
@@ -40,6 +44,34 @@ def directions_of(
     if not found:
         raise SourceError(f"there is no direction from {', '.join(froms)} into {', '.join(into)}")
     return found
+
+
+def _among(imported: Imported, sources: Sequence[str], targets: Sequence[str]) -> list[Direction]:
+    """Each of a model's languages, or of those that are wanted, into each other one."""
+    place = imported.source.arrangement.place
+    tokens: dict[str, int] = {}
+    for code, piece in imported.languages.items():
+        if tokens.setdefault(known := code_of(code), id := place[imported.source.ids[piece]]) != id:
+            logger.info("%s is left out: %s is another one's code already", piece, known)
+    froms, into = (
+        _wanted(option, wanted, tokens)
+        for option, wanted in (("--source", sources), ("--target", targets))
+    )
+    return [
+        Direction(source=source, target=target, tag=tag, start_token=start)
+        for source, tag in froms.items()
+        for target, start in into.items()
+        if tag != start
+    ]
+
+
+def _wanted(option: str, wanted: Sequence[str], tokens: Mapping[str, int]) -> Mapping[str, int]:
+    """Languages by the codes that the user wants, or all."""
+    found = {code: languages.lookup(code, tokens) for code in wanted}
+    for code, known in found.items():
+        if known is None:
+            raise SourceError(f"{option} {code}: the model has {', '.join(sorted(tokens))}")
+    return {code: tokens[known or code] for code, known in found.items()} or tokens
 
 
 def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]:
@@ -51,6 +83,8 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
             logger.info("%s is no target: its code is no language's", piece)
             continue
         tags.setdefault(known, imported.source.arrangement.place[imported.source.ids[piece]])
+    if tags and imported.source_start is not None:
+        raise SourceError("a source cannot begin with both a tag and BOS; supported: one of them")
     if tags:
         picked = (
             {code: languages.lookup(code, tags) for code in wanted}
@@ -70,7 +104,8 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
             if not into
             else f"--target {','.join(into)}: the model has no tags, and so one target"
         )
-    return {into[0]: None}
+    begin = imported.source_start
+    return {into[0]: None if begin is None else imported.source.arrangement.place[begin]}
 
 
 def code_of(code: str) -> str:

@@ -7,16 +7,12 @@ zeros; `<unk>` has a probability, and may not be produced. Settings that are not
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from export.importers.hugging_face_marian import (
-    LENGTH_PENALTY_FACTOR,
-    MAX_SIZE,
-    TAG,
-    languages_of_name,
-)
+from export.importers.folder_parts import TAG, languages_of_name, length_penalty
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_npz_weights import Tables, read_weights
 from export.importers.marian_vocabulary import side_of
 from export.importers.model_card import licence_of, stated_languages
+from export.importers.network_settings import MAX_SIZE
 from export.importers.npz import load_npz, read_yaml
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
@@ -251,11 +247,10 @@ def _norm(settings: Settings) -> str:
 
 
 def _decoding(settings: Settings, decoder: Settings) -> DecodingDefaults:
-    """Marian divides by n^p, this project by ((5 + n) / 6)^alpha; students are trained for one beam."""
-    penalty = LENGTH_PENALTY_FACTOR * decoder.get("normalize", float, 0.0)
+    """How Marian searches; students are trained for one beam."""
     is_student = settings.get("transformer-decoder-autoreg", str, "") == "rnn"
     return DecodingDefaults(
         beam_size=decoder.number("beam-size", 1, 64, 1 if is_student else 12),
-        length_penalty=max(-10.0, min(10.0, penalty)),
+        length_penalty=length_penalty(decoder.get("normalize", float, 0.0)),
         stop_rule=StopRule.NARROW,
     )

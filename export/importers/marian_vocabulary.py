@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from export.importers.arrangement import Arrangement
+from export.importers.folder_parts import check_ids, load_sentencepiece
 from export.importers.imported import Side, SourceError
-from export.importers.vocabulary import check_ids, load_sentencepiece
 
 MAX_BYTES = 1 << 26
 LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")

@@ -1,4 +1,4 @@
-"""Parameters of transformers' MarianMTModel by their names here."""
+"""Parameters of transformers' MarianMTModel and M2M100ForConditionalGeneration by their names here."""
 
 import torch
 from torch import Tensor
@@ -54,6 +54,8 @@ def read_weights(
                     f"{stack}.{layer}.{ours}",
                     config,
                 )
+        if config.norm == "pre":
+            weights |= _module(tensors, f"model.{stack}.layer_norm", f"{stack}_norm", config)
     weights |= _tables(tensors, config, settings, sides)
     _check_positions(tensors, config)
     tensors.check_all_taken()
@@ -64,7 +66,7 @@ def _module(tensors: Tensors, theirs: str, ours: str, config: ModelConfig) -> di
     wide, narrow = config.d_ff, config.d_model
     shapes = {"w_1": (wide, narrow), "w_2": (narrow, wide)}
     shape = shapes.get(ours.rpartition(".")[2], (narrow, narrow))
-    is_norm = ".norm_" in ours
+    is_norm = "norm" in ours
     return {
         f"{ours}.weight": tensors.take(f"{theirs}.weight", *((narrow,) if is_norm else shape)),
         f"{ours}.bias": tensors.take(f"{theirs}.bias", narrow if is_norm else shape[0]),
@@ -128,6 +130,7 @@ def _check_positions(tensors: Tensors, config: ModelConfig) -> None:
         SourceError: they are others.
     """
     for stack in ("encoder", "decoder"):
+        tensors.ignore(f"model.{stack}.embed_positions.weights")  # M2M-100's, which nobody reads
         name = f"model.{stack}.embed_positions.weight"
         if name in tensors:
             stored = tensors.take(name, config.max_positions, config.d_model)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sized
 from pathlib import Path
 
 MAX_BYTES = 65_536
@@ -18,16 +19,19 @@ LICENCES = {
     "Mozilla Public License Version 2.0": "mpl-2.0",
 }
 """By how their texts begin."""
+NLLB_LANGUAGES, NLLB_LICENCE = 200, "cc-by-nc-4.0"
+"""Whatever has so many languages has that, unless it says otherwise."""
 
 
-def licence_of(folder: Path) -> str:
-    """What the front matter of a model card says, or how the licence's text begins."""
+def licence_of(folder: Path, languages: Sized = ()) -> str:
+    """What the front matter of a model card says, how the licence begins, or what the languages give away."""
     head = _head(folder / "README.md")
     if found := re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head):
         return found[1]
     title = " ".join(_head(folder / "LICENSE").split())
     known = (name for start, name in LICENCES.items() if title.startswith(start))
-    return next(known, title[:80].strip())
+    implied = NLLB_LICENCE if len(languages) >= NLLB_LANGUAGES else ""
+    return next(known, title[:80].strip() or implied)
 
 
 def stated_languages(folder: Path) -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ import torch
 from export.importers.imported import Imported, Oracle, SourceError
 from export.importers.vocabulary import PieceTokenizers
 from model.data.corpus import Pair
-from model.tokenizer import BOS_ID, EOS_ID
+from model.tokenizer import BOS_ID
 from model.transformer import Transformer
 from service.bundle import Direction
 
@@ -28,12 +28,13 @@ def check_texts(
     Raises:
         SourceError: those of one differ.
     """
-    count = 0
+    count, arrangement = 0, imported.source.arrangement
+    pieces = {arrangement.place[id]: piece for piece, id in imported.source.ids.items()}
     for at, text in enumerate(texts[:TEXTS]):
         prefix = directions[at % len(directions)].prefix
-        tag = tokenizers.source.piece(prefix[0]) if prefix else ""
+        tag = pieces.get(prefix[0], "") if prefix else ""
         [ids] = tokenizers.source.encode([text])
-        found = imported.source.arrangement.to_format([*prefix, *ids, EOS_ID])
+        found = arrangement.to_format([*prefix, *ids, *imported.source_end])
         expected = list(oracle.encode(tag, text))
         if found != expected:
             raise SourceError(f"{oracle.name} has other ids for {text!r}: {expected}, not {found}")

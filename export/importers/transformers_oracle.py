@@ -2,7 +2,8 @@
 
 import importlib.util
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,36 @@ def marian_oracle(folder: Path) -> Oracle | None:
     Raises:
         SourceError: it is, and cannot load the folder.
     """
+
+    def encode(tokenizer: Any, tag: str, text: str) -> Sequence[int]:
+        ids: Sequence[int] = tokenizer(f"{tag} {text}" if tag else text)["input_ids"]
+        return ids
+
+    return _oracle(folder, "MarianMTModel", "MarianTokenizer", encode)
+
+
+def m2m100_oracle(folder: Path) -> Oracle | None:
+    """An M2M100ForConditionalGeneration and the tokenizer that the folder asks for; None likewise.
+
+    Raises:
+        SourceError: it is, and cannot load the folder.
+    """
+
+    def encode(tokenizer: Any, tag: str, text: str) -> Sequence[int]:
+        tokenizer.src_lang = tag.strip("_")
+        ids: Sequence[int] = tokenizer(text)["input_ids"]
+        return ids
+
+    return _oracle(folder, "M2M100ForConditionalGeneration", "AutoTokenizer", encode)
+
+
+def _oracle(
+    folder: Path,
+    network: str,
+    tokenizer_kind: str,
+    encode: Callable[[Any, str, str], Sequence[int]],
+) -> Oracle | None:
+    """Classes of transformers by their names; `encode` is given the tokenizer, a tag and a text."""
     if importlib.util.find_spec("transformers") is None:
         return None
     import transformers
@@ -25,10 +56,10 @@ def marian_oracle(folder: Path) -> Oracle | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it recommends sacremoses, and does not use it
-            model: Any = transformers.MarianMTModel.from_pretrained(
+            model: Any = getattr(transformers, network).from_pretrained(
                 str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False
             )
-            tokenizer: Any = transformers.MarianTokenizer.from_pretrained(
+            tokenizer: Any = getattr(transformers, tokenizer_kind).from_pretrained(
                 str(folder), local_files_only=True
             )
     except Exception as error:  # whatever its many layers raise
@@ -44,8 +75,4 @@ def marian_oracle(folder: Path) -> Oracle | None:
         found: Tensor = logits.float().log_softmax(-1)
         return found
 
-    def encode(tag: str, text: str) -> Sequence[int]:
-        ids: Sequence[int] = tokenizer(f"{tag} {text}" if tag else text)["input_ids"]
-        return ids
-
-    return Oracle(f"transformers {transformers.__version__}", log_probs, encode)
+    return Oracle(f"transformers {transformers.__version__}", log_probs, partial(encode, tokenizer))

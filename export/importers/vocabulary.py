@@ -2,13 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import sentencepiece
-
-from export.importers.imported import Imported, Side, SourceError
+from export.importers.imported import Imported, Side
 from export.material import VocabularyFiles
 from service.text.piece_tokenizer import PieceTokenizer
 
@@ -28,6 +26,7 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
     files = FILES
     if imported.source.ids != imported.target.ids:
         files = FILES._replace(target_pieces=TARGET_PIECES)
+    hidden = {imported.target_start, *map(imported.target.ids.get, imported.languages.values())}
     for side, model, pieces in (
         (imported.source, files.source, files.pieces),
         (imported.target, files.target, files.target_pieces),
@@ -35,7 +34,7 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
         if model is not None:
             shutil.copyfile(side.model, folder / model)
         if pieces is not None:
-            _write_pieces(side, folder / pieces)
+            _write_pieces(side, folder / pieces, hidden)
     return files
 
 
@@ -51,35 +50,8 @@ def tokenizers_of(imported: Imported, folder: Path) -> PieceTokenizers:
     return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
 
 
-def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model.
-
-    Raises:
-        SourceError: it is missing, or none.
-    """
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
-    try:
-        return sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
-        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
-
-
-def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None:
-    """Whether these are ids of pieces; `limit` says what `size` is.
-
-    Raises:
-        SourceError: they are no ids, or two pieces have the same.
-    """
-    seen: dict[int, str] = {}
-    for piece, id in ids.items():
-        if type(id) is not int or not 0 <= id < size:
-            raise SourceError(f"{path}: {piece!r} = {id!r}; supported: ids below {limit}")
-        if id in seen:
-            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
-        seen[id] = piece
-
-
-def _write_pieces(side: Side, path: Path) -> None:
-    pieces = side.arrangement.pieces(side.ids)
+def _write_pieces(side: Side, path: Path, hidden: Container[int | None]) -> None:
+    """The pieces by id, but for those that are no part of a text."""
+    ids = {piece: id for piece, id in side.ids.items() if id not in hidden}
+    pieces = side.arrangement.pieces(ids)
     path.write_text(json.dumps(pieces, ensure_ascii=False) + "\n", encoding="utf-8")

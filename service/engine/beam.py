@@ -29,6 +29,8 @@ class BeamSearch:
         self.options = options
         self.eos_id = eos_id
         self.length = 0
+        self._forced = options.forced_tokens
+        self._left_out = len(options.start_tokens)
         self._finished: list[Hypothesis] = []
         self._totals: Items[float] = [0.0]
         self._tokens: list[Items[int]] = []
@@ -60,7 +62,7 @@ class BeamSearch:
     def steps_allowed(self) -> int:
         """Steps that may be taken before `bans` or `forced_token` have to be asked again."""
         options, length = self.options, self.length
-        if length < len(options.target_prefix) or options.no_repeat_ngram_size:
+        if length < len(self._forced) or options.no_repeat_ngram_size:
             return 1
         limit = options.max_decoding_length
         return (
@@ -70,8 +72,8 @@ class BeamSearch:
     @property
     def forced_token(self) -> int | None:
         """What the only beam decoded last, whatever the graph took for it; None once it is free."""
-        prefix = self.options.target_prefix
-        return prefix[self.length - 1] if 0 < self.length <= len(prefix) else None
+        forced = self._forced
+        return forced[self.length - 1] if 0 < self.length <= len(forced) else None
 
     def bans(self) -> Iterator[tuple[int, int]]:
         """(beam, token) pairs that the next `steps_allowed` steps must not decode."""
@@ -91,8 +93,8 @@ class BeamSearch:
         """Take in one step's candidates, best first; nothing happens once the search is done."""
         if self.is_done:
             return
-        if self.length < len(self.options.target_prefix):
-            self._grow([0.0], [self.options.target_prefix[self.length]], [0])
+        if self.length < len(self._forced):
+            self._grow([0.0], [self._forced[self.length]], [0])
             return
         width = self._num_beams
         if self.eos_id not in tokens:
@@ -105,6 +107,7 @@ class BeamSearch:
                 if rank < width and math.isfinite(score):
                     ids = self._path(parent)
                     normalized = score / self._penalty(len(ids) + 1)
+                    ids = ids[self._left_out :]
                     self._finished.append(Hypothesis(ids, normalized, FinishReason.END))
             elif len(live) < width:
                 live.append(candidate)
@@ -124,7 +127,11 @@ class BeamSearch:
     def candidates(self) -> list[Hypothesis]:
         """What was found, best first, at most as many as there are beams; nothing if all was impossible."""
         found = self._finished or [
-            Hypothesis(self._path(beam), total / self._penalty(self.length), FinishReason.LENGTH)
+            Hypothesis(
+                self._path(beam)[self._left_out :],
+                total / self._penalty(self.length),
+                FinishReason.LENGTH,
+            )
             for beam, total in enumerate(self._totals)
             if math.isfinite(total)
         ]

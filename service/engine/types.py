@@ -58,6 +58,8 @@ class DecodingOptions:
     """Fewest tokens before EOS."""
     target_prefix: tuple[int, ...] = ()
     """How every hypothesis begins; given and not chosen, so its probability does not count in scores."""
+    start_tokens: tuple[int, ...] = ()
+    """What the model's translations begin with before that: forced likewise, and left out of their ids."""
     suppressed_tokens: tuple[int, ...] = ()
     """Never decoded, beside those that the model itself never produces."""
     no_repeat_ngram_size: int = 0
@@ -95,13 +97,18 @@ class DecodingOptions:
             )
         for name, length in (
             ("min_decoding_length", self.min_decoding_length),
-            ("target_prefix's length", len(self.target_prefix)),
+            ("target_prefix's length", len(self.forced_tokens)),
         ):
             if not 0 <= length < self.max_decoding_length:
                 raise ValueError(
                     f"{name} = {length} must be from 0 to less than max_decoding_length = "
                     f"{self.max_decoding_length}"
                 )
+
+    @property
+    def forced_tokens(self) -> tuple[int, ...]:
+        """All that is given and not chosen."""
+        return self.start_tokens + self.target_prefix
 
 
 class FinishReason(StrEnum):
@@ -128,7 +135,7 @@ COSTLY_TOKENS = 800
 
 def tokens_of(source_ids: Items[int], options: DecodingOptions) -> int:
     """Of a source and of a target as long, or as long as that is forced to be."""
-    return 2 * max(len(source_ids), len(options.target_prefix))
+    return 2 * max(len(source_ids), len(options.forced_tokens))
 
 
 class SequenceStatus(Enum):
@@ -171,7 +178,7 @@ class Sequence:
         keys and values, too, but in half the bytes, and in no more than two copies.
         """
         options = self.options
-        forced = len(options.target_prefix)
+        forced = len(options.forced_tokens)
         entries = forced + options.beam_size * (options.max_decoding_length - forced)
         return entries + -(-len(self.source_ids) // 4)
 

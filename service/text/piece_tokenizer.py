@@ -34,7 +34,7 @@ class PieceTokenizer(Tokenizer):
         self._ids = {piece: id for id, piece in enumerate(self._pieces) if piece is not None}
         if "<unk>" not in self._ids:
             raise BundleError(": has no <unk>", pieces)
-        self._unknown = self._ids["<unk>"]
+        self.unknown_id = self._unknown = self._ids["<unk>"]
         super().__init__(path)
 
     @property
@@ -65,15 +65,28 @@ class PieceTokenizer(Tokenizer):
         found = self._processor.encode(sentence, return_type="offset_mapping")
         return [self.id_of(piece) for piece in found["pieces"]], found["offsets"]
 
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+    def unknown_pieces(self, sentence: str) -> list[str]:
+        """What of a sentence has no id, in its order."""
+        pieces = self._processor.encode(sentence, out_type=str)
+        return [piece for piece in pieces if self.id_of(piece) == self._unknown]
+
+    def decode(self, ids: Sequence[Sequence[int]], unknown: Sequence[str] = ()) -> list[str]:
         """Text of each list of ids; what no text spells is left out.
 
-        Pieces may be those of the other side's model alone, whose blanks SentencePiece leaves as they are.
+        `unknown` is what unknown tokens stand for, one after another. Pieces may be those of the other side's
+        model alone, whose blanks SentencePiece leaves as they are.
         """
-        rows = ([self._pieces[id] for id in row] for row in ids)
-        spelled = ([piece for piece in row if piece and piece not in UNSPELLED] for row in rows)
-        texts = (self._processor.decode(row) if row else "" for row in spelled)
+        rows = (list(self._spelled(row, unknown)) for row in ids)
+        texts = (self._processor.decode(row) if row else "" for row in rows)
         return [text.replace(BLANK, " ").strip() for text in texts]
+
+    def _spelled(self, ids: Sequence[int], unknown: Sequence[str]) -> Iterator[str]:
+        """The pieces of a text."""
+        rest = iter(unknown)
+        for id in ids:
+            piece = next(rest, None) if id == self._unknown else self._pieces[id]
+            if piece and piece not in UNSPELLED:
+                yield piece
 
     def _spelled_pieces(self) -> Iterator[str]:
         """Those that it cuts texts into, as far as they have an id."""

@@ -21,6 +21,9 @@ CAPITALS_LEAD = 1.5
 class Tokenizer:
     """The vocabulary of one bundle; safe to use from many threads."""
 
+    unknown_id: int | None = None
+    """Of a token that may stand for anything; None where bytes spell what has no piece."""
+
     def __init__(self, path: Path) -> None:
         """Load a SentencePiece model.
 
@@ -98,8 +101,15 @@ class Tokenizer:
         """How probable the vocabulary takes a word to be, in nats."""
         return math.fsum(map(self._processor.get_score, self._processor.encode(word)))
 
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each list of ids; bytes that are no character are left out."""
+    def unknown_pieces(self, sentence: str) -> list[str]:  # noqa: ARG002
+        """What of a sentence has no id, in its order; nothing where what is unknown has bytes."""
+        return []
+
+    def decode(self, ids: Sequence[Sequence[int]], unknown: Sequence[str] = ()) -> list[str]:  # noqa: ARG002
+        """Text of each list of ids; bytes that are no character are left out.
+
+        `unknown` is what unknown tokens stand for, one after another, where a vocabulary has such tokens.
+        """
         decoded = (self._processor.decode(list(row)) for row in ids)
         return [text.replace("\ufffd", "").strip() for text in decoded]
 
@@ -109,6 +119,12 @@ class Tokenizers(NamedTuple):
 
     source: Tokenizer
     target: Tokenizer
+
+    def translations(self, sentence: str, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Texts of a sentence's translations; what is unknown in it stands where they have unknown tokens."""
+        if not any(self.target.unknown_id in row for row in ids):
+            return self.target.decode(ids)
+        return self.target.decode(ids, self.source.unknown_pieces(sentence))
 
     @classmethod
     def load(cls, source: Path, target: Path) -> "Tokenizers":

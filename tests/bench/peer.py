@@ -27,21 +27,44 @@ def pieces(vocab_size: int) -> list[str]:
     return [f"t{index}" for index in range(vocab_size)]
 
 
-def convert(network: Transformer, folder: Path, quantization: str | None = None) -> Path:
-    """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, as "int8"."""
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_tanh": Activation.GELUTanh,
+    "gelu_sigmoid": Activation.GELUSigmoid,
+    "silu": Activation.SWISH,
+}
+
+
+def convert(
+    network: Transformer,
+    folder: Path,
+    quantization: str | None = None,
+    names: list[str] | None = None,
+    **config: object,
+) -> Path:
+    """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, as "int8".
+
+    `names` are the tokens, and `config` what else its `config.json` is to say.
+    """
     sizes = network.config
     layers = (sizes.num_encoder_layers, sizes.num_decoder_layers)
     pre_norm = sizes.norm == "pre"
     spec = TransformerSpec.from_config(
-        layers, sizes.num_heads, pre_norm=pre_norm, activation=Activation.RELU
+        layers,
+        sizes.num_heads,
+        pre_norm=pre_norm,
+        activation=ACTIVATIONS[sizes.activation],
     )
-    names = pieces(sizes.vocab_size)
+    names = names or pieces(sizes.vocab_size)
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
     spec.config.bos_token = spec.config.decoder_start_token = names[vocabulary.BOS_ID]
     spec.config.eos_token = names[vocabulary.EOS_ID]
     spec.config.unk_token = names[vocabulary.UNK_ID]
-    spec.config.layer_norm_epsilon = 1e-5
+    spec.config.layer_norm_epsilon = sizes.layer_norm_epsilon
+    for key, value in config.items():
+        setattr(spec.config, key, value)
     _fill(spec, network)
     spec.validate()
     spec.optimize(quantization=quantization)

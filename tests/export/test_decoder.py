@@ -61,6 +61,9 @@ def network(request: pytest.FixtureRequest) -> Transformer:
     sizes = ModelConfig(40, 32, 48, 4, 2, 2, dropout=0.0, max_positions=64)
     network = Transformer(replace(sizes, **getattr(request, "param", {})), 0).eval()
     torch.nn.init.normal_(network.embedding.weight, std=0.6)
+    if network.config.positions == "stored":
+        for positions in (network.source_positions, network.target_positions):
+            torch.nn.init.normal_(positions.table)
     if network.config.projection_bias:
         torch.nn.init.normal_(network.projection_bias)
     return network
@@ -85,6 +88,7 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
         {"norm": "post", "activation": "silu", "embeddings": "separate"},
         {"position_layout": "halves", "position_exponent": "inclusive", "position_offset": 2},
         {"scaled_embeddings": False, "projection_bias": True},
+        {"activation": "gelu_tanh", "layer_norm_epsilon": 0.3, "positions": "stored"},
         {"norm": "pre", "normed_keys": False, "layer_norm_epsilon": 0.1},
         {"final_norm": "always", "activation": "gelu_sigmoid"},
         {"decoder_cell": "ssru"},
@@ -92,7 +96,7 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
     indirect=True,
     ids=[
         *("post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"),
-        *("keys-as-they-are", "final-norm", "ssru"),
+        *("stored", "keys-as-they-are", "final-norm", "ssru"),
     ],
 )
 def test_cached_decoding_equals_full_decoding(
@@ -177,8 +181,18 @@ def check_against_reference(
 
 @pytest.mark.parametrize(
     "network",
-    [{}, {"forbidden_ids": (1, 7), "projection_bias": True}, {"decoder_cell": "ssru"}],
+    [
+        {},
+        *(
+            pytest.param(variant, marks=pytest.mark.slow)
+            for variant in (
+                {"forbidden_ids": (1, 7), "projection_bias": True},
+                {"decoder_cell": "ssru"},
+            )
+        ),
+    ],
     indirect=True,
+    ids=["plain", "forbidden", "ssru"],
 )
 @pytest.mark.parametrize(
     "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]

@@ -80,7 +80,7 @@ def test_overrides_go_on_top() -> None:
         ("training.table_rate_factor=-1", "training.table_rate_factor = -1.0 must be above 0"),
         (
             "model.activation=tanh",
-            "model.activation = 'tanh' is none of gelu, gelu_sigmoid, relu, silu",
+            "model.activation = 'tanh' is none of gelu, gelu_sigmoid, gelu_tanh, relu, silu",
         ),
         ("model.attention_dropout=1", r"model.attention_dropout = 1.0 must be in \[0, 1\)"),
         ("data.vocabulary=separate", 'needs model.embeddings = "target" or "separate"'),

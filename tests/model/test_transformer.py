@@ -83,6 +83,21 @@ def test_embeddings_may_be_taken_as_they_are() -> None:
     torch.testing.assert_close(plain.encode(source), scaled.encode(source))
 
 
+def test_positions_may_be_stored_for_each_side() -> None:
+    torch.manual_seed(0)
+    computed = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0, max_positions=9), 0)
+    network = Transformer(replace(computed.config, positions="stored"), 0)
+    tables = {f"{side}_positions.table": torch.randn(9, 16) for side in ("source", "target")}
+    network.load_state_dict({**computed.state_dict(), **tables})
+    source, target = torch.tensor([[5, 6, 3]]), torch.tensor([[2, 5]])
+    moved = Transformer(computed.config, 0)
+    moved.load_state_dict(computed.state_dict())
+    moved.source_positions.table = tables["source_positions.table"]
+    assert not network(source, target).allclose(moved(source, target))
+    moved.target_positions.table = tables["target_positions.table"]
+    torch.testing.assert_close(network(source, target), moved(source, target))
+
+
 def test_a_bias_is_added_to_the_logits() -> None:
     torch.manual_seed(0)
     without = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0), 0)
@@ -126,16 +141,23 @@ def test_attention_maps_are_distributions_over_what_may_be_seen(network: Transfo
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 def test_layers_are_torchs_layers(
-    norm: Literal["post", "pre"], activation: Literal["relu", "gelu"]
+    norm: Literal["post", "pre"], activation: Literal["relu", "gelu", "gelu_tanh"]
 ) -> None:
     torch.manual_seed(0)
-    sizes = ModelConfig(11, 24, 48, 4, 1, 1, dropout=0.0, norm=norm, activation=activation)
+    sizes = ModelConfig(
+        *(11, 24, 48, 4, 1, 1),
+        dropout=0.0,
+        norm=norm,
+        activation=activation,
+        layer_norm_epsilon=0.1 if activation == "gelu" else 1e-5,
+    )
     encoder, decoder = EncoderLayer(sizes), DecoderLayer(sizes)
     same: dict[str, Any] = {
         "d_model": 24, "nhead": 4, "dim_feedforward": 48, "dropout": 0.0, "batch_first": True,
-        "activation": activation, "norm_first": norm == "pre",
+        "activation": nn.GELU("tanh") if activation == "gelu_tanh" else activation,
+        "norm_first": norm == "pre", "layer_norm_eps": sizes.layer_norm_epsilon,
     }  # fmt: skip
     their_encoder = nn.TransformerEncoderLayer(**same)
     their_decoder = nn.TransformerDecoderLayer(**same)

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from sentencepiece import SentencePieceProcessor
 
 from service.bundle import load
 from service.bundle_files import sha256
+from service.engine.engine import Engine
 from service.errors import BundleError
+from service.searcher import Work
 from service.settings import Settings
 from service.text.piece_tokenizer import PieceTokenizer
-from service.text.tokenizer import Tokenizer
+from service.text.tokenizer import Tokenizer, Tokenizers
 from service.vocabularies import load_tokenizers
 from tests.conftest import TINY_BUNDLE, started
 
@@ -135,6 +137,21 @@ def test_pieces_without_an_id_are_unknown_and_not_spelled(tmp_path: Path) -> Non
     assert (tokenizer.spells("u"), tokenizer.spells("z")) == (True, False)
 
 
+def test_unknown_tokens_are_written_as_what_is_unknown_in_the_source(tmp_path: Path) -> None:
+    path = tmp_path / "pieces.json"
+    path.write_text(json.dumps(own_pieces()), encoding="utf-8")
+    source, target = PieceTokenizer(MODEL, path), Tokenizer(MODEL)
+    tokenizers = Tokenizers(source, source)
+    [ids] = source.encode(["The dog"])
+    text = "Der Ž und Ψ"
+    assert source.unknown_pieces(text) == ["Ž", "Ψ"]
+    blank, unknown = source.id_of("▁"), source.special_ids["unk"]
+    written = [[*ids, blank, unknown, blank, unknown], [unknown, *ids], ids, [unknown] * 3]
+    found = tokenizers.translations(text, written)
+    assert found == ["The dog Ž Ψ", "Ž The dog", "The dog", "ŽΨ"]
+    assert Tokenizers(target, target).translations(text, [ids]) == ["The dog"]
+
+
 def test_pieces_in_a_file_are_served_as_sentencepieces_own(copy: Path, settings: Settings) -> None:
     assert answers(with_pieces(copy), settings, text=TEXT) == answers(
         TINY_BUNDLE, settings, text=TEXT
@@ -158,3 +175,58 @@ def test_the_only_target_needs_no_tag(copy: Path, settings: Settings) -> None:
     found = answers(copy, settings, text=HTML, format="html", return_alignment=True)
     rows = found["details"][0][0]["alignment"]
     assert {len(row) for row in rows} == {len(found["details"][0][0]["sourceTokens"])}
+
+
+def test_a_target_may_be_asked_for_by_the_first_token_of_its_translations(
+    copy: Path, settings: Settings
+) -> None:
+    pieces = own_pieces()
+    the = pieces.index("▁the")
+    pieces[the] = None  # no part of any text
+    with_pieces(copy)
+    (copy / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
+
+    def change(manifest: dict[str, Any]) -> None:
+        for direction in manifest["directions"]:
+            if direction["target"] == "en":
+                direction["start_token"] = the
+        manifest["files"]["pieces.json"] = sha256(copy / "pieces.json")
+        manifest["files"].pop("golden.jsonl")
+
+    changed(copy, change)
+    asked = {"text": "Der alte Hund schläft.", "rerank": False, "return_alignment": True}
+    expected = answers(TINY_BUNDLE, settings, **asked, target_prefix="the")
+    found = answers(copy, settings, **asked)
+    assert expected["translatedText"] == "the The old dog sleeps."
+    assert found["translatedText"] == "The old dog sleeps."
+    [[whole], [rest]] = (answer["details"][0] for answer in (expected, found))
+    assert rest["alignment"][1:] == whole["alignment"][2:]  # a first blank is part of no word
+    forced = answers(copy, settings, **asked, target_prefix="The small")
+    assert forced["translatedText"].startswith("The small ")
+    assert answers(copy, settings, text=HTML, format="html")["translatedText"].count("<b>") == 1
+
+
+def test_a_source_need_not_end_with_eos(
+    copy: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["special_tokens"]["ends_source"] = False
+        manifest["files"].pop("golden.jsonl")
+
+    seen: list[tuple[int, ...]] = []
+
+    def spy(self: Engine, items: Sequence[Work], *more: float) -> list[Any]:
+        seen.extend(ids for ids, _ in items)
+        return submit(self, items, *more)
+
+    submit = Engine.submit
+    monkeypatch.setattr(Engine, "submit", spy)
+    bundle = load(changed(copy, change))
+    text = "Der alte Hund schläft."
+    found = answers(copy, settings, text=text, return_alignment=True)
+    direction = bundle.manifest.direction("de", "en")
+    assert direction is not None
+    assert bundle.manifest.judge(direction) is None
+    [ids] = Tokenizer(MODEL).encode([text])
+    assert seen[-1] == (*direction.prefix, *ids)
+    assert {len(row) for row in found["details"][0][0]["alignment"]} == {5}

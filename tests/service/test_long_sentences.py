@@ -91,7 +91,7 @@ def test_to_be_aligned_its_clauses_share_the_room_by_length(models: ModelSet) ->
     options = TranslationOptions(align=True)
     decoding = decoding_options(manifest, manifest.directions[0], options, 4, False)
     direction = manifest.directions[0]
-    pipeline = translator.pipelines[direction]
+    pipeline = translator.pipeline(direction)
     request = Preparation(manifest, tokenizers, direction, options, decoding, pipeline)
     text = f"{LONG[:-1]} und die Katze."
     [task] = request.take_apart([text])[1]

@@ -45,16 +45,27 @@ def truncated(path: Path) -> Path:
     return path
 
 
+def twice(path: Path) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", b"A")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.txt", b"B")
+    return path
+
+
 CASES: list[tuple[Callable[[Path], Path], str]] = [
     (lambda path: pack(path, {"ok": b"", "../out": b""}), "'../out' is outside of"),
     (lambda path: pack(path, {"a/../../out": b""}), "'a/../../out' is outside of"),
     (lambda path: pack(path, {"/out": b""}), "'/out' is outside of"),
     (lambda path: pack(path, {"..\\out": b""}), "is outside of"),
+    (lambda path: pack(path, {"a\\out": b""}), "is outside of"),
     (lambda path: pack(path, {"C:\\out": b""}), "is outside of"),
+    (lambda path: pack(path, {"C:/out": b""}), "'C:/out' is outside of"),
     (lambda path: pack(path, {"a": b"/etc/passwd"}, stat.S_IFLNK), "'a' is a link or a device"),
     (lambda path: pack(path, {"a": bytes(80 << 20)}), "unpacks to 83886080 bytes; supported: up to"),
     (lambda path: pack(path, {str(n): b"" for n in range(1001)}), "has 1001 files; supported: up to"),
     (lambda path: pack(path, {"a": b"", "A/": b"", "a/b": b""}), "cannot be unpacked"),
+    (twice, "cannot be unpacked"),
     (truncated, "cannot be unpacked"),
 ]  # fmt: skip
 

@@ -87,7 +87,7 @@ def no_table(folder: Path) -> None:
 
 FC1 = "model.encoder.layers.0.fc1.weight"
 CASES: list[tuple[Break, str]] = [
-    (setting("model_type", "m2m_100"), "config.json: model_type = 'm2m_100'; supported: Hugging Face"),
+    (setting("model_type", "bart"), "config.json: model_type = 'bart'; supported: Hugging Face"),
     (setting("d_model", "many"), "config.json: d_model = 'many'; supported: int"),
     (setting("d_model", None), "config.json: d_model is missing"),
     (setting("d_model", 30), "config.json: d_model = 30; supported: multiples of twice"),

@@ -33,6 +33,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Refer
     return Path(shutil.make_archive(str(folder), "zip", folder)), folder, reference
 
 
+@pytest.mark.slow
 def test_an_archive_is_served(
     archive: tuple[Path, Path, Reference],
     tmp_path: Path,
@@ -63,6 +64,7 @@ def test_an_archive_is_served(
         assert found["translatedText"] == list(expected.values())
 
 
+@pytest.mark.slow
 def test_a_student_is_served(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

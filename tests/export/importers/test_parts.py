@@ -10,10 +10,12 @@ import sentencepiece
 import torch
 
 from export.importers.arrangement import Arrangement
+from export.importers.conversion import check_sizes
 from export.importers.held_out import drawn_sources, read_lines
 from export.importers.hugging_face_marian import read
 from export.importers.imported import SourceError
 from export.importers.languages import directions_of
+from model.network_config import ModelConfig
 from tests.export.importers.marian_folders import write_folder
 
 
@@ -90,3 +92,12 @@ def test_a_text_without_lines_is_refused(tmp_path: Path) -> None:
         read_lines(path)
     path.write_text("\n a \nb\n")
     assert read_lines(path) == ["a", "b"]
+
+
+def test_graphs_that_no_file_holds_are_refused_before_any_work() -> None:
+    nllb = ModelConfig(256_206, 1024, 4096, 16, 12, 12)
+    check_sizes(nllb, ("int8", "fp16"))
+    with pytest.raises(SourceError, match=r"in fp32, the decoder's graph would have 2\.\d GB, and"):
+        check_sizes(nllb, ("int8", "fp32"))
+    with pytest.raises(SourceError, match="supported: int8"):
+        check_sizes(replace(nllb, d_model=2048, num_decoder_layers=6), ("fp16",))

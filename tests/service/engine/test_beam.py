@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def search(model: LanguageModel, options: DecodingOptions) -> BeamSearch:
         scores, tokens, parents = zip(*candidates, strict=True)
         beam.advance(scores, tokens, parents)
         if beam.forced_token is not None:
-            live = [(0.0, options.target_prefix[: beam.length])]
+            live = [(0.0, options.forced_tokens[: beam.length])]
     return beam
 
 
@@ -152,6 +153,19 @@ def test_options_leave_the_best_of_what_they_allow(
     found = search(model, options).hypotheses()
     assert [h.ids for h in found] == [h.ids for h in allowed]
     assert [h.score for h in found] == pytest.approx([h.score - given for h in allowed])
+
+
+def test_what_a_translation_starts_with_is_no_part_of_it() -> None:
+    model = random_model(4, seed=5)
+    shown = DecodingOptions(4, beam_size=400, num_hypotheses=5, target_prefix=(3, 1))
+    hidden = replace(shown, start_tokens=(3,), target_prefix=(1,))
+    expected = search(model, shown).hypotheses()
+    assert search(model, hidden).hypotheses() == [replace(h, ids=h.ids[1:]) for h in expected]
+    cut_off = DecodingOptions(2, beam_size=1, start_tokens=(3,), suppressed_tokens=(EOS,))
+    [found] = search(model, cut_off).hypotheses()
+    assert (len(found.ids), found.finish_reason) == (1, FinishReason.LENGTH)
+    with pytest.raises(ValueError, match="target_prefix's length = 2 must be"):
+        DecodingOptions(2, start_tokens=(3,), target_prefix=(1,))
 
 
 def everything_a_beam_finds(model: LanguageModel, width: int, length: int) -> list[Hypothesis]:

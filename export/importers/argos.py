@@ -1,0 +1,58 @@
+"""Packages of Argos Translate and LibreTranslate: a CTranslate2 folder, and what Argos has to know of it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from export.importers import ctranslate2_folder
+from export.importers.folder_parts import length_penalty
+from export.importers.imported import Imported, SourceError
+from export.importers.settings import Settings
+from service.bundle import DecodingDefaults
+
+FORMAT = "Argos Translate"
+METADATA, FOLDER, MODEL, BPE = "metadata.json", "model", "sentencepiece.model", "bpe.model"
+BEAM_SIZE, LENGTH_PENALTY = 4, 0.2
+"""Of Argos itself."""
+
+
+def recognises(source: Path) -> bool:
+    """Whether this is an unpacked package."""
+    return (source / METADATA).is_file() and (
+        source / FOLDER / ctranslate2_folder.WEIGHTS
+    ).is_file()
+
+
+def read(source: Path) -> Imported:
+    """Read an unpacked package.
+
+    Raises:
+        SourceError: something in it is missing, broken or not supported.
+    """
+    metadata, folder = Settings(source / METADATA), source / FOLDER
+    metadata.refuse("type", "translate")
+    model = source / MODEL
+    if not model.exists() and (source / BPE).exists():
+        raise SourceError(
+            f"{source / BPE}: cuts words as subword-nmt does, which is not supported, only {MODEL}"
+        )
+    imported = ctranslate2_folder.read_beside(folder, (model, model))
+    codes = [metadata.get(key, str) for key in ("from_code", "to_code")]
+    penalty = length_penalty(LENGTH_PENALTY)
+    prefix = metadata.get("target_prefix", str, "")
+    return replace(
+        imported,
+        format=FORMAT,
+        files=[metadata.path, *imported.files],
+        source_languages=codes[:1],
+        target_languages=codes[1:],
+        target_start=_id_of(prefix, imported, metadata.path) if prefix else None,
+        decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=penalty),
+    )
+
+
+def _id_of(prefix: str, imported: Imported, path: Path) -> int:
+    if prefix not in imported.target.ids:
+        raise SourceError(
+            f"{path}: target_prefix = {prefix!r}; supported: tokens of the vocabulary"
+        )
+    return imported.target.ids[prefix]

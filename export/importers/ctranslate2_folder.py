@@ -1,0 +1,146 @@
+"""CTranslate2's folders of Transformers, whatever they were converted from; its own Translator is matched.
+
+Its specification says how the network is built. How texts are cut it does not say: a SentencePiece model must
+be there, too, as converters put it there when they are asked to.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from export.importers.arrangement import Arrangement
+from export.importers.ctranslate2_oracle import ctranslate2_oracle
+from export.importers.ctranslate2_variables import Variables
+from export.importers.ctranslate2_vocabulary import (
+    CONFIG,
+    KINDS,
+    VOCABULARIES,
+    Tokens,
+    Vocabulary,
+    read_tokens,
+    read_vocabularies,
+)
+from export.importers.ctranslate2_weights import read_network
+from export.importers.folder_parts import (
+    TAG,
+    languages_among,
+    languages_of_name,
+    length_penalty,
+    sentencepiece_model,
+)
+from export.importers.imported import Imported, Side, SourceError
+from export.importers.model_card import licence_of
+from service.bundle import DecodingDefaults
+
+FORMAT = "CTranslate2"
+WEIGHTS = "model.bin"
+SPECIFICATIONS = "TransformerSpec", "TransformerBase", "TransformerBig"
+REVISIONS = 2, 7
+MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
+MODELS_BY_SIDE = "source.spm", "target.spm"
+MAX_LENGTH = 512
+
+
+def recognises(source: Path) -> bool:
+    """Whether this is a folder of that kind."""
+    there = (source / f"{name}.{kind}" for name in VOCABULARIES for kind in KINDS)
+    return (source / WEIGHTS).is_file() and any(path.is_file() for path in there)
+
+
+def read(source: Path) -> Imported:
+    """Read such a folder.
+
+    Raises:
+        SourceError: something in it is missing, broken or not supported.
+    """
+    return read_beside(source, _models(source))
+
+
+def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
+    """Read such a folder, whose SentencePiece models of source and target are elsewhere.
+
+    Raises:
+        SourceError: something is missing, broken or not supported.
+    """
+    variables = _variables(source / WEIGHTS)
+    tokens = read_tokens(source, variables)
+    vocabularies = read_vocabularies(source, tokens.unk)
+    sides = _sides(vocabularies, tokens, models)
+    sizes = vocabularies[0].size, vocabularies[1].size
+    config, weights = read_network(variables, sides, sizes, tokens.epsilon)
+    languages = languages_among(vocabularies[1].ids) if tokens.ends_source else {}
+    languages = languages if len(languages) > 1 else {}
+    files = [variables.path, source / CONFIG, *(one.path for one in vocabularies), *models]
+    spoken = [[code] if code else [] for code in languages_of_name(source.resolve().name)]
+    return Imported(
+        format=FORMAT,
+        config=config,
+        weights=weights,
+        source=sides[0],
+        target=sides[1],
+        max_length=min(config.max_positions - 1, MAX_LENGTH),
+        decoding=DecodingDefaults(length_penalty=length_penalty(1.0)),
+        files=[path for path in dict.fromkeys(files) if path.exists()],
+        source_languages=spoken[0],
+        target_languages=spoken[1],
+        tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        languages=languages,
+        source_start=vocabularies[0].ids.get(tokens.bos) if tokens.begins_source else None,
+        ends_source=tokens.ends_source,
+        licence=licence_of(source, languages),
+        oracle=partial(ctranslate2_oracle, source, vocabularies, sides[0].model, tokens),
+    )
+
+
+def _variables(path: Path) -> Variables:
+    """What is in a file of weights, if its specification is one that is built here."""
+    variables = Variables(path)
+    if variables.specification not in SPECIFICATIONS:
+        raise SourceError(
+            f"{path}: is a {variables.specification or 'model without a name'}; supported: "
+            f"{SPECIFICATIONS[0]}, a Transformer from sequence to sequence"
+        )
+    first, last = REVISIONS
+    if not first <= variables.revision <= last:
+        raise SourceError(
+            f"{path}: {variables.specification} is of revision {variables.revision}; supported: {first} "
+            f"to {last}"
+        )
+    return variables
+
+
+def _models(source: Path) -> tuple[Path, Path]:
+    """The SentencePiece models of source and target."""
+    by_side = [source / name for name in MODELS_BY_SIDE]
+    if all(path.is_file() for path in by_side):
+        return by_side[0], by_side[1]
+    one = next((source / name for name in MODELS if (source / name).is_file()), None)
+    if one is None:
+        raise SourceError(
+            f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
+            f"{' and '.join(MODELS_BY_SIDE)}, copied there from what the folder was converted from"
+        )
+    return one, one
+
+
+def _sides(
+    vocabularies: tuple[Vocabulary, Vocabulary], tokens: Tokens, models: tuple[Path, Path]
+) -> tuple[Side, Side]:
+    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    source, target = vocabularies
+    unk, eos = target.ids[tokens.unk], target.id_of(tokens.eos, "end of a translation")
+    start = target.id_of(tokens.start, "start of a translation")
+    if unk == eos:
+        raise SourceError(f"{target.path}: {tokens.unk} and {tokens.eos} must have two ids")
+    arranged = Arrangement.of(target.size, None, unk, eos, start)
+    of_source = arranged
+    if source is not target:
+        end = source.ids.get(tokens.eos)
+        if tokens.ends_source:
+            end = source.id_of(tokens.eos, "end of a source")
+        of_source = Arrangement.of(source.size, None, source.ids[tokens.unk], end, 0)
+    most = max(len(arranged.order), len(of_source.order))
+    read, written = (sentencepiece_model(path) for path in models)
+    return (
+        Side(read, source.pieces(tokens), of_source.padded(most)),
+        Side(written, target.pieces(tokens), arranged.padded(most)),
+    )

@@ -1,0 +1,62 @@
+"""What CTranslate2 computes of a folder, where it is installed: the proof that an import means the same."""
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+import torch
+from torch import Tensor
+
+from export.importers.ctranslate2_vocabulary import Tokens, Vocabulary
+from export.importers.imported import Oracle, SourceError
+
+
+def ctranslate2_oracle(
+    folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], model: Path, tokens: Tokens
+) -> Oracle | None:
+    """Its Translator in fp32 behind a SentencePiece model; None where it is not installed.
+
+    Raises:
+        SourceError: it is, and cannot load the folder.
+    """
+    if importlib.util.find_spec("ctranslate2") is None:
+        return None
+    import ctranslate2
+
+    try:
+        translator = ctranslate2.Translator(str(folder), device="cpu", compute_type="float32")
+    except (RuntimeError, ValueError) as error:
+        raise SourceError(f"{folder}: CTranslate2 cannot load it: {error}") from None
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    read, written = ({id: token for token, id in one.ids.items()} for one in vocabularies)
+    ids = vocabularies[0].ids
+    own_end = [tokens.eos] if tokens.ends_source else []
+
+    def as_asked(source: Sequence[int]) -> list[str]:
+        """The tokens of a source, without those that the folder asks it to add."""
+        found = [read[id] for id in source]
+        found = found[1:] if tokens.begins_source else found
+        return found[:-1] if tokens.adds_end else found
+
+    def log_probs(source: Sequence[int], target: Sequence[int]) -> Tensor:
+        prefix = [written[id] for id in target[1:]]
+        [result] = translator.translate_batch(
+            [as_asked(source)],
+            target_prefix=[prefix],
+            beam_size=1,
+            max_decoding_length=len(prefix) + 1,
+            min_decoding_length=0,
+            max_input_length=0,
+            return_logits_vocab=True,
+        )
+        logits = np.stack([np.array(one) for one in result.logits[0]])
+        return torch.from_numpy(logits).float().log_softmax(-1)
+
+    def encode(tag: str, text: str) -> Sequence[int]:
+        pieces = [tokens.bos] if tokens.begins_source else [tag] if tag else []
+        pieces += [*processor.encode(text, out_type=str), *own_end]
+        return [ids.get(piece, ids[tokens.unk]) for piece in pieces]
+
+    return Oracle(f"CTranslate2 {ctranslate2.__version__}", log_probs, encode)

@@ -1,0 +1,165 @@
+"""The vocabularies of a CTranslate2 folder, and which of their tokens have a meaning."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from export.importers.ctranslate2_variables import Variables
+from export.importers.imported import SourceError
+from export.importers.settings import MAX_BYTES, read_json
+from service.bundle import MAX_VOCABULARY
+
+CONFIG = "config.json"
+VOCABULARIES = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
+KINDS = "json", "txt"
+CONTROLS = {"<s>", "</s>", "<unk>", "<pad>", "<blank>"}
+"""Tokens that no text has, beside those that the configuration names."""
+FIRST_WITH_CONFIG = 6
+"""Version of the file of weights; before, it holds itself what `config.json` says."""
+
+
+class Tokens(NamedTuple):
+    """What `config.json` says of tokens."""
+
+    unk: str
+    bos: str
+    eos: str
+    start: str
+    """What the decoder begins with."""
+    begins_source: bool
+    """Whether BOS stands in front of every source."""
+    ends_source: bool
+    adds_end: bool
+    """Whether CTranslate2 puts EOS there itself."""
+    epsilon: float
+    """Of LayerNorm, which stands there, too."""
+
+
+def read_tokens(folder: Path, variables: Variables) -> Tokens:
+    """What the folder says, with CTranslate2's defaults.
+
+    Raises:
+        SourceError: it says what cannot be, or is not supported.
+    """
+    path = folder / CONFIG
+    said: dict[str, Any] = read_json(path) if path.exists() else {}
+    if variables.version < FIRST_WITH_CONFIG:
+        path, said = variables.path, said | _flags(variables)
+    if said.get("quantization_type"):
+        found = said["quantization_type"]
+        raise SourceError(f"{path}: quantization_type = {found!r}; supported: int8, int16, float16")
+
+    def of(key: str, kind: type, default: Any) -> Any:
+        value = default if said.get(key) is None else said[key]
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise SourceError(f"{path}: {key} = {value!r}; supported: {kind.__name__}")
+        return value
+
+    start = said.get("decoder_start_token", "<s>")
+    if not isinstance(start, str):
+        raise SourceError(
+            f"{path}: decoder_start_token = {json.dumps(start)}, so that who translates has to say what a "
+            "translation begins with; supported: a token of the vocabulary"
+        )
+    epsilon = of("layer_norm_epsilon", float, 1e-5)
+    if not 0 < epsilon < 1:
+        raise SourceError(f"{path}: layer_norm_epsilon = {epsilon}; supported: between 0 and 1")
+    eos = of("eos_token", str, "</s>")
+    # a decoder that begins with EOS is fairseq's or Marian's: sources end with it, whoever puts it there
+    begins, ends = of("add_source_bos", bool, False), of("add_source_eos", bool, False)
+    unk, bos = of("unk_token", str, "<unk>"), of("bos_token", str, "<s>")
+    return Tokens(unk, bos, eos, start, begins, ends or start == eos, ends, epsilon)
+
+
+def _flags(variables: Variables) -> dict[str, Any]:
+    """What older files say themselves."""
+    said = variables.scalars
+    if said.get("user_decoder_start_tokens", 0):
+        start = None
+    else:
+        start = "<s>" if said.get("with_target_bos", 1) else "</s>"
+    return {
+        "add_source_bos": bool(said.get("with_source_bos", 0)),
+        "add_source_eos": bool(said.get("with_source_eos", 0)),
+        "decoder_start_token": start,
+    }
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tokens of one side."""
+
+    path: Path
+    ids: Mapping[str, int]
+    """Of several ids of one token, the first."""
+    size: int
+
+    def id_of(self, token: str, what: str) -> int:
+        """The id of a token that must be there.
+
+        Raises:
+            SourceError: it is not.
+        """
+        if token not in self.ids:
+            raise SourceError(f"{self.path}: has no {token}, which is the {what}")
+        return self.ids[token]
+
+    def pieces(self, tokens: Tokens) -> dict[str, int]:
+        """The ids of those that are pieces of texts, or tags."""
+        controls = CONTROLS | {tokens.unk, tokens.bos, tokens.eos}
+        return {token: id for token, id in self.ids.items() if token and token not in controls}
+
+
+def read_vocabularies(folder: Path, unk: str) -> tuple[Vocabulary, Vocabulary]:
+    """Those of source and target; the same one twice if they share it.
+
+    Raises:
+        SourceError: there is none, or one is broken.
+    """
+    shared, *sides = (_find(folder, name) for name in VOCABULARIES)
+    if shared is not None:
+        both = _read(shared, unk)
+        return both, both
+    source, target = sides
+    if source is None or target is None:
+        missing = VOCABULARIES[1 if source is None else 2]
+        raise SourceError(
+            f"{folder}: has neither {VOCABULARIES[0]}.json nor {missing}.json; supported: one vocabulary, or "
+            "one of each side"
+        )
+    return _read(source, unk), _read(target, unk)
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    paths = (folder / f"{name}.{kind}" for kind in KINDS)
+    return next(filter(Path.is_file, paths), None)
+
+
+def _read(path: Path, unk: str) -> Vocabulary:
+    if path.stat().st_size > MAX_BYTES:
+        raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
+    try:
+        text = path.read_bytes().decode()
+        tokens: Any = json.loads(text) if path.suffix == ".json" else _lines(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: cannot be read: {str(error) or 'too deep'}") from None
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        raise SourceError(f"{path}: is no list of tokens")
+    if not 4 <= len(tokens) < MAX_VOCABULARY:
+        raise SourceError(f"{path}: has {len(tokens)} tokens; supported: 4 to {MAX_VOCABULARY - 1}")
+    ids: dict[str, int] = {}
+    for id, token in enumerate(tokens):
+        ids.setdefault(token, id)
+    ids.setdefault(unk, len(tokens))
+    return Vocabulary(path, ids, max(len(tokens), ids[unk] + 1))
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.removesuffix("\n").split("\n")
+    if all(line.endswith("\r") for line in lines):
+        lines = [line[:-1] for line in lines]
+    return lines

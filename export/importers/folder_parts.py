@@ -1,0 +1,93 @@
+"""What folders of several formats have: pieces and ids, SentencePiece models, names of languages, tags."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from export.importers.imported import SourceError
+from export.importers.settings import read_json
+
+TAG = re.compile(r">>(.+)<<")
+"""A piece in front of a source that asks for a language."""
+LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
+"""A token of a language, as NLLB or M2M-100 has them."""
+LENGTH_PENALTY_FACTOR = 1.25
+MAX_LENGTH_PENALTY = 10.0
+
+
+def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model.
+
+    Raises:
+        SourceError: it is missing, or none.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: is missing")
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
+
+
+def sentencepiece_model(path: Path) -> Path:
+    """A file that is one.
+
+    Raises:
+        SourceError: it is missing, or is none.
+    """
+    load_sentencepiece(path)
+    return path
+
+
+def read_ids(path: Path, size: int) -> dict[str, int]:
+    """The ids of a vocabulary's pieces, as transformers has them.
+
+    Raises:
+        SourceError: they are no ids, or two pieces have the same.
+    """
+    ids = read_json(path)
+    check_ids(path, ids, size, f"vocab_size, {size}")
+    return ids
+
+
+def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None:
+    """Whether these are ids of pieces; `limit` says what `size` is.
+
+    Raises:
+        SourceError: they are no ids, or two pieces have the same.
+    """
+    seen: dict[int, str] = {}
+    for piece, id in ids.items():
+        if type(id) is not int or not 0 <= id < size:
+            raise SourceError(f"{path}: {piece!r} = {id!r}; supported: ids below {limit}")
+        if id in seen:
+            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
+        seen[id] = piece
+
+
+def languages_of_name(name: str) -> tuple[str, str]:
+    """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
+    found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def languages_among(pieces: Iterable[str]) -> dict[str, str]:
+    """Tokens of languages by their codes.
+
+    >>> languages_among(["deu_Latn", "__pt__", "d"])
+    {'deu_Latn': 'deu_Latn', 'pt': '__pt__'}
+    """
+    found = ((piece, LANGUAGE.fullmatch(piece)) for piece in pieces)
+    return {match[1] or match[2]: piece for piece, match in found if match}
+
+
+def length_penalty(exponent: float) -> float:
+    """The alpha of ((5 + n) / 6)^alpha that comes near to n^exponent, by which other libraries divide.
+
+    Near 20 tokens, both grow alike.
+    """
+    alpha = LENGTH_PENALTY_FACTOR * exponent
+    return max(-MAX_LENGTH_PENALTY, min(MAX_LENGTH_PENALTY, alpha))

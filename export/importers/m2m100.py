@@ -1,0 +1,149 @@
+"""Hugging Face's folders of M2M-100 and NLLB-200: one network between a hundred languages, or two hundred.
+
+Pre-norm with a norm behind each stack, one table for all, positions from 2 on. A source begins with the token
+of its language, and a translation with that of its own.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from sentencepiece import SentencePieceProcessor
+
+from export.importers.arrangement import Arrangement
+from export.importers.folder_parts import (
+    LANGUAGE,
+    check_ids,
+    languages_among,
+    load_sentencepiece,
+    read_ids,
+)
+from export.importers.imported import Imported, Side, SourceError
+from export.importers.marian_weights import read_weights
+from export.importers.model_card import licence_of
+from export.importers.network_settings import decoding_defaults, network_settings
+from export.importers.settings import Settings, read_json
+from export.importers.tensors import Tensors
+from export.importers.transformers_oracle import m2m100_oracle
+from model.network_config import ModelConfig
+from model.tokenizer import PAD_ID
+from service.bundle import MAX_LENGTH, MAX_VOCABULARY
+
+FORMAT = "Hugging Face M2M-100 (NLLB)"
+MODEL_TYPE = "m2m_100"
+MODEL = "sentencepiece.bpe.model"
+VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
+TOKEN_LISTS = "special_tokens_map.json", "tokenizer_config.json"
+FAIRSEQ_FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+OFFSET = 1
+"""By which NLLB's ids exceed SentencePiece's."""
+FIRST_POSITION = 2
+MAX_POSITIONS = 512
+"""Of more, no model has seen any."""
+
+
+def recognises(source: Path) -> bool:
+    """Whether this is a folder of that kind."""
+    path = source / "config.json"
+    return path.is_file() and read_json(path).get("model_type") == MODEL_TYPE
+
+
+def read(source: Path) -> Imported:
+    """Read such a folder.
+
+    Raises:
+        SourceError: something in it is missing, broken or not supported.
+    """
+    settings = Settings(source / "generation_config.json", source / "config.json")
+    for key in ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids"):
+        settings.refuse(key)
+    settings.refuse("architectures", ["M2M100ForConditionalGeneration"], ["M2M100Model"])
+    for key in ("tie_word_embeddings", "share_encoder_decoder_embeddings"):
+        settings.refuse(key, True)
+    tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
+    tokenizer.refuse("legacy_behaviour", False)
+    side, languages = _side(source, settings)
+    config = _config(settings, side)
+    tensors = Tensors.of_folder(source)
+    weights = read_weights(tensors, config, settings, (side, side))
+    names = ("config.json", "generation_config.json", *TOKEN_LISTS, TOKENIZER, VOCABULARY, MODEL)
+    longest = settings.number("max_length", 8, MAX_LENGTH, config.max_positions)
+    return Imported(
+        format=FORMAT,
+        config=config,
+        weights=weights,
+        source=side,
+        target=side,
+        max_length=min(longest, config.max_positions - 1),
+        decoding=decoding_defaults(settings),
+        files=[path for name in (*names, tensors.path.name) if (path := source / name).exists()],
+        languages=languages,
+        licence=licence_of(source, languages),
+        oracle=partial(m2m100_oracle, source),
+    )
+
+
+def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
+    """The vocabulary, and the tokens of its languages by their codes."""
+    size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
+    model, path = source / MODEL, source / VOCABULARY
+    processor = load_sentencepiece(model)
+    ids = read_ids(path, size) if path.exists() else _fairseq_ids(processor)
+    ids |= _added(source, ids, size)
+    check_ids(source, ids, size, f"vocab_size, {size}")
+    languages = languages_among(ids)
+    if len(languages) < 2:
+        raise SourceError(
+            f"{source}: {', '.join(TOKEN_LISTS)} and {TOKENIZER} have no tokens of languages, like deu_Latn "
+            "or __de__"
+        )
+    pad, eos = (settings.number(f"{name}_token_id", 0, size - 1) for name in ("pad", "eos"))
+    start = settings.number("decoder_start_token_id", 0, size - 1, eos)
+    if missing := {"<unk>", "</s>"} - ids.keys():
+        raise SourceError(f"{source}: the vocabulary has no {min(missing)}")
+    if ids["</s>"] != eos or len({pad, eos, ids["<unk>"]}) < 3:
+        raise SourceError(
+            f"{settings.path}: eos_token_id = {eos}, pad_token_id = {pad}; supported: </s>, {ids['</s>']}, "
+            "and another"
+        )
+    return Side(model, ids, Arrangement.of(size, pad, ids["<unk>"], eos, start)), languages
+
+
+def _fairseq_ids(processor: SentencePieceProcessor) -> dict[str, int]:
+    """NLLB's: SentencePiece's, moved by one, behind fairseq's own."""
+    pieces = (processor.id_to_piece(id) for id in range(processor.vocab_size()))
+    moved = {piece: id + OFFSET for id, piece in enumerate(pieces)}
+    return moved | FAIRSEQ_FIRST
+
+
+def _added(source: Path, ids: Mapping[str, int], size: int) -> dict[str, int]:
+    """Tokens behind the pieces: with their ids, or in their order."""
+    if (path := source / TOKENIZER).exists():
+        added = read_json(path).get("added_tokens")
+        entries = [one for one in added if isinstance(one, dict)] if isinstance(added, list) else []
+        found = {one.get("content"): one.get("id") for one in entries}
+        return {piece: id for piece, id in found.items() if type(piece) is str and type(id) is int}
+    for path in (source / name for name in TOKEN_LISTS):
+        said = read_json(path) if path.exists() else {}
+        listed = said.get("additional_special_tokens") or said.get("extra_special_tokens")
+        if isinstance(listed, list) and all(isinstance(piece, str) for piece in listed):
+            tokens = [piece for piece in listed if LANGUAGE.fullmatch(piece)]
+            first = max(ids.values()) + 1
+            return {piece: first + at for at, piece in enumerate(tokens) if first + at < size}
+    return {}
+
+
+def _config(settings: Settings, side: Side) -> ModelConfig:
+    """The network's sizes and variants."""
+    return network_settings(
+        settings,
+        vocab_size=len(side.arrangement.order),
+        norm="pre",
+        embeddings="shared",
+        max_positions=min(
+            MAX_POSITIONS, settings.number("max_position_embeddings", 64, MAX_LENGTH, MAX_POSITIONS)
+        ),
+        position_exponent="inclusive",
+        position_offset=FIRST_POSITION,
+        forbidden_ids=(PAD_ID,),
+    )

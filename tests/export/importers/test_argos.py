@@ -1,0 +1,161 @@
+"""Packages of Argos, zipped and unpacked, as LibreTranslate leaves them on a disk."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from export.__main__ import main
+from export.importers.argos import read
+from export.importers.formats import format_of
+from export.importers.imported import SourceError
+from export.importers.languages import directions_of
+from service.bundle import load
+from service.settings import Settings
+from tests.export.importers.ctranslate2_folders import write_folder
+from tests.export.importers.ctranslate2_peer import muddled_texts, translated, write_learnt_folder
+from tests.export.importers.test_ctranslate2 import import_folder, served
+
+
+def write_package(folder: Path, model: Path, **metadata: Any) -> Path:
+    """An unpacked package around a CTranslate2 folder."""
+    shutil.copytree(model, folder / "model")
+    (folder / "model" / "sentencepiece.model").rename(folder / "sentencepiece.model")
+    said = {"package_version": "1.9", "argos_version": "1.9", "from_code": "de", "to_code": "en"}
+    (folder / "metadata.json").write_text(json.dumps({**said, **metadata}))
+    (folder / "README.md").write_text("# German to English\n")
+    return folder
+
+
+def zipped(folder: Path, path: Path) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            archive.write(file, Path(folder.name, file.relative_to(folder)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_learnt_folder(
+        tmp_path_factory.mktemp("argos") / "model", norm="pre", quantization="int8"
+    )
+
+
+@pytest.mark.slow
+def test_a_package_is_served_as_argos_serves_it(
+    model: Path, tmp_path: Path, settings: Settings
+) -> None:
+    package = write_package(tmp_path / "translate-de_en-1_9", model)
+    archive = zipped(package, tmp_path / "translate-de_en-1_9.argosmodel")
+    bundle = import_folder(archive, tmp_path / "bundle")
+    manifest = load(bundle).manifest
+    assert [(one.source, one.target) for one in manifest.directions] == [("de", "en")]
+    assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 0.25)
+    origin = manifest.provenance.origin
+    assert origin is not None
+    assert (origin.format, origin.name) == ("Argos Translate", archive.name)
+    assert origin.files[archive.name] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    assert "model.bin" in origin.files
+    texts = muddled_texts(40)
+    argos: dict[str, Any] = {"beam_size": 4, "length_penalty": 0.2, "replace_unknowns": True}
+    shutil.copyfile(model / "sentencepiece.model", package / "model" / "sentencepiece.model")
+    expected = translated(package / "model", texts, **argos)
+    [found, _] = served(bundle, texts, settings)
+    known = [at for at, one in enumerate(expected) if one is not None]
+    equal = sum(found[at] == expected[at] for at in known)
+    assert equal >= 0.9 * len(known)  # the length penalty is another function
+
+
+@pytest.mark.parametrize(("code", "known"), [("zt", "zh-Hant"), ("pb", "pt-BR"), ("en", "en")])
+def test_codes_are_those_that_people_write(
+    model: Path, tmp_path: Path, code: str, known: str
+) -> None:
+    package = write_package(tmp_path / "package", model, to_code=code)
+    assert format_of(package).name == "Argos Translate"
+    [direction] = directions_of(read(package), [], [])
+    assert (direction.source, direction.target) == ("de", known)
+
+
+def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "model", extra=["__en__"])
+    package = write_package(tmp_path / "package", folder, target_prefix="__en__")
+    imported = read(package)
+    [direction] = directions_of(imported, [], [])
+    tokens = json.loads((folder / "shared_vocabulary.json").read_text())
+    assert direction.start_token == imported.target.arrangement.place[tokens.index("__en__")]
+    assert direction.tag is None
+    write_package(tmp_path / "other", folder, target_prefix="__fr__")
+    with pytest.raises(SourceError, match="target_prefix = '__fr__'; supported: tokens of"):
+        read(tmp_path / "other")
+
+
+@pytest.mark.slow
+def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
+    model: Path, tmp_path: Path, settings: Settings
+) -> None:
+    word = "sleeps"  # which is left out of every text, as it is a token that asks for a language
+    package = write_package(tmp_path / "package", model, target_prefix=f"▁{word}")
+    bundle = import_folder(package, tmp_path / "bundle")
+    shutil.copyfile(model / "sentencepiece.model", package / "model" / "sentencepiece.model")
+    texts = muddled_texts(30)
+    whole = translated(package / "model", texts, prefix=[f"▁{word}"])
+    [found, alone] = served(bundle, texts, settings, length_penalty=0.0)
+    known = [at for at, one in enumerate(whole) if one is not None and one.count(word) == 1]
+    assert len(known) > 10
+    expected = [(whole[at] or "").removeprefix(word).strip() for at in known]
+    assert [found[at] for at in known] == [alone[at] for at in known] == expected
+
+
+def bpe(package: Path) -> None:
+    (package / "sentencepiece.model").rename(package / "bpe.model")
+
+
+def no_model(package: Path) -> None:
+    (package / "sentencepiece.model").unlink()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "change", "message"),
+    [
+        ({"type": "sbd"}, None, "metadata.json: type = 'sbd'; supported: 'translate'"),
+        ({"from_code": None}, None, "metadata.json: from_code is missing"),
+        ({"to_code": ["en"]}, None, "metadata.json: to_code = ['en']; supported: str"),
+        ({}, bpe, "bpe.model: cuts words as subword-nmt does, which is not supported, only"),
+        ({}, no_model, "sentencepiece.model: is missing"),
+    ],
+)
+def test_other_packages_are_refused(
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    metadata: dict[str, Any],
+    change: Callable[[Path], None] | None,
+    message: str,
+) -> None:
+    package = write_package(tmp_path / "package", model, **metadata)
+    if change:
+        change(package)
+    assert main(["import", str(package), "--out", str(tmp_path / "bundle")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_an_archive_that_is_none_of_a_model_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = tmp_path / "bad.argosmodel"
+    for name, message in (
+        ("../escaped", "'../escaped' is outside of the archive's folder"),
+        ("notes.txt", "is of no known format"),
+    ):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, b"x")
+        assert main(["import", str(path), "--out", str(tmp_path / "bundle")]) == 1
+        assert message in capsys.readouterr().err
+        assert sorted(tmp_path.iterdir()) == [path]

@@ -1,0 +1,145 @@
+"""CTranslate2 folders that cannot be imported: a message that names file, key and value, nothing written."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ctranslate2.specs import TransformerDecoderModelSpec
+from ctranslate2.specs.common_spec import Activation
+
+from export.__main__ import main
+from tests.export.importers.ctranslate2_files import ModelFile, read_file, write_file
+from tests.export.importers.ctranslate2_folders import write_folder
+from tests.export.importers.test_broken_folders import removed, setting, truncated
+
+Break = Callable[[Path], object]
+W1 = "encoder/layer_0/ffn/linear_0/weight"
+
+
+def changed(change: Callable[[ModelFile], object]) -> Break:
+    """Change what `model.bin` holds."""
+
+    def change_it(folder: Path) -> None:
+        file = read_file(folder / "model.bin")
+        change(file)
+        write_file(folder / "model.bin", file)
+
+    return change_it
+
+
+def attribute(key: str, value: Any) -> Break:
+    return changed(lambda file: setattr(file, key, value))
+
+
+def variable(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Break:
+    return changed(lambda file: file.variables.update({name: change(file.variables[name])}))
+
+
+def added(name: str, value: np.ndarray) -> Break:
+    return changed(lambda file: file.variables.update({name: value}))
+
+
+def without(name: str) -> Break:
+    return changed(lambda file: file.variables.pop(name))
+
+
+def bytes_of(change: Callable[[bytearray], object]) -> Break:
+    def change_it(folder: Path) -> None:
+        data = bytearray((folder / "model.bin").read_bytes())
+        change(data)
+        (folder / "model.bin").write_bytes(data)
+
+    return change_it
+
+
+def vocabulary(change: Callable[[list[Any]], Any]) -> Break:
+    def change_it(folder: Path) -> None:
+        path = folder / "shared_vocabulary.json"
+        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+
+    return change_it
+
+
+def another(**options: Any) -> Break:
+    """A model of another kind."""
+
+    def write(folder: Path) -> None:
+        shutil.rmtree(folder)
+        write_folder(folder, **options)
+
+    return write
+
+
+LAYER, W2 = "encoder/layer_0", "encoder/layer_0/ffn/linear_1/weight"
+ONE, ROW = np.array(1, np.int8), np.zeros(3, np.float32)
+CASES: list[tuple[Break, str]] = [
+    (truncated("model.bin"), "model.bin: ends at byte "),
+    (bytes_of(bytearray.clear), "model.bin: cannot be read"),
+    (bytes_of(lambda data: data.extend(b"more")), "model.bin: 4 bytes are left at its end"),
+    (bytes_of(lambda data: data.__setitem__(slice(6, 10), b"\xff" * 4)), "is no name"),
+    (bytes_of(lambda data: data.__setitem__(slice(26, 30), b"\xff" * 4)), "is more than 100000"),
+    (attribute("version", 1), "model.bin: is of version 1; supported: 2 to 6"),
+    (attribute("version", 7), "model.bin: is of version 7; supported: 2 to 6"),
+    (attribute("name", "WhisperSpec"), "is a WhisperSpec; supported: TransformerSpec, a Transformer"),
+    (attribute("name", TransformerDecoderModelSpec.__name__), "is a TransformerDecoderModelSpec;"),
+    (attribute("revision", 8), "TransformerSpec is of revision 8; supported: 2 to 7"),
+    (variable(W2, lambda one: one.T), f"{W2} is of shape [48, 32], the configuration says [32, 48]"),
+    (variable(W1, lambda one: one.ravel()), f"{W1} is of shape [1536]; supported: two dimensions"),
+    (variable(W1, lambda one: one * np.inf), f"{W1} holds values that are not finite"),
+    (variable(W1, lambda one: one.astype(np.int8)), f"{W1} is of int8, and there is no {W1}_scale"),
+    (variable(W1, lambda one: one.astype(np.int32)), f"{W1} is of torch.int64; supported: floating"),
+    (without(W1), f"model.bin: has no {W1}"),
+    (without("decoder/layer_1/ffn/layer_norm/beta"), "has no decoder/layer_1/ffn/layer_norm/beta"),
+    (added("decoder/layer_0/more", np.zeros(3, np.float32)), "decoder/layer_0/more is no part of"),
+    (added("decoder/future", ONE), "decoder/future = 1 is not supported, only 0"),
+    (added("decoder/alibi", ONE), "decoder/alibi: attention with linear biases are not supported"),
+    (added(f"{LAYER}/self_attention/relative_position_keys", ROW), "to one another are not supported"),
+    (added(f"{LAYER}/ffn/linear_0_noact/weight", ROW), "gated feed-forward layers are not supported"),
+    (added("encoder/layernorm_embedding/beta", ROW), "a norm of the embeddings are not supported"),
+    (another(activation=Activation.Tanh), "activation = 5; supported: 0 (relu), 1 (gelu_tanh)"),
+    (another(scale=3.0), "scale_embeddings = 3 of the encoder, 3 of the decoder; supported: 1 or 5.65"),
+    (another(positions=20), "position_encodings/encodings has 20 positions; supported: 64 at least"),
+    (another(heads=3), "num_heads = 3; supported: divisors of half of 32"),
+    (added("encoder/num_heads", np.array(2, np.int16)), "decoder/num_heads = 4; supported: that of"),
+    (setting("decoder_start_token", None), "config.json: decoder_start_token = null, so that who"),
+    (setting("decoder_start_token", "<go>"), "has no <go>, which is the start of a translation"),
+    (setting("eos_token", "<end>"), "shared_vocabulary.json: has no <end>, which is the end"),
+    (setting("layer_norm_epsilon", 2), "layer_norm_epsilon = 2.0; supported: between 0 and 1"),
+    (setting("add_source_eos", "yes"), "config.json: add_source_eos = 'yes'; supported: bool"),
+    (setting("quantization_type", 1), "quantization_type = 1; supported: int8, int16, float16"),
+    (truncated("config.json"), "config.json: is not valid JSON"),
+    (truncated("shared_vocabulary.json"), "shared_vocabulary.json: cannot be read"),
+    (vocabulary(lambda tokens: tokens[:40]), "is of shape [71, 32], the configuration says [40, 32]"),
+    (vocabulary(lambda tokens: dict.fromkeys(tokens)), "shared_vocabulary.json: is no list of tokens"),
+    (vocabulary(lambda tokens: [*tokens[:9], 7]), "shared_vocabulary.json: is no list of tokens"),
+    (vocabulary(lambda tokens: tokens[:3]), "has 3 tokens; supported: 4 to 999999"),
+    (removed("shared_vocabulary.json"), "is of no known format; supported: Hugging Face Marian"),
+    (removed("sentencepiece.model"), "has no SentencePiece model; supported: sentencepiece.model, or"),
+    (truncated("sentencepiece.model"), "sentencepiece.model: is not a SentencePiece model"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folder(tmp_path_factory.mktemp("whole") / "opus-mt-de-en")
+
+
+@pytest.mark.parametrize(("change", "message"), CASES, ids=[message for _, message in CASES])
+def test_a_broken_folder_is_refused(
+    whole: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: Break,
+    message: str,
+) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "opus-mt-de-en"))
+    change(folder)
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["import", str(folder), "--out", str(tmp_path / "bundle")]) == 1
+    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
+    assert message in line
+    assert sorted(tmp_path.rglob("*")) == before
