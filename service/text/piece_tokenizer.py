@@ -55,6 +55,10 @@ class PieceTokenizer(Tokenizer):
         """The piece of an id; empty where it has none."""
         return self._pieces[id] or ""
 
+    def has_piece(self, piece: str) -> bool:
+        """Whether that is a token: SentencePiece cuts it out, and it has an id."""
+        return super().has_piece(piece) and piece in self._ids
+
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """Ids of each sentence, without tag, BOS or EOS."""
         cut = (self._processor.encode(sentence, out_type=str) for sentence in sentences)

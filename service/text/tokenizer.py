@@ -76,12 +76,15 @@ class Tokenizer:
     def within(self, text: str, language: Language = NEUTRAL) -> str:
         """A text that begins a sentence as it stands within one: with its first word in its usual case.
 
-        Names and the nouns of German keep their capital, and so do acronyms.
+        Names and the nouns of German keep their capital, and so do acronyms and words that are not known.
         """
         found = _FIRST_WORD.match(text)
         word = found.group() if found else ""
         lower = language.lower(word[:1]) + word[1:]
-        if lower != language.lower(word) or self._score(lower) < self._score(word) - CAPITALS_LEAD:
+        is_usual = self._is_known(lower) and (
+            self._score(lower) >= self._score(word) - CAPITALS_LEAD
+        )
+        if lower != language.lower(word) or not is_usual:
             return text
         return lower + text[len(word) :]
 
@@ -94,8 +97,11 @@ class Tokenizer:
         capital = language.capitalized(lower)
         if self._score(capital) > self._score(lower):
             return capital
-        is_known = len(self._processor.encode(lower)) == 1
-        return lower if is_known or word != capital else capital
+        return lower if self._is_known(lower) or word != capital else capital
+
+    def _is_known(self, word: str) -> bool:
+        """Whether a word is in the vocabulary as a whole."""
+        return len(self._processor.encode(word)) == 1
 
     def _score(self, word: str) -> float:
         """How probable the vocabulary takes a word to be, in nats."""

@@ -74,7 +74,7 @@ def test_markup_is_written_as_markup_is() -> None:
 @pytest.mark.parametrize(
     ("text", "nouns", "asked"),
     [
-        ("der hund schläft in berlin", True, "der Hund schläft in Berlin"),
+        ("der hund schläft in london", True, "der Hund schläft in London"),
         ("i think tom is in boston", False, "I think Tom is in Boston"),
         ("DER HUND UND DIE KATZE SCHLAFEN", True, "Der Hund und die Katze schlafen"),
         ("Create New Account For NASA", False, "Create new account for NASA"),
