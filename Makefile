@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test check bench soak fuzz train report export docker clean
+.PHONY: help serve test check bench soak fuzz train report export docker sbom clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -42,8 +42,11 @@ export: .venv/dev.stamp  ## ARGS are those of python -m export
 docker:  ## build the image attendant:latest
 	docker build -t attendant:latest -f docker/Dockerfile .
 
+sbom:  ## what is in the image, as SPDX, by syft (which must be installed)
+	syft attendant:latest -o spdx-json=attendant.spdx.json
+
 clean:  ## remove what the other targets made
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage attendant.spdx.json
 
 .venv/serve.stamp: pyproject.toml
 	$(PYTHON) -m venv .venv

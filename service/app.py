@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from fastapi import FastAPI
 
 from service import tracing
-from service.api import admin, deepl, docs, errors, health, inference, page, routes
+from service.api import admin, deepl, docs, errors, health, infer, inference, page, routes
 from service.api.access import Gate
 from service.api.middleware.admission import Admission, AdmissionLimit
 from service.api.middleware.context import RequestContext
@@ -66,7 +66,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
-    for part in (routes, deepl, health, inference, admin):
+    for part in (routes, deepl, health, inference, infer, admin):
         app.include_router(part.router)
     page.install(app)
     docs.install(app)

@@ -58,6 +58,17 @@ class ModelSet:
         self.sources = list(self.languages)
         self.targets = sorted({target for _, target in self._by_codes})
         self.detector = Detector(self.sources)
+        self._parts: dict[str, ModelSet] = {}
+        if len(models) > 1:
+            for model in models:
+                name = model.bundle.manifest.name
+                self._parts.setdefault(name, ModelSet([model], max_characters))
+
+    def named(self, name: str) -> "ModelSet | None":
+        """The model of that name alone, the first of several; None where there is none."""
+        if len(self.models) > 1:
+            return self._parts.get(name)
+        return self if self.models[0].bundle.manifest.name == name else None
 
     @property
     def is_alive(self) -> bool:
@@ -87,6 +98,11 @@ class ModelSet:
         """Sentences in a batch, in all engines."""
         return sum(model.engine.num_running for model in self.models)
 
+    @property
+    def num_active(self) -> int:
+        """Requests that are being served, by all models or by one that they name."""
+        return self._active + sum(part.num_active for part in self._parts.values())
+
     def drain(self, timeout: float) -> bool:
         """Wait until no request is being served, then stop the engines' intake; whether that was in time.
 
@@ -94,10 +110,10 @@ class ModelSet:
         to a set that is no longer the current one.
         """
         end = time.monotonic() + timeout
-        while self._active and time.monotonic() < end:
+        while self.num_active and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
         left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.models]
-        return all(left) and not self._active
+        return all(left) and not self.num_active
 
     def close(self) -> bool:
         """Stop every model; whether all their threads ended in time."""

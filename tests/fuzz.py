@@ -40,6 +40,7 @@ PATHS = (
         "/v2/glossary-language-pairs",
     ),
     *("/v2/glossaries", "/v3/style_rules", "/v2/models/x", "/v2/models/x/ready", "/v2", "/health"),
+    *("/v2/models/tiny/infer", "/v2/models/tiny/versions/1/infer"),
     *(
         "/",
         "/docs",
@@ -58,7 +59,7 @@ NAMES = (
     *("alternatives", "beam_size", "length_penalty", "max_decoding_length", "no_repeat_ngram_size"),
     *("rerank", "target_prefix", "return_scores", "return_alignment", "timeout_seconds", "api_key"),
     *("auth_key", "context", "split_sentences", "tag_handling", "ignore_tags", "formality", "type"),
-    *("glossary_id", "show_billed_characters", "unknown"),
+    *("glossary_id", "show_billed_characters", "unknown", "inputs", "outputs", "parameters", "id"),
 )
 VALUES: tuple[object, ...] = (
     *("Der Hund schläft.", "de", "en", "auto", "EN-US", "html", "xml", "text", "", " ", "0", "1"),
@@ -73,6 +74,7 @@ VALUES: tuple[object, ...] = (
         "𝄞\u0301" * 300,
     ),
     *(0, 1, 2, -1, 10**30, 1e308, float("nan"), float("inf"), True, False, None, KEY, "wrong"),
+    *([{"name": "text", "datatype": "BYTES", "shape": [1], "data": ["Hund"]}], [{"name": "text"}]),
     *([], {}, ["Der Hund schläft.", "x"], [5], [["a"]], {"a": "b"}, ["a"] * 3000, [None]),
 )
 KINDS = (
@@ -95,6 +97,7 @@ HEADERS = (
     ),
     *("if-none-match: *", "x-request-id: \xff", "connection: upgrade", "upgrade: websocket"),
     *("content-encoding: gzip", "host: elsewhere", "x-forwarded-for: " + "1.2.3.4," * 50),
+    *("inference-header-content-length: 9", "inference-header-content-length: x"),
     *("traceparent: 00-zz", "accept-language: " + "a" * 2000, "cookie: a=b", "te: trailers"),
 )
 

@@ -1,33 +1,48 @@
-"""What lies in docker/: the dashboard asks for metrics that are there; no container may more than it must."""
+"""What lies in docker/: dashboard and alerts ask for what exists; containers have no rights to spare."""
 
 import json
 import re
+import shutil
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from service.errors import DeadlineExceededError, QueueFullError
 from service.metrics import Metrics
 from service.settings import Settings
 
 DOCKER = Path(__file__).parents[1] / "docker"
 DASHBOARD = DOCKER / "grafana" / "attendant.json"
+ALERTS, ALERTS_TEST = DOCKER / "alerts.yml", DOCKER / "alerts_test.yml"
+PROJECT = tomllib.loads((DOCKER.parent / "pyproject.toml").read_text("utf-8"))["project"]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(
     (DOCKER / "compose.yaml").read_text(encoding="utf-8")
 )["services"]
 
 
-def test_the_dashboard_asks_only_for_metrics_that_exist() -> None:
-    metrics = Metrics()
-    metrics.watch(lambda: 0, lambda: 0, lambda: True)
-    metrics.requests.labels("/translate", "POST", "200").inc()
-    metrics.errors.labels("queue_full").inc()
-    metrics.sentences.labels("de-en", "ok").inc()
-    metrics.request_seconds.labels("/translate").observe(0.1)
-    there = set(
-        re.findall(r"^((?:attendant|process)_\w+)", metrics.render().decode(), re.MULTILINE)
-    )
+FOR_OTHERS = {"attendant", "gpu", "proxy"}
+"""Whoever reaches their ports may translate."""
+TRANSLATING = {"attendant", "gpu", "replica"}
+
+
+@pytest.fixture(scope="module")
+def metrics() -> set[str]:
+    """The names of all metrics, and of what Prometheus itself adds."""
+    made = Metrics()
+    made.watch(lambda: 0, lambda: 0, lambda: True)
+    made.requests.labels("/translate", "POST", "200").inc()
+    made.errors.labels("queue_full").inc()
+    made.sentences.labels("de-en", "ok").inc()
+    made.request_seconds.labels("/translate").observe(0.1)
+    text = made.render().decode()
+    return {"up", *re.findall(r"^((?:attendant|process)_\w+)", text, re.MULTILINE)}
+
+
+def test_the_dashboard_asks_only_for_metrics_that_exist(metrics: set[str]) -> None:
     panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
     asked = {
         name
@@ -36,7 +51,57 @@ def test_the_dashboard_asks_only_for_metrics_that_exist() -> None:
         for name in re.findall(r"(?:attendant|process)_\w+", target["expr"])
     }
     assert len(asked) > 10
-    assert asked <= there
+    assert asked <= metrics
+
+
+def test_alerts_ask_only_for_metrics_and_reasons_that_exist(metrics: set[str]) -> None:
+    rules = _rules()
+    for rule in rules:
+        assert rule["annotations"]["summary"]
+        assert rule["labels"]["severity"] in ("critical", "warning")
+        asked = re.findall(r"\b((?:attendant|process)_\w+|up)\b", rule["expr"])
+        assert asked, rule["alert"]
+        assert set(asked) <= metrics, rule["alert"]
+    [reasons] = re.findall('reason=~"([^"]+)"', str(rules))
+    assert set(reasons.split("|")) == {QueueFullError.code, DeadlineExceededError.code}
+
+
+def test_every_alert_is_tested_to_fire_and_not_to() -> None:
+    tests = yaml.safe_load(ALERTS_TEST.read_text("utf-8"))["tests"]
+    looks = [look for test in tests for look in test["alert_rule_test"]]
+    names = {rule["alert"] for rule in _rules()}
+    assert {look["alertname"] for look in looks if look.get("exp_alerts")} == names
+    assert {look["alertname"] for look in looks if not look.get("exp_alerts")} == names
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "rules", ALERTS),
+        ("check", "config", DOCKER / "prometheus.yml"),
+        ("test", "rules", ALERTS_TEST),
+    ],
+    ids=lambda command: " ".join(map(str, command[:2])),
+)
+def test_prometheus_own_tool_is_content(command: tuple[str | Path, ...]) -> None:
+    if not shutil.which("promtool"):
+        pytest.skip("promtool is not installed; it comes with Prometheus")
+    done = subprocess.run(["promtool", *command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_scrapes_every_container_that_translates() -> None:
+    [job] = yaml.safe_load((DOCKER / "prometheus.yml").read_text("utf-8"))["scrape_configs"]
+    [found] = job["dns_sd_configs"]
+    assert set(found["names"]) == TRANSLATING
+    assert found["port"] == Settings.model_fields["port"].default
+    assert job.get("metrics_path", "/metrics") == "/metrics"
+
+
+def _rules() -> list[dict[str, Any]]:
+    [group] = yaml.safe_load(ALERTS.read_text("utf-8"))["groups"]
+    rules: list[dict[str, Any]] = group["rules"]
+    return rules
 
 
 def test_no_two_panels_lie_on_one_another() -> None:
@@ -71,8 +136,8 @@ def test_a_container_has_no_more_rights_than_it_needs(name: str) -> None:
 
 
 def test_metrics_and_dashboard_are_for_this_machine_alone() -> None:
-    for name in SERVICES.keys() - {"attendant"}:
-        for port in SERVICES[name]["ports"]:
+    for name in SERVICES.keys() - FOR_OTHERS:
+        for port in SERVICES[name].get("ports", ()):
             assert port.startswith("127.0.0.1:"), name
 
 
@@ -88,9 +153,30 @@ def test_nobody_can_log_in_to_grafana() -> None:
     assert not [name for name in environment if "PASSWORD" in name]
 
 
-def test_the_service_has_time_to_drain_and_close() -> None:
+@pytest.mark.parametrize("name", TRANSLATING)
+def test_the_service_has_time_to_drain_and_close(name: str) -> None:
+    environment = SERVICES[name]["environment"]
+    for variable in environment:
+        assert variable.removeprefix("ATTENDANT_").lower() in Settings.model_fields
+    delay = environment["ATTENDANT_STOP_DELAY_SECONDS"]
     drain = Settings.model_fields["drain_seconds"].default
-    assert int(SERVICES["attendant"]["stop_grace_period"].removesuffix("s")) >= drain + 30
+    assert int(SERVICES[name]["stop_grace_period"].removesuffix("s")) >= delay + drain + 30
+    [interval] = re.findall(r"check inter (\d)s", (DOCKER / "haproxy.cfg").read_text("utf-8"))
+    assert delay >= 2 * int(interval), "the proxy must notice"
+
+
+def test_what_starts_without_a_profile_is_one_service_and_its_dashboard() -> None:
+    always = {name for name, service in SERVICES.items() if "profiles" not in service}
+    assert always == {"attendant", "prometheus", "grafana"}
+    ports = [port.rpartition(":")[0] for one in SERVICES.values() for port in one.get("ports", ())]
+    assert len(set(ports)) == len(ports)
+
+
+def test_the_image_says_which_version_it_is() -> None:
+    text = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^ARG VERSION=(\S+)$", text, re.MULTILINE) == [PROJECT["version"]]
+    assert 'org.opencontainers.image.version="${VERSION}"' in text
+    assert f'org.opencontainers.image.licenses="{PROJECT["license"]}"' in text
 
 
 def test_the_image_runs_as_nobody_and_needs_no_shell() -> None:

@@ -37,6 +37,7 @@ FOREIGN = {
     "gunzip",
     "hf",
     "kill",
+    "kubectl",
     "mkdir",
     "paste",
     "torchrun",

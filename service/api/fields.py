@@ -49,6 +49,8 @@ Code = Annotated[str, Field(max_length=64), BeforeValidator(_whole_if_text)]
 Choice = Annotated[str, Field(max_length=16), BeforeValidator(_whole_if_text)]
 """One of a few words."""
 Key = Annotated[str, Field(max_length=256), BeforeValidator(_whole_if_text)]
+Id = Annotated[str, Field(max_length=256), BeforeValidator(_whole_if_text)]
+"""Of a request."""
 Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_whole_if_text)]
 # one thing that is wrong is told: to gather all of a large list's would take seconds
 TextList = Annotated[list[Text], Field(fail_fast=True, max_length=MAX_TEXTS)]

@@ -13,15 +13,14 @@ from service.api.errors import documented, shortened
 from service.api.schemas import ErrorResponse
 from service.errors import EngineDeadError
 from service.model_set import ModelSet
-from service.serving import ServedModel
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
 _UNREADY = documented(ErrorResponse, 503)
 _UNKNOWN = documented(ErrorResponse, 404, 503)
 ONE = "1"
 """The version of every model."""
-_Name = Annotated[str, Path(description="A bundle's name.")]
-_Version = Annotated[str, Path(description="Of a model: 1.")]
+ModelName = Annotated[str, Path(description="A bundle's name.")]
+ModelVersion = Annotated[str, Path(description="Of a model: 1.")]
 
 
 class ServerLive(BaseModel):
@@ -84,13 +83,15 @@ async def server_ready(store: StoreDependency, models: ModelsDependency) -> Serv
 @router.get("")
 async def server() -> ServerMetadata:
     """What this is."""
-    return ServerMetadata(name="attendant", version=health.VERSION, extensions=[])
+    return ServerMetadata(
+        name="attendant", version=health.VERSION, extensions=["binary_tensor_data"]
+    )
 
 
 @router.get("/models/{name}", responses=_UNKNOWN)
-async def model(name: _Name, models: ModelsDependency) -> ModelMetadata:
+async def model(name: ModelName, models: ModelsDependency) -> ModelMetadata:
     """What a model takes and gives."""
-    _find(models, name)
+    find(models, name)
     text = TensorMetadata(name="text", datatype="BYTES", shape=[-1])
     return ModelMetadata(
         name=name, versions=[ONE], platform="onnx_onnxv1", inputs=[text], outputs=[text]
@@ -98,37 +99,49 @@ async def model(name: _Name, models: ModelsDependency) -> ModelMetadata:
 
 
 @router.get("/models/{name}/versions/{version}", responses=_UNKNOWN)
-async def model_version(name: _Name, version: _Version, models: ModelsDependency) -> ModelMetadata:
+async def model_version(
+    name: ModelName, version: ModelVersion, models: ModelsDependency
+) -> ModelMetadata:
     """The same of its only version."""
-    _check_version(name, version)
+    check_version(name, version)
     return await model(name, models)
 
 
 @router.get("/models/{name}/ready", responses=_UNKNOWN)
-async def model_ready(name: _Name, models: ModelsDependency) -> ModelReady:
+async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
     """Whether a model's engine works."""
-    if not _find(models, name).engine.is_alive:
+    if not find(models, name).is_alive:
         raise EngineDeadError(f"the engine of {name} does not work")
     return ModelReady(name=name, ready=True)
 
 
 @router.get("/models/{name}/versions/{version}/ready", responses=_UNKNOWN)
 async def model_version_ready(
-    name: _Name, version: _Version, models: ModelsDependency
+    name: ModelName, version: ModelVersion, models: ModelsDependency
 ) -> ModelReady:
     """The same of its only version."""
-    _check_version(name, version)
+    check_version(name, version)
     return await model_ready(name, models)
 
 
-def _check_version(name: str, version: str) -> None:
+def check_version(name: str, version: str) -> None:
+    """Refuse a version that is none.
+
+    Raises:
+        HTTPException: 404.
+    """
     if version != ONE:
         message = f"no version {shortened(version)} of {shortened(name)}, only {ONE}"
         raise HTTPException(HTTPStatus.NOT_FOUND, message)
 
 
-def _find(models: ModelSet, name: str) -> ServedModel:
-    for one in models.models:
-        if one.bundle.manifest.name == name:
-            return one
-    raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {shortened(name)}")
+def find(models: ModelSet, name: str) -> ModelSet:
+    """The model of that name.
+
+    Raises:
+        HTTPException: 404, there is none.
+    """
+    found = models.named(name)
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {shortened(name)}")
+    return found

@@ -72,12 +72,28 @@ def parse(model: type[Model], fields: dict[str, Any]) -> Model:
         raise RequestValidationError(error.errors()) from None
 
 
+async def json_fields(body: bytes) -> Fields:
+    """The fields of a body that is a JSON object.
+
+    Raises:
+        InvalidRequestError: it is something else, or has a field more than once.
+    """
+    fields = await _parsed(body, lambda: _json_object(_decode(body)))
+    fields.check()
+    return fields
+
+
 async def _body_fields(request: Request, text: str) -> Fields:
-    """The fields of the body; those of a large one are parsed beside the event loop."""
+    """The fields of the body."""
     kind, body = request.headers.get("content-type", ""), await request.body()
+    return await _parsed(body, lambda: _fields(kind, body, text))
+
+
+async def _parsed(body: bytes, parse: Callable[[], Fields]) -> Fields:
+    """The fields that `parse` finds in a body; a large one is parsed beside the event loop."""
     if len(body) <= PARSED_ON_LOOP_BYTES:
-        return _fields(kind, body, text)
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, _fields, kind, body, text)
+        return parse()
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, parse)
 
 
 def _fields(content_type: str, body: bytes, text: str) -> Fields:
@@ -140,6 +156,24 @@ def _finite(digits: str) -> float:
             f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
         )
     return number
+
+
+def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """A model's schema in one piece: what it refers to lies elsewhere in the interface's documentation."""
+    schema = model.model_json_schema()
+    parts = schema.pop("$defs", {})
+
+    def whole(part: Any) -> Any:
+        if isinstance(part, list):
+            return [whole(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        name = part.get("$ref", "").rpartition("/")[2]
+        joined = {**parts.get(name, {}), **part}
+        joined.pop("$ref", None)
+        return {key: whole(value) for key, value in joined.items()}
+
+    return {key: whole(value) for key, value in schema.items()}
 
 
 def openapi_body(model: type[BaseModel]) -> dict[str, Any]:

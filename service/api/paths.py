@@ -12,7 +12,9 @@ def is_probe(path: str) -> bool:
 
 def translates(path: str) -> bool:
     """Whether it asks for a translation."""
-    return path in ("/translate", "/v2/translate")
+    return path in ("/translate", "/v2/translate") or (
+        path.startswith("/v2/models/") and path.endswith("/infer")
+    )
 
 
 def is_deepl(path: str) -> bool:

@@ -49,8 +49,8 @@ async def translate(request: Request) -> Response:
     service = services(request)
     body = parse(TranslateRequest, await fields_of(request, service.gate.enter))
     models = service.models
-    timeout = _timeout(body.timeout_seconds, service.settings.request_timeout_seconds)
-    asked = (body.texts, body.source, body.target, _options(body), timeout)
+    timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
+    asked = (body.texts, body.source, body.target, options_of(body), timeout)
     accepted = preferred(",".join(request.headers.getlist("accept")), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
         return await streamed(
@@ -121,7 +121,8 @@ async def translate_file() -> None:
     raise AccessError("The translation of files is disabled on this server.")
 
 
-def _options(body: TranslateRequest) -> TranslationOptions:
+def options_of(body: TranslateRequest) -> TranslationOptions:
+    """What the fields say of the search and of the text."""
     return TranslationOptions(
         beam_size=body.beam_size,
         length_penalty=body.length_penalty,
@@ -138,7 +139,12 @@ def _options(body: TranslateRequest) -> TranslationOptions:
     )
 
 
-def _timeout(asked: float | None, limit: float) -> float:
+def timeout_of(asked: float | None, limit: float) -> float:
+    """Seconds until a request is given up.
+
+    Raises:
+        LimitExceededError: it asks for more than the operator allows.
+    """
     if asked is not None and asked > limit:
         raise LimitExceededError(
             f"Invalid request: timeout_seconds parameter must be <= {limit:g}, and is {asked:g}"

@@ -1,11 +1,16 @@
 """Real client libraries, unmodified, against a real server."""
 
+import asyncio
 from collections.abc import Iterator
 
 import deepl
 import httpx
 import libretranslatepy
+import numpy as np
 import pytest
+import tritonclient.http as triton
+import tritonclient.http.aio as triton_aio
+from tritonclient.utils import InferenceServerException
 
 from tests.conftest import TINY_BUNDLE
 from tests.e2e.test_server import serving
@@ -69,3 +74,58 @@ def test_weblate_and_npm_translate(url: str) -> None:
     assert httpx.post(f"{url}/translate", json=npm).json()["translatedText"] == TRANSLATION
     form = {"content-type": "application/x-www-form-urlencoded"}
     assert len(httpx.get(f"{url}/languages", headers=form).json()) == 2
+
+
+def triton_input(binary: bool, kind: object = triton.InferInput) -> object:
+    """Two texts, as bytes behind the JSON or in it."""
+    texts = np.array([TEXT, "Das gute Kind wartet."], dtype=np.object_)
+    made = kind("text", [2], "BYTES")  # type: ignore[operator]
+    return made.set_data_from_numpy(texts, binary_data=binary)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_tritonclient(url: str, binary: bool) -> None:
+    with triton.InferenceServerClient(url.removeprefix("http://")) as client:
+        assert client.is_server_live()
+        assert client.is_server_ready()
+        assert client.is_model_ready("tiny")
+        assert client.is_model_ready("tiny", "1")
+        assert client.get_server_metadata()["extensions"] == ["binary_tensor_data"]
+        [described] = client.get_model_metadata("tiny")["inputs"]
+        assert described == {"name": "text", "datatype": "BYTES", "shape": [-1]}
+        for outputs in (None, [triton.InferRequestedOutput("text", binary_data=binary)]):
+            result = client.infer(
+                "tiny",
+                [triton_input(binary)],
+                model_version="1",
+                outputs=outputs,
+                request_id="7",
+                parameters={"source": "de", "target": "en", "beam_size": 1},
+            )
+            assert [as_text(one) for one in result.as_numpy("text")] == [
+                TRANSLATION,
+                "The good child waits.",
+            ]
+            assert result.get_response()["id"] == "7"
+        with pytest.raises(InferenceServerException, match="zz is not supported") as caught:
+            client.infer("tiny", [triton_input(binary)], parameters={"source": "zz"})
+        assert caught.value.status() == "400"
+
+
+def test_tritonclient_without_threads(url: str) -> None:
+    async def run() -> list[object]:
+        async with triton_aio.InferenceServerClient(url.removeprefix("http://")) as client:
+            result = await client.infer(
+                "tiny",
+                [triton_input(True, triton_aio.InferInput)],
+                parameters={"source": "de", "target": "en"},
+            )
+            return list(result.as_numpy("text"))
+
+    first, _ = asyncio.run(run())
+    assert as_text(first) == TRANSLATION
+
+
+def as_text(element: object) -> str:
+    """What NumPy holds for an element: bytes of binary data, a string of JSON."""
+    return element.decode() if isinstance(element, bytes) else str(element)

@@ -240,6 +240,8 @@ def test_the_documented_interface_is_the_one_that_answers() -> None:
             "/v2/health/live",
             "/v2/health/ready",
             "/v2/models/{name}",
+            "/v2/models/{name}/infer",
+            "/v2/models/{name}/versions/{version}/infer",
             "/v2/models/{name}/ready",
             "/v2/models/{name}/versions/{version}",
             "/v2/models/{name}/versions/{version}/ready",

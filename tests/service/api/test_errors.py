@@ -65,10 +65,10 @@ def test_errors_of_the_framework_have_our_shape(
         assert path in answer.json()["error"]
 
 
-def test_inference_itself_is_not_there_and_an_unknown_model_is_named(client: TestClient) -> None:
-    answer = client.post("/v2/models/tiny/infer", json={"inputs": []})
+def test_an_unknown_model_and_what_no_model_has_are_named(client: TestClient) -> None:
+    answer = client.post("/v2/models/tiny/generate", json={"text_input": "Hund"})
     assert answer.status_code == 404
-    assert "/v2/models/tiny/infer is not supported" in answer.json()["error"]
+    assert "/v2/models/tiny/generate is not supported" in answer.json()["error"]
     assert client.get("/v2/models/other").json()["error"] == "no model is named other"
 
 

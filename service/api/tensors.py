@@ -1,0 +1,151 @@
+"""Tensors of texts as the Open Inference Protocol has them: in JSON, or in bytes behind it.
+
+The latter is its extension `binary_tensor_data`: before each text stand four bytes with its length,
+little-endian, and a header field says where the JSON ends.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import Request
+from pydantic import BaseModel, Field
+
+from service.api.errors import shortened
+from service.api.fields import MAX_TEXTS
+from service.errors import InvalidRequestError
+
+NAME = "text"
+"""Of the only input, and of the only output."""
+JSON_LENGTH = "Inference-Header-Content-Length"
+_LENGTH_BYTES = 4
+_Dimension = Annotated[int, Field(ge=0, le=MAX_TEXTS)]
+
+
+class InputParameters(BaseModel):
+    """Of an input."""
+
+    binary_data_size: Annotated[
+        int | None, Field(ge=0, description="Bytes of the texts behind the JSON.")
+    ] = None
+
+
+class InputTensor(BaseModel):
+    """Texts to translate."""
+
+    name: Literal["text"]
+    shape: Annotated[
+        list[_Dimension], Field(max_length=8, description="Any; that of the output is the same.")
+    ]
+    datatype: Literal["BYTES"]
+    parameters: InputParameters = InputParameters()
+    data: Annotated[
+        list[Any] | None, Field(description="The texts, flat or nested; absent if they are binary.")
+    ] = None
+
+    def texts(self, binary: bytes) -> list[Any]:
+        """The texts, row by row, from the data or from what stands behind the JSON.
+
+        Those of the data may still be anything.
+
+        Raises:
+            InvalidRequestError: the data are absent, or others than the shape and the lengths say.
+        """
+        size = self.parameters.binary_data_size
+        if len(binary) != (size or 0):
+            raise InvalidRequestError(
+                f"Invalid request: {len(binary)} bytes stand behind the JSON, and binary_data_size is "
+                f"{size or 0}"
+            )
+        if (size is None) == (self.data is None):
+            raise InvalidRequestError(
+                "Invalid request: an input must have either data or binary_data_size"
+            )
+        found = _flat(self.data, len(self.shape)) if self.data is not None else _unpacked(binary)
+        if len(found) != math.prod(self.shape):
+            raise InvalidRequestError(
+                f"Invalid request: a tensor of shape {self.shape} has {math.prod(self.shape)} elements, "
+                f"and data has {len(found)}"
+            )
+        return found
+
+
+class OutputTensor(BaseModel):
+    """Translations."""
+
+    name: str
+    shape: list[int]
+    datatype: str
+    parameters: dict[str, str | int] | None = None
+    data: Annotated[list[str] | None, Field(description="Row by row.")] = None
+
+
+def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
+    """A body's JSON, and the bytes of tensors behind it.
+
+    Raises:
+        InvalidRequestError: the header field that parts them makes no sense.
+    """
+    given = request.headers.get(JSON_LENGTH, "")
+    if not given:
+        return body, b""
+    # more digits than these are no length of a body
+    if not (given.isascii() and given.isdigit()) or int(given[:19]) > len(body):
+        raise InvalidRequestError(
+            f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, and is "
+            f"{shortened(given)}"
+        )
+    return body[: int(given)], body[int(given) :]
+
+
+def packed(texts: Sequence[str]) -> bytes:
+    r"""Each text behind its length.
+
+    >>> packed(["é", ""])
+    b'\x02\x00\x00\x00\xc3\xa9\x00\x00\x00\x00'
+    """
+    encoded = [text.encode() for text in texts]
+    return b"".join(len(one).to_bytes(_LENGTH_BYTES, "little") + one for one in encoded)
+
+
+def _unpacked(binary: bytes) -> list[str]:
+    r"""The reverse.
+
+    >>> _unpacked(b"\x02\x00\x00\x00\xc3\xa9\x00\x00\x00\x00")
+    ['é', '']
+
+    Raises:
+        InvalidRequestError: the lengths do not fit, a text is no UTF-8, or there are too many.
+    """
+    try:
+        return [one.decode() for one in _elements(binary)]
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(
+            f"Invalid request: binary data are not valid UTF-8: {error.reason}"
+        ) from None
+
+
+def _elements(binary: bytes) -> Iterator[bytes]:
+    at = number = 0
+    while at < len(binary):
+        begin = at + _LENGTH_BYTES
+        end = begin + int.from_bytes(binary[at:begin], "little")
+        if end > len(binary) or begin > len(binary):
+            raise InvalidRequestError(
+                f"Invalid request: binary data end within element {number}, which begins at byte {at}"
+            )
+        if number == MAX_TEXTS:
+            raise InvalidRequestError(
+                f"Invalid request: binary data must have at most {MAX_TEXTS} elements"
+            )
+        yield binary[begin:end]
+        at, number = end, number + 1
+
+
+def _flat(data: list[Any], dimensions: int) -> list[Any]:
+    """Nested lists of so many dimensions as one; flat ones stay as they are."""
+    for _ in range(dimensions - 1):
+        if not data or not all(isinstance(row, list) for row in data):
+            break
+        data = [one for row in data for one in row]
+    return data
