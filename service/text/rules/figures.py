@@ -80,9 +80,8 @@ class Figures:
         """The times of day that a word says to be some."""
         for match in self._time.finditer(text):
             hour, minute = int(match[1] or match[4]), match[2] or match[5]
-            is_one = (
-                minute is not None and int(minute) < 60 and hour <= (12 if match["half"] else 24)
-            )
+            first, last = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
+            is_one = minute is not None and int(minute) < 60 and first <= hour <= last
             if match["half"]:
                 hour = hour % 12 + self._halves[match["half"].casefold()]
             yield Time(*match.span(), f"{hour}:{minute}" if is_one else match[0])

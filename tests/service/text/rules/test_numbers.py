@@ -72,6 +72,7 @@ def test_they_may_be_written_otherwise(languages: str, source: str, translation:
         ("en-de", "We use Python 3.12 here.", "Wir nutzen hier Python 3,12."),
         ("en-de", "We use v6.8 here.", "Wir nutzen hier v6,8."),
         ("de-en", "Um 19:05 Uhr", "At 7:50 pm"),
+        ("de-en", "Um 0:48 Uhr", "At 0:48 am"),  # that is 12:48 am
         ("de-en", "Um 19:05 Uhr", "At 7:05"),
         ("de-en", "Um 6:05 Uhr", "At 6:05 p.m."),
         ("de-en", "Um 14 Uhr", "At 14pm"),
