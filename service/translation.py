@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
-from service.searcher import Finish
 from service.text.detector import Detection
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.sentence import Sentence
 from service.text.words import Alignment
+
+Finish = Literal["end", "length", "repetition", "protected", "pieces", "copied"]
+"""How a sentence's translation was found: the search ended by itself; at its limit; was done again without
+a loop; again with its numbers protected, or in pieces around placeholders and numbers, which were lost
+otherwise; not at all, so that the source stands in."""
 
 OnSentence = Callable[[int, int, str, str], None]
 """Number of the text, number of the sentence in it, source and target."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.settings import DEFAULT_BUNDLE
+from service.bundle import DEFAULT_BUNDLE
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
