@@ -111,21 +111,14 @@ def start_model(
         BundleError: the bundle cannot be served.
     """
     options, observer = options or ModelOptions(), observer or Observer()
-    manifest, folder = bundle.manifest, bundle.folder
+    manifest = bundle.manifest
     device, precision = choose_device(options, bundle)
     tokens, tokenizers = manifest.special_tokens, load_tokenizers(bundle)
     special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, manifest.vocab_size)
     num_loops = options.num_loops or (1 if device == "cuda" else available_cores())
-    config, graphs = replace(options.engine, num_loops=num_loops), bundle.graphs(precision)
-    try:
-        runners = runners_for(num_loops, *graphs, device, bundle.scorer)
-        runner = runners[0]
-        threads = num_loops if device == "cpu" else 1
-        build = partial(runner_for_one, *graphs, runner, special, threads)
-        lone_runner = run_with_timeout(FIRST_RUN_SECONDS, build)
-    except Exception as error:
-        message = f": its {precision} graphs cannot run on {device}"
-        raise BundleError(message, folder, _described(error)) from error
+    config = replace(options.engine, num_loops=num_loops)
+    runners, lone_runner = _load_graphs(bundle, device, precision, num_loops, special)
+    runner = runners[0]
     engine = Engine(
         runners,
         special,
@@ -147,15 +140,26 @@ def start_model(
         observer.on_prepared,
     )
     model = ServedModel(bundle, engine, translator, precision, runner.provider)
-    engine.start()
-    try:
-        _prove(model, runner, special)
-    except BaseException as error:
-        model.close()
-        if isinstance(error, BundleError) or not isinstance(error, Exception):
-            raise
-        raise BundleError(": a first translation failed", folder, _described(error)) from error
+    _start(model, runner, special)
     return model
+
+
+def _load_graphs(
+    bundle: Bundle, device: Device, precision: Precision, num_loops: int, special: SpecialIds
+) -> tuple[list[OnnxModelRunner], OnnxModelRunner | None]:
+    """A runner for each loop, and one for a batch of a single sentence.
+
+    Raises:
+        BundleError: they cannot run.
+    """
+    graphs, threads = bundle.graphs(precision), num_loops if device == "cpu" else 1
+    try:
+        runners = runners_for(num_loops, *graphs, device, bundle.scorer)
+        build = partial(runner_for_one, *graphs, runners[0], special, threads)
+        return runners, run_with_timeout(FIRST_RUN_SECONDS, build)
+    except Exception as error:
+        message = f": its {precision} graphs cannot run on {device}"
+        raise BundleError(message, bundle.folder, _described(error)) from error
 
 
 def _aligner(
@@ -170,16 +174,24 @@ def _aligner(
     return Aligner(tokenizers, special, attention, threads, clock, observer.on_fault, longest)
 
 
-def _prove(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
-    """Have a model whose engine has started show what it can do.
+def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
+    """Start a model's engine and have it show what it can do; one that cannot is closed.
 
     Raises:
-        Exception: it cannot.
+        BundleError: it cannot.
     """
     bundle, translator = model.bundle, model.translator
-    run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
-    check_translations(bundle, model.engine, special, translator.tokenizers)
-    run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
+    model.engine.start()
+    try:
+        run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
+        check_translations(bundle, model.engine, special, translator.tokenizers)
+        run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
+    except BaseException as error:
+        model.close()
+        if isinstance(error, BundleError) or not isinstance(error, Exception):
+            raise
+        message = ": a first translation failed"
+        raise BundleError(message, bundle.folder, _described(error)) from error
 
 
 def _described(error: Exception) -> str:
