@@ -1,1 +1,31 @@
-"""The serving side: text in, translations out, by ONNX Runtime; never imports torch, `model` or `export`."""
+"""The serving side: text in, translations out, by ONNX Runtime; never imports torch, `model` or `export`.
+
+For use from Python, it has `Translator`, and what that takes and returns. They are loaded when they are asked
+for: most modules of this package need neither.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__all__ = [
+    "AttendantError",
+    "TranslatedSentence",
+    "Translation",
+    "TranslationOptions",
+    "Translator",
+]
+
+if TYPE_CHECKING:
+    from service.errors import AttendantError
+    from service.python_api import Translator
+    from service.translation import TranslatedSentence, Translation, TranslationOptions
+else:
+    _HOMES = {"AttendantError": "service.errors", "Translator": "service.python_api"}
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES.get(name, "service.translation")), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

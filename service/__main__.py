@@ -3,12 +3,13 @@
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
 
-def main() -> int:
-    """Serve; returns the exit status."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve, by default with the process's own arguments; returns the exit status."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     with suppress(AttributeError):  # Windows has no such signal
@@ -16,7 +17,7 @@ def main() -> int:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from service import process  # takes most of a second
 
-    return process.main(sys.argv[1:])
+    return process.main(sys.argv[1:] if arguments is None else arguments)
 
 
 def _leave(number: int, _: FrameType | None) -> None:

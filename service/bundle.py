@@ -34,6 +34,7 @@ GRAPHS_ALIKE = (7, FORMAT_VERSION)
 """Formats whose graphs run."""
 MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
 """Formats of which everything but the graphs can be taken over."""
+DEFAULT_BUNDLE = Path(__file__).parent / "default_bundle"
 GOLDEN = "golden.jsonl"
 """Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]

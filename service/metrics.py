@@ -19,6 +19,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from service.engine.types import StepStats
+from service.observer import Observer
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -30,7 +31,7 @@ Labels = Sequence[str]
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 
 
-class Metrics:
+class Metrics(Observer):
     """All metrics of one service, in a registry of its own."""
 
     def __init__(self) -> None:
@@ -163,6 +164,14 @@ class Metrics:
             self._directions.add(direction)
         known = direction if direction in self._directions else "other"
         self.sentences.labels(known, outcome).inc(sentences)
+
+    def on_prepared(self, seconds: float) -> None:
+        """Take in how long it took to take a request's texts apart."""
+        self.tokenize_seconds.observe(seconds)
+
+    def on_cached(self) -> None:
+        """Take in a sentence that was given again."""
+        self.cached_sentences.inc()
 
     @property
     def characters_so_far(self) -> int:

@@ -6,11 +6,12 @@ import threading
 import time
 
 from service.bundle import load
+from service.engine.config import EngineConfig
 from service.engine.memory import trim
 from service.errors import NotReadyError
 from service.metrics import Metrics
 from service.model_set import ModelSet
-from service.serving import ServedModel, start_model
+from service.serving import ModelOptions, ServedModel, start_model
 from service.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -107,9 +108,10 @@ class ModelStore:
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
+        options = model_options(self.settings)
         try:
             for bundle in [load(folder) for folder in self.settings.bundle]:
-                started.append(start_model(bundle, self.settings, self.metrics))
+                started.append(start_model(bundle, options, self.metrics))
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()
@@ -137,3 +139,23 @@ class ModelStore:
         if not closed:
             logger.critical("a thread of the models that were retired hangs")
         return closed
+
+
+def model_options(settings: Settings) -> ModelOptions:
+    """What an operator's settings say of models."""
+    return ModelOptions(
+        device=settings.device,
+        precision=settings.precision,
+        num_loops=settings.num_loops,
+        engine=EngineConfig(
+            max_num_seqs=settings.max_num_seqs,
+            max_num_batched_tokens=settings.max_num_batched_tokens,
+            max_waiting=settings.max_waiting,
+            max_waiting_tokens=settings.max_waiting_tokens,
+            steps_per_run=settings.steps_per_run,
+            stall_seconds=settings.stall_seconds,
+        ),
+        cached_sentences=settings.cached_sentences,
+        max_beam_size=settings.max_beam_size,
+        rerank=settings.rerank,
+    )

@@ -5,18 +5,13 @@ from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 from service import guards
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, FinishReason, Hypothesis
 from service.errors import DeadlineExceededError
 from service.sentence_cache import SentenceCache
-
-Finish = Literal["end", "length", "repetition", "protected", "pieces", "copied"]
-"""How a sentence's translation was found: the search ended by itself; at its limit; was done again without
-a loop; again with its numbers protected, or in pieces around placeholders and numbers, which were lost
-otherwise; not at all, so that the source stands in."""
+from service.translation import Finish
 
 GRACE_SECONDS = 1.0
 """In which the engine itself says that a deadline has passed."""

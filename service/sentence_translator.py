@@ -7,12 +7,12 @@ from typing import Protocol, Self, TypeVar
 
 from service.beside import Check
 from service.preparation import Preparation, Task
-from service.searcher import Finish, Found, Searcher, Work
+from service.searcher import Found, Searcher, Work
 from service.text.segmenter import has_letter
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
-from service.translation import TranslatedSentence
+from service.translation import Finish, TranslatedSentence
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")

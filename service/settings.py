@@ -10,7 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-DEFAULT_BUNDLE = Path(__file__).parent / "default_bundle"
+from service.bundle import DEFAULT_BUNDLE
+
 PREFIX = "ATTENDANT_"
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that it sets in every container where a Service is called attendant."""
@@ -309,7 +310,6 @@ class Settings(BaseSettings):
             description="Lines for people, or a JSON object each; no text of a request in either."
         ),
     ] = "text"
-
     tracing: Annotated[
         bool,
         Field(

@@ -2,16 +2,32 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
+from statistics import fmean
+from typing import Literal, get_args
 
-from service.searcher import Finish
+from service.errors import InvalidRequestError, quoted
 from service.text.detector import Detection
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.sentence import Sentence
 from service.text.words import Alignment
 
+Finish = Literal["end", "length", "repetition", "protected", "pieces", "copied"]
+"""How a sentence's translation was found: the search ended by itself; at its limit; was done again without
+a loop; again with its numbers protected, or in pieces around placeholders and numbers, which were lost
+otherwise; not at all, so that the source stands in."""
+
 OnSentence = Callable[[int, int, str, str], None]
 """Number of the text, number of the sentence in it, source and target."""
+
+_RANGES = (
+    ("beam_size", 1, inf),
+    ("length_penalty", -10, 10),
+    ("alternatives", 0, inf),
+    ("max_decoding_length", 1, inf),
+    ("no_repeat_ngram_size", 0, inf),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +52,26 @@ class TranslationOptions:
     align: bool = False
     """Whether every sentence's alignment is wanted."""
 
+    def __post_init__(self) -> None:
+        """Refuse what means nothing, whatever the model.
+
+        Raises:
+            InvalidRequestError: a value is out of its range, or not among its choices.
+        """
+        for name, least, most in _RANGES:
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                allowed = f">= {least}" if most == inf else f"between {least} and {most}"
+                raise InvalidRequestError(
+                    f"Invalid request: {name} parameter must be {allowed}, and is {value}"
+                )
+        for name, choices in (("format", get_args(Format)), ("splitting", get_args(Splitting))):
+            if (value := getattr(self, name)) not in choices:
+                raise InvalidRequestError(
+                    f"Invalid request: {name} parameter must be one of {', '.join(choices)}, "
+                    f"and is {quoted(value)}"
+                )
+
 
 @dataclass(frozen=True, slots=True)
 class TranslatedSentence:
@@ -47,6 +83,21 @@ class TranslatedSentence:
     finish: Finish
     alignments: tuple[Alignment, ...] = ()
     """Of the targets, where they are wanted or needed."""
+
+    @property
+    def source(self) -> str:
+        """The sentence as it stands in the text."""
+        return self.sentence.as_written
+
+    @property
+    def target(self) -> str:
+        """The best translation, without tags."""
+        return self.sentence.readable(self.targets[0])
+
+    @property
+    def score(self) -> float:
+        """Log-probability of the best translation over the length penalty; 0 is certain."""
+        return self.scores[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +111,8 @@ class Translation:
     """Where the source's language was not given."""
     problem: str = ""
     """Why it is the text as it was."""
+
+    @property
+    def score(self) -> float:
+        """The mean of its sentences' scores; 0, which is certain, where it has none."""
+        return fmean(one.score for one in self.sentences) if self.sentences else 0.0

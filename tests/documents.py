@@ -7,7 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("service", "model", "export", "docker", "docs", "tests")
+ROOMS = ("attendant", "service", "model", "export", "docker", "docs", "tests")
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *(page for room in ROOMS for page in sorted((ROOT / room).rglob("*.md"))),

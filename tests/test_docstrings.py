@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for room in ("service", "model", "export")
+    for room in ("attendant", "service", "model", "export")
     for path in sorted((ROOT / room).rglob("*.py"))
     if ">>>" in path.read_text(encoding="utf-8")
 ]

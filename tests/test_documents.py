@@ -4,9 +4,13 @@ import ast
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 from urllib.parse import unquote
@@ -15,11 +19,13 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
 
+from attendant.__main__ import COMMANDS
 from service import errors
 from service.api.errors import CLIENT_LEFT, status_of
 from service.api.schemas import SentenceDetails, TranslateRequest
 from service.keys import Keys
 from service.settings import PREFIX, Settings
+from service.translation import TranslationOptions
 from tests import documents, make_settings_page
 from tests.bench import report
 from tests.conftest import started
@@ -40,6 +46,7 @@ FOREIGN = {
     "kubectl",
     "mkdir",
     "paste",
+    "printf",
     "torchrun",
 }
 """Programs of others, whose options are their own."""
@@ -128,7 +135,7 @@ def test_commands_and_options_exist(page: Path) -> None:
     for command in documents.commands("\n".join(scripts)):
         _check_command(command)
     for code in documents.inline_code(page):
-        if re.match("(make|python -m|torchrun) [a-z]", code):
+        if re.match("(make|python -m|torchrun|attendant) [a-z]", code):
             _check_command(shlex.split(code))
 
 
@@ -172,6 +179,44 @@ def service() -> Iterator[TestClient]:
     """The service as it comes, whose answers the documents print."""
     with started(Settings(device="cpu", precision="int8")) as client:
         yield client
+
+
+def test_programs_print_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    for program, shown in _with_output("python"):
+        exec(program, names)
+        assert capsys.readouterr().out == shown, program
+
+
+def test_commands_print_what_is_printed() -> None:
+    attendant = f'attendant() {{ {shlex.quote(sys.executable)} -m attendant "$@"; }}'
+    for script, shown in _with_output("sh"):
+        done = subprocess.run(
+            ["bash", "-c", f"{attendant}\n{script}"],
+            cwd=ROOT,
+            capture_output=True,
+            timeout=60,
+        )
+        assert (done.stdout.decode(), done.stderr) == (shown, b""), script
+
+
+def _with_output(language: str) -> list[tuple[str, str]]:
+    """The blocks of that language on the Python API's page, and what they print."""
+    blocks = documents.blocks(DOCS / "python-api.md")
+    found = [
+        (one.text, following.text)
+        for one, following in pairwise(blocks)
+        if (one.language, following.language) == (language, "text")
+    ]
+    assert found
+    return found
+
+
+def test_every_option_of_the_python_api_is_documented() -> None:
+    rows = documents.table(DOCS / "python-api.md", "option")
+    assert [name.strip("`") for name, *_ in rows] == [
+        one.name for one in fields(TranslationOptions)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -241,6 +286,7 @@ def _check_command(words: list[str]) -> None:
         "make": _check_make,
         "python": _check_python,
         "pip": _check_pip,
+        "attendant": _check_attendant,
         "torchrun": lambda rest: _check_python(rest[rest.index("-m") :]),
         ".": lambda rest: None,
     }
@@ -268,6 +314,10 @@ def _check_make(words: list[str]) -> None:
         assert re.search(rf"\$\((if )?{name}\b", makefile), name
         if name == "ARGS" and targets[0] in modules:
             _check_python(["-m", modules[targets[0]], *shlex.split(value)])
+
+
+def _check_attendant(words: list[str]) -> None:
+    _check_python(["-m", COMMANDS[words[0]].module, *words[1:]])
 
 
 def _check_python(words: list[str]) -> None:
@@ -305,7 +355,7 @@ def _kinds(kind: type[errors.AttendantError]) -> Iterator[type[errors.AttendantE
 def _words_of_the_code() -> str:
     """All its texts."""
     found = []
-    for room in ("service", "model", "export"):
+    for room in ("attendant", "service", "model", "export"):
         for file in (ROOT / room).rglob("*.py"):
             nodes = ast.walk(ast.parse(read(file)))
             found += [one.value for one in nodes if isinstance(one, ast.Constant)]

@@ -186,9 +186,9 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
         sentence, target = one.sentence, one.targets[0]
         details.append(
             SentenceDetails(
-                source=sentence.as_written,
-                target=sentence.readable(target),
-                score=one.scores[0],
+                source=one.source,
+                target=one.target,
+                score=one.score,
                 finish=one.finish,
                 sourceTokens=sentence.words(found.source_spans) if found else None,
                 targetTokens=sentence.readable_words(target, found.target_spans) if found else None,

@@ -13,7 +13,7 @@ from pydantic import (
 from service.api.fields import Choice, Code, Key, Prefix, SplitSentences, Text, Texts, few_texts
 from service.api.numbers import INTEGER, NUMBER
 from service.errors import InvalidRequestError, MissingParameterError
-from service.searcher import Finish
+from service.translation import Finish
 
 
 class TranslateRequest(BaseModel):

@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
-    path for package in ("service", "model", "export") for path in (ROOT / package).rglob("*.py")
+    path
+    for package in ("attendant", "service", "model", "export")
+    for path in (ROOT / package).rglob("*.py")
 )
 
 

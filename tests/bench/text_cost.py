@@ -11,11 +11,9 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from service.bundle import Bundle, load
-from service.metrics import Metrics
+from service.bundle import DEFAULT_BUNDLE, Bundle, load
 from service.model_set import ModelSet
 from service.serving import start_model
-from service.settings import DEFAULT_BUNDLE, Settings
 from service.text.document import Document, take_apart
 from service.text.pipeline import Pipeline
 from service.translation import TranslationOptions
@@ -29,8 +27,7 @@ Work = Callable[[Pipeline, str, str], object]
 
 def translated(texts: Sequence[str]) -> list[str]:
     """What the bundled model says of German sentences."""
-    settings = Settings(rerank="off", request_timeout_seconds=600)
-    models = ModelSet([start_model(load(DEFAULT_BUNDLE), settings, Metrics())], 10**6)
+    models = ModelSet([start_model(load(DEFAULT_BUNDLE))], 10**6)
     try:
         found = asyncio.run(models.translate(texts, "de", "en", TranslationOptions(), 600))
     finally:

@@ -13,10 +13,8 @@ from model.data.text import read_aligned
 from model.evaluate import greedy_translate, suppressed_ids
 from model.train import train
 from service.bundle import load
-from service.metrics import Metrics
 from service.model_set import ModelSet
-from service.serving import start_model
-from service.settings import Settings
+from service.serving import ModelOptions, start_model
 from service.translation import TranslationOptions
 from tests import toy
 from tests.make_tiny_bundle import CONFIG
@@ -52,8 +50,8 @@ def test_another_network_is_trained_exported_read_back_and_served(tmp_path: Path
     for name, tensor in checkpoint.weights.items():
         torch.testing.assert_close(again.weights[name], tensor, msg=name)
 
-    settings = Settings(precision="fp32", device="cpu")
-    models = ModelSet([start_model(load(tmp_path / "bundle"), settings, Metrics())], 10_000)
+    chosen = ModelOptions(precision="fp32", device="cpu")
+    models = ModelSet([start_model(load(tmp_path / "bundle"), chosen)], 10_000)
     try:
         options = replace(TranslationOptions(), beam_size=1, align=True)
         work = models.translate(SENTENCES, "de", "en", options, timeout=60)

@@ -13,9 +13,7 @@ import pytest
 from service.bundle import Bundle, load
 from service.bundle_files import MAX_MANIFEST_BYTES, MAX_TEXT_BYTES, sha256
 from service.errors import BundleError
-from service.metrics import Metrics
-from service.serving import start_model
-from service.settings import Settings
+from service.serving import ModelOptions, start_model
 from tests.conftest import TINY_BUNDLE
 
 Break = Callable[[Path], object]
@@ -304,14 +302,14 @@ def test_a_bundle_that_does_not_translate_is_refused(
     change(copy)
     bundle: Bundle = load(copy)
     with pytest.raises(BundleError, match=message) as caught:
-        start_model(bundle, Settings(precision="fp32", device="cpu", num_loops=1), Metrics())
+        start_model(bundle, ModelOptions(precision="fp32", device="cpu", num_loops=1))
     assert str(copy) in str(caught.value)
     assert str(copy.parents[1]) not in caught.value.client_message
 
 
 def _start(folder: Path) -> None:
-    settings = Settings(precision="int8", device="cpu", num_loops=1)
-    model = start_model(load(folder), settings, Metrics())
+    options = ModelOptions(precision="int8", device="cpu", num_loops=1)
+    model = start_model(load(folder), options)
     assert model.engine.is_alive
     assert model.engine.close()
 

@@ -10,21 +10,19 @@ import pytest
 
 from service.bundle import load
 from service.errors import TextTooLongError
-from service.metrics import Metrics
 from service.model_set import ModelSet
 from service.preparation import Preparation, decoding_options
-from service.serving import start_model
-from service.settings import Settings
+from service.serving import ModelOptions, start_model
 from service.translation import Translation, TranslationOptions
 from tests.conftest import TINY_BUNDLE
 
 FIRST, SECOND = "Der Hund und der alte Hund schläft heute,", "die Katze und die Katze singt dort."
 LONG = f"{FIRST} {SECOND}"
-SETTINGS = Settings(precision="fp32", device="cpu")
+MODEL_OPTIONS = ModelOptions(precision="fp32", device="cpu")
 
 
 def start(bundle: Path) -> ModelSet:
-    return ModelSet([start_model(load(bundle), SETTINGS, Metrics())], max_characters=50_000)
+    return ModelSet([start_model(load(bundle), MODEL_OPTIONS)], max_characters=50_000)
 
 
 @pytest.fixture(scope="module")

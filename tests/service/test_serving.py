@@ -13,7 +13,8 @@ from service.engine.types import Floats
 from service.errors import BundleError
 from service.metrics import Metrics
 from service.model_set import ModelSet
-from service.serving import start_model
+from service.model_store import model_options
+from service.serving import ModelOptions, start_model
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE
 
@@ -31,7 +32,7 @@ def test_a_graph_that_is_another_is_found_before_the_first_request(
     (folder / "manifest.json").write_text(json.dumps(manifest))
     before = set(threading.enumerate())
     with pytest.raises(BundleError, match=message):
-        start_model(load(folder), Settings(precision="int8", device="cpu"), Metrics())
+        start_model(load(folder), ModelOptions(precision="int8", device="cpu"))
     assert set(threading.enumerate()) <= before
 
 
@@ -47,14 +48,14 @@ def test_a_model_that_hangs_at_its_proof_is_refused(
     monkeypatch.setattr("service.serving.PROOF_SECONDS", 0.05)
     try:
         with pytest.raises(BundleError, match="a first translation failed: TimeoutError"):
-            start_model(load(TINY_BUNDLE), Settings(precision="int8", device="cpu"), Metrics())
+            start_model(load(TINY_BUNDLE), ModelOptions(precision="int8", device="cpu"))
     finally:
         end.set()
 
 
 def test_what_a_model_is_served_with_is_watched_and_counted(settings: Settings) -> None:
     metrics = Metrics()
-    model = start_model(load(TINY_BUNDLE), settings, metrics)
+    model = start_model(load(TINY_BUNDLE), model_options(settings), metrics)
     models = ModelSet([model], 1000)
     try:
         assert model.engine.config.stall_seconds == settings.stall_seconds
@@ -72,7 +73,7 @@ def test_a_hanging_alignment_ends_the_model(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end, begun, now = threading.Event(), threading.Event(), 0.0
-    model = start_model(load(TINY_BUNDLE), settings, Metrics())
+    model = start_model(load(TINY_BUNDLE), model_options(settings))
     models = ModelSet([model], 1000)
     monkeypatch.setattr(model.engine.watch, "_clock", lambda: now)
 

@@ -31,6 +31,27 @@ def test_options_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     assert (chosen.docs, chosen.key_required, chosen.api_keys) == (False, True, Path("keys.toml"))
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((value, True) for value in ("true", "True", "on", "1", "yes", "y", "t")),
+        *((value, False) for value in ("false", "FALSE", "off", "0", "no", "n", "f")),
+    ],
+)
+@pytest.mark.parametrize("name", ["rerank", "docs", "tracing"])
+def test_booleans_have_all_their_usual_spellings(
+    name: str, value: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"ATTENDANT_{name.upper()}", value)
+    assert getattr(Settings(), name) is expected
+
+
+def test_a_boolean_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENDANT_RERANK", "maybe")
+    with pytest.raises(ValidationError, match="should be a valid boolean"):
+        Settings()
+
+
 def test_what_looks_like_a_setting_and_is_none_is_told() -> None:
     by_kubernetes = {"ATTENDANT_SERVICE_HOST": "", "ATTENDANT_PORT_8000_TCP": "", "PATH": ""}
     assert misspelt({"ATTENDANT_PORT": "", **by_kubernetes}) == []

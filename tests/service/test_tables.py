@@ -9,10 +9,9 @@ from typing import cast
 import pytest
 
 from service.aligner import Aligner, Attention
-from service.bundle import load
+from service.bundle import DEFAULT_BUNDLE, load
 from service.engine.types import FinishReason, Hypothesis
 from service.searcher import Found, OnFound, Searcher, Work
-from service.settings import DEFAULT_BUNDLE
 from service.text.tokenizer import Tokenizers
 from service.translation import TranslationOptions
 from service.translator import Translator

@@ -17,6 +17,7 @@ from service.engine.types import Floats, Sequence
 from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
 from service.metrics import Metrics
 from service.model_set import DETECTED_AT_ONCE, ModelSet
+from service.model_store import model_options
 from service.searcher import Work
 from service.serving import start_model
 from service.settings import Settings
@@ -185,7 +186,9 @@ def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
         (one_way, asking, {None}),
         (weightless, asking, {None}),
     ):
-        others = ModelSet([start_model(load(folder), settings, Metrics())], max_characters=50_000)
+        others = ModelSet(
+            [start_model(load(folder), model_options(settings))], max_characters=50_000
+        )
         try:
             assert reverse_tags(others, options) == tags
         finally:

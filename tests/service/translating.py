@@ -5,6 +5,7 @@ import asyncio
 from service.bundle import load
 from service.metrics import Metrics
 from service.model_set import ModelSet
+from service.model_store import model_options
 from service.serving import start_model
 from service.settings import Settings
 from service.translation import TranslationOptions
@@ -15,7 +16,9 @@ TEXTS = ["Der alte Hund schläft.", "Die alte Frau wartet."]
 
 
 def start(settings: Settings, metrics: Metrics) -> ModelSet:
-    return ModelSet([start_model(load(TINY_BUNDLE), settings, metrics)], max_characters=50_000)
+    return ModelSet(
+        [start_model(load(TINY_BUNDLE), model_options(settings), metrics)], max_characters=50_000
+    )
 
 
 def translate(models: ModelSet, texts: list[str], timeout: float = 60) -> list[str]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from service.bundle import load
-from service.settings import DEFAULT_BUNDLE
+from service.bundle import DEFAULT_BUNDLE, load
 from service.text.tokenizer import Tokenizer
 
 

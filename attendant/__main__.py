@@ -1,0 +1,81 @@
+"""`attendant COMMAND`, or `python -m attendant COMMAND`: one door to the commands of all packages.
+
+Each command is a module's `main(arguments)`, named here and imported when it is called: the service runs
+without what training needs.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a word on the command line stands for."""
+
+    module: str
+    """Whose `main` takes the arguments and returns the exit status."""
+    summary: str
+    extra: str = ""
+    """Of pyproject.toml, which it needs."""
+
+
+COMMANDS = {
+    "serve": Command("service.__main__", "translate over HTTP"),
+    "translate": Command("service.translate", "translate lines of standard input, or a file"),
+    "train": Command("model.train", "train a model on aligned text", "train"),
+    "export": Command("export.__main__", "make a bundle of a trained model", "train"),
+    "import": Command("export.importers.command", "make a bundle of a Marian model", "import"),
+    "evaluate": Command("export.evaluate", "BLEU and chrF of a running service", "train"),
+    "inspect": Command("export.inspect", "describe a bundle", "train"),
+    "keys": Command("service.keys", "make an API key"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Hand the arguments to the command that the first one names; returns the exit status."""
+    name, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or [""]
+    if name in ("-h", "--help"):
+        print(_usage())
+        return 0
+    if name == "--version":
+        print(f"attendant {version('attendant')}")
+        return 0
+    if name not in COMMANDS:
+        problem = f"there is no command {name}" if name else "a command is missing"
+        print(f"error: {problem}\n\n{_usage()}", file=sys.stderr)
+        return 2
+    command = COMMANDS[name]
+    try:
+        module = import_module(command.module)
+    except ModuleNotFoundError as error:
+        if not command.extra:
+            raise
+        print(
+            f"error: attendant {name} needs the extra {command.extra}: "
+            f"pip install 'attendant[{command.extra}]' ({error})",
+            file=sys.stderr,
+        )
+        return 1
+    status: int = module.main(rest)
+    return status
+
+
+def _usage() -> str:
+    lines = [f"  {name:<10} {command.summary}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: attendant COMMAND ...",
+            "       attendant --help | --version",
+            "",
+            *lines,
+            "",
+            "attendant COMMAND --help lists the options of a command.",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""`attendant translate`: standard input line by line, or a file as one document, to standard output.
+
+The file's structure (Markdown, subtitles, HTML) is seen as a whole; lines stand for themselves.
+"""
+
+import argparse
+import io
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from queue import Queue
+from typing import get_args
+
+from service.bundle import DEFAULT_BUNDLE
+from service.errors import AttendantError, TextTooLongError
+from service.python_api import Translator
+from service.text.run import Format
+from service.translation import Translation
+
+MAX_IN_FLIGHT = 64
+"""Lines that are translated at once."""
+PROGRESS_SECONDS = 0.2
+Line = tuple[str, str]
+"""Its translation, or itself and why it has none."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Translate; returns the exit status."""
+    options = _parse(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
+    try:
+        with Translator.load(options.bundle) as translator, closing(_Progress()) as progress:
+            chosen = partial(
+                translator.translate,
+                source=options.source,
+                target=options.target,
+                format=options.format,
+            )
+            if options.file is None:
+                return _translate_lines(chosen, progress)
+            text = options.file.read_bytes().decode("utf-8")  # as it is, with its line breaks
+            found = chosen(text, on_sentence=lambda *_: progress.add("sentences"))
+            _write(found.text)
+            return 0
+    except (
+        BrokenPipeError
+    ):  # nobody reads on: flushed once more at the end, it would be an error again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except (AttendantError, OSError, UnicodeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="attendant translate", description=__doc__)
+    parser.add_argument(
+        "file", type=Path, nargs="?", help="in UTF-8; without it, lines of standard input"
+    )
+    parser.add_argument(
+        "--bundle", type=Path, default=DEFAULT_BUNDLE, help="the model's folder; default: bundled"
+    )
+    parser.add_argument(
+        "--source", metavar="CODE", help="code of the language; default: the only one, or detected"
+    )
+    parser.add_argument(
+        "--target", metavar="CODE", help="code of the language; needed where there are several"
+    )
+    parser.add_argument(
+        "--format", choices=get_args(Format), default="text", help="what the input is (text)"
+    )
+    return parser.parse_args(arguments)
+
+
+def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -> int:
+    """A line of output for each line of input; returns the exit status."""
+    status = 0
+    # of its own, and not closed: either takes a lock, which a reader that waits for a line holds
+    lines = open(sys.stdin.fileno(), encoding="utf-8", newline="\n", closefd=False)  # noqa: SIM115
+    results = _in_order(lines, partial(_translated_line, translate))
+    for number, (line, problem) in enumerate(results, 1):
+        if problem:
+            print(f"line {number} is not translated: {problem}", file=sys.stderr)
+            status = 1
+        _write(line)
+        progress.add("lines")
+    return status
+
+
+def _translated_line(translate: "partial[Translation]", line: str) -> Line:
+    text = line.removesuffix("\n")
+    try:
+        return translate(text).text + line[len(text) :], ""
+    except TextTooLongError as error:
+        return line, str(error)
+
+
+def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterator[Line]:
+    """What becomes of each line, as soon as it is there: the next line may be long in coming."""
+    pending: Queue[Future[Line] | None] = Queue(MAX_IN_FLIGHT)
+    threads = ThreadPoolExecutor(MAX_IN_FLIGHT)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                pending.put(threads.submit(translate, line))
+        except (OSError, UnicodeError) as error:
+            failed: Future[Line] = Future()
+            failed.set_exception(error)
+            pending.put(failed)
+        except RuntimeError:  # the threads are shut down: nobody wants more
+            return
+        pending.put(None)
+
+    # it may wait for a line that never comes, and must not keep the program from ending
+    threading.Thread(target=read, name="reader", daemon=True).start()
+    try:
+        while (future := pending.get()) is not None:
+            yield future.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+class _Progress:
+    """How much is done, on standard error, if that is a terminal and the output goes elsewhere."""
+
+    def __init__(self) -> None:
+        self.is_shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self.count, self.unit = 0, ""
+        self.started = self.shown_at = time.monotonic()
+
+    def add(self, unit: str) -> None:
+        """One more of what is counted."""
+        self.count, self.unit = self.count + 1, unit
+        if self.is_shown and time.monotonic() >= self.shown_at + PROGRESS_SECONDS:
+            self._show()
+
+    def close(self) -> None:
+        """Show the end."""
+        if self.is_shown:
+            self._show("\n")
+
+    def _show(self, end: str = "") -> None:
+        self.shown_at = time.monotonic()
+        rate = self.count / max(self.shown_at - self.started, 1e-3)
+        text = f"\r{self.count} {self.unit}, {rate:.1f} a second"
+        print(text, end=end, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,235 @@
+"""Translation from Python: the same answers as over HTTP, from any thread and any event loop."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+import service
+from service import AttendantError, Translation, TranslationOptions, Translator
+from service.errors import (
+    BundleError,
+    CancelledError,
+    DeadlineExceededError,
+    InvalidRequestError,
+    LimitExceededError,
+    QueueFullError,
+    UnsupportedLanguageError,
+)
+from service.python_api import Options
+from tests.conftest import TINY_BUNDLE
+
+TEXT, ENGLISH = "Der alte Hund schläft.", "The old dog sleeps."
+TEXTS = [TEXT, "", "42", "Die alte Frau wartet. Das gute Kind wartet."]
+IN_ENGLISH = [ENGLISH, "", "42", "The old woman waits. The good child waits."]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Iterator[Translator]:
+    with Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_loops=2) as translator:
+        yield translator
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_text_for_a_text_and_a_list_for_a_list(translator: Translator) -> None:
+    found = translator.translate(TEXT, "de", "en")
+    assert isinstance(found, Translation)
+    assert found.text == ENGLISH
+    assert [one.text for one in translator.translate(TEXTS, "de", "en")] == IN_ENGLISH
+    assert [one.text for one in translator.translate(iter(TEXTS), "de", "en")] == IN_ENGLISH
+    assert translator.translate([], "de", "en") == []
+
+
+def test_sentences_have_their_source_their_target_and_their_score(translator: Translator) -> None:
+    found = translator.translate(TEXTS[3], "de", "en")
+    assert [(one.source, one.target) for one in found.sentences] == [
+        ("Die alte Frau wartet.", "The old woman waits."),
+        ("Das gute Kind wartet.", "The good child waits."),
+    ]
+    first, second = (one.score for one in found.sentences)
+    assert found.score == pytest.approx((first + second) / 2)
+    assert found.score < 0
+    assert translator.translate("", "de", "en").score == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        ({}, {}),
+        ({"alternatives": 2, "beam_size": 5}, {"alternatives": 2, "beam_size": 5}),
+        ({"format": "html"}, {"format": "html", "split_sentences": "1"}),
+        ({"splitting": "none"}, {"split_sentences": "0"}),
+        ({"target_prefix": "A"}, {"target_prefix": "A"}),
+        ({"rerank": True, "length_penalty": 0.0}, {"rerank": True, "length_penalty": 0}),
+    ],
+)
+def test_answers_are_those_of_the_service(
+    translator: Translator, client: TestClient, options: Any, fields: dict[str, Any]
+) -> None:
+    texts = ["Der alte <b>Hund</b> schläft. Die Frau wartet.", "Das gute Kind fällt dort."]
+    body = {"q": texts, "source": "de", "target": "en", "return_scores": True, **fields}
+    answer = client.post("/translate", json=body).json()
+    found = translator.translate(texts, "de", "en", **options)
+    assert [one.text for one in found] == answer["translatedText"]
+    if "alternatives" in options:
+        assert [list(one.alternatives) for one in found] == answer["alternatives"]
+    scores = [[one.score for one in text.sentences] for text in found]
+    assert scores == [
+        [pytest.approx(one["score"], abs=1e-4) for one in text] for text in answer["details"]
+    ]
+
+
+def test_languages_are_detected(translator: Translator) -> None:
+    assert translator.languages == {"de": ["en"], "en": ["de"]}
+    found = translator.translate("Die alte Frau wartet.", target="en")
+    assert found.text == "The old woman waits."
+    assert found.detected is not None
+    assert found.detected.language == "de"
+
+
+def test_sentences_are_told_as_they_are_done(translator: Translator) -> None:
+    told: list[tuple[int, int, str, str]] = []
+    translator.translate(TEXTS, "de", "en", on_sentence=lambda *one: told.append(one))
+    assert sorted(told) == [
+        (0, 0, TEXT, ENGLISH),
+        (3, 0, "Die alte Frau wartet.", "The old woman waits."),
+        (3, 1, "Das gute Kind wartet.", "The good child waits."),
+    ]
+
+
+def test_many_loops_and_threads_at_once(translator: Translator) -> None:
+    async def some() -> list[str]:
+        work = (translator.translate_async(text, "de", "en") for text in TEXTS)
+        return [one.text for one in await asyncio.gather(*work)]
+
+    async def within_a_loop() -> str:
+        return translator.translate(TEXT, "de", "en").text
+
+    with ThreadPoolExecutor(4) as threads:
+        jobs = [threads.submit(asyncio.run, some()) for _ in range(8)]
+        assert [job.result() for job in jobs] == [IN_ENGLISH] * 8
+    assert asyncio.run(within_a_loop()) == ENGLISH
+
+
+def test_more_sentences_than_a_server_would_let_wait(translator: Translator) -> None:
+    sentences = 2500
+    found = translator.translate("Der alte Hund schläft.\n" * sentences, "de", "en", beam_size=1)
+    assert found.text == "The old dog sleeps.\n" * sentences
+
+
+def test_cancelling_gives_the_sentences_up(translator: Translator) -> None:
+    engine = translator._models.models[0].engine
+
+    async def cancelled() -> None:
+        work = translator.translate_async([TEXT] * 500, "de", "en", beam_size=8)
+        task = asyncio.create_task(work)
+        while not (engine.num_running or task.done()):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert translator.translate(TEXT, "de", "en").text == ENGLISH
+    assert engine.num_waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"beam_size": 0}, "beam_size parameter must be >= 1, and is 0"),
+        ({"alternatives": -1}, "alternatives parameter must be >= 0, and is -1"),
+        ({"max_decoding_length": 0}, "max_decoding_length parameter must be >= 1"),
+        ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size parameter must be >= 0"),
+        ({"length_penalty": float("nan")}, "length_penalty parameter must be between -10 and 10"),
+        ({"format": "pdf"}, 'format parameter must be one of text, html, xml, and is "pdf"'),
+        ({"splitting": "some"}, "splitting parameter must be one of"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    translator: Translator, options: Any, said: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as told:
+        translator.translate(TEXT, "de", "en", **options)
+    assert said in str(told.value)
+
+
+def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedLanguageError, match="fr is not supported"):
+        translator.translate(TEXT, "de", "fr")
+    with pytest.raises(LimitExceededError, match="beam_size parameter must be <= 128"):
+        translator.translate(TEXT, "de", "en", beam_size=129)
+    with pytest.raises((DeadlineExceededError, QueueFullError)):
+        translator.translate([TEXT] * 3000, "de", "en", timeout_seconds=0.001)
+    with pytest.raises(TypeError, match="beams"):
+        translator.translate(TEXT, "de", "en", beams=4)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="text 1 is bytes, and must be str"):
+        translator.translate(["a", b"b"], "de", "en")  # type: ignore[list-item]
+    with pytest.raises(BundleError, match="is not a bundle"):
+        Translator.load(tmp_path)
+    with pytest.raises(ValueError, match="num_loops must be at least 0, and is -1"):
+        Translator.load(TINY_BUNDLE, num_loops=-1)
+    assert issubclass(BundleError, AttendantError)
+
+
+def test_a_closed_translator_leaves_nobody_waiting() -> None:
+    translator = Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_loops=1)
+    before, engine = threading.active_count(), translator._models.models[0].engine
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(translator.translate, [TEXT] * 5000, "de", "en", beam_size=8)
+        while not (engine.num_running or waiting.done()):
+            pass
+        translator.close()
+        with pytest.raises(CancelledError):
+            waiting.result(10)
+    translator.close()
+    assert threading.active_count() < before
+    with pytest.raises(RuntimeError, match="the translator is closed"):
+        translator.translate(TEXT, "de", "en")
+
+
+def test_options_have_the_names_of_those_of_the_service() -> None:
+    assert list(Options.__annotations__) == [one.name for one in fields(TranslationOptions)]
+
+
+def test_the_package_has_what_it_lists_and_no_more() -> None:
+    assert set(service.__all__) <= set(dir(service))
+    assert all(getattr(service, name) for name in service.__all__)
+    with pytest.raises(AttributeError, match="module 'service' has no attribute 'Translater'"):
+        service.Translater  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_package_and_the_schemas_load_no_onnx_runtime() -> None:
+    for imported in ("import service", "from service.api.schemas import TranslateRequest"):
+        assert run(f"import sys; {imported}; print('onnxruntime' in sys.modules)") == "False"
+
+
+def test_translating_needs_neither_http_nor_settings_nor_prometheus() -> None:
+    names = ("fastapi", "starlette", "uvicorn", "pydantic_settings", "prometheus_client", "torch")
+    code = (
+        "import sys\nfrom service import Translator\n"
+        f"print([name for name in {names} if name in sys.modules])"
+    )
+    assert run(code) == "[]"
+
+
+def test_a_translator_that_is_not_closed_does_not_keep_the_program_from_ending() -> None:
+    code = (
+        "from service import Translator\n"
+        f"translator = Translator.load({str(TINY_BUNDLE)!r}, precision='fp32', num_loops=1)\n"
+        f"print(translator.translate({TEXT!r}, 'de', 'en').text)"
+    )
+    assert run(code) == ENGLISH

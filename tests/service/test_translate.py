@@ -1,0 +1,115 @@
+"""`attendant translate`: line by line from standard input, or a file as a whole."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import TINY_BUNDLE
+
+COMMAND = [sys.executable, "-m", "attendant", "translate", "--bundle", str(TINY_BUNDLE)]
+TO_ENGLISH = ["--source", "de", "--target", "en"]
+DOG, WOMAN = "Der alte Hund schläft.", "Die alte Frau wartet."
+DOG_IN_ENGLISH, WOMAN_IN_ENGLISH = "The old dog sleeps.", "The old woman waits."
+
+
+def translate(given: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*COMMAND, *options], input=given, capture_output=True, timeout=60)
+
+
+def test_lines_become_lines_in_their_order() -> None:
+    lines = [DOG, "", WOMAN, "42", f"  {DOG}\r", "\u2028"] * 40 + [WOMAN]
+    english = [DOG_IN_ENGLISH, "", WOMAN_IN_ENGLISH, "42", f"  {DOG_IN_ENGLISH}\r", "\u2028"] * 40
+    done = translate("\n".join(lines).encode(), *TO_ENGLISH)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "\n".join([*english, WOMAN_IN_ENGLISH])
+
+
+def test_a_line_is_answered_before_the_next_one_comes() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--target", "en"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for german, english in ((DOG, DOG_IN_ENGLISH), (WOMAN, WOMAN_IN_ENGLISH)):
+            process.stdin.write(f"{german}\n".encode())
+            process.stdin.flush()
+            assert process.stdout.readline().decode() == f"{english}\n"
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+def test_a_file_is_one_document(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(f"<p>{DOG}\r\n<!-- {DOG}\n--></p>\n".encode())
+    done = translate(b"", *TO_ENGLISH, "--format", "html", str(page))
+    assert done.stdout.decode() == f"<p>{DOG_IN_ENGLISH}\r\n<!-- {DOG}\n--></p>\n"
+
+
+def test_a_line_that_is_too_long_is_copied_and_told() -> None:
+    long = "Hund " * 500
+    done = translate(f"{DOG}\n{long}\n{WOMAN}\n".encode(), *TO_ENGLISH)
+    assert done.returncode == 1
+    assert done.stdout.decode() == f"{DOG_IN_ENGLISH}\n{long}\n{WOMAN_IN_ENGLISH}\n"
+    [line] = done.stderr.decode().splitlines()
+    assert line.startswith("line 2 is not translated: Invalid request: a sentence of ")
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "said"),
+    [
+        (["--source", "de", "--target", "fr"], DOG.encode(), "error: fr is not supported"),
+        (TO_ENGLISH, b"\xff\n", "error: 'utf-8' codec can't decode"),
+        ([*TO_ENGLISH, "none.txt"], b"", "error: [Errno 2] No such file"),
+        (["--bundle", "tests"], b"", "error: tests is not a bundle"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(options: list[str], given: bytes, said: str) -> None:
+    done = translate(given, *options)
+    assert done.returncode == 1
+    [line] = done.stderr.decode().splitlines()
+    assert line.startswith(said)
+
+
+def test_an_error_does_not_wait_for_more_lines() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--target", "fr"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(f"{DOG}\n".encode())
+        process.stdin.flush()  # and left open
+        assert process.wait(30) == 1
+        assert process.stderr.read() == b"error: fr is not supported\n"
+
+
+def test_a_reader_that_leaves_ends_it_quietly() -> None:
+    with subprocess.Popen(
+        [*COMMAND, *TO_ENGLISH],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, told = process.communicate(f"{DOG}\n".encode() * 100, timeout=30)
+    assert (process.returncode, told) == (1, b"")
+
+
+def test_progress_is_shown_on_a_terminal() -> None:
+    terminal, side = pty.openpty()
+    try:
+        given = f"{DOG}\n{WOMAN}\n".encode()
+        done = subprocess.run(
+            [*COMMAND, *TO_ENGLISH], input=given, stdout=subprocess.PIPE, stderr=side, timeout=60
+        )
+        shown = os.read(terminal, 1000).decode()
+    finally:
+        os.close(side)
+        os.close(terminal)
+    assert done.stdout.decode() == f"{DOG_IN_ENGLISH}\n{WOMAN_IN_ENGLISH}\n"
+    assert "\r2 lines, " in shown
+    assert shown.endswith(" a second\r\n")
