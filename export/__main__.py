@@ -12,7 +12,7 @@ import logging
 import sys
 from pathlib import Path
 
-import service.bundle
+import service.models.bundle
 from export import inspect
 from export.bundle_writer import ExportOptions, write_bundle
 from export.importers import command
@@ -21,8 +21,8 @@ from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, average, load_run
 from model.config import ConfigError
 from model.data.text import DataError, read_aligned
-from service.bundle import MANIFEST, MANIFESTS_ALIKE, Bundle
 from service.errors import BundleError
+from service.models.bundle import MANIFEST, MANIFESTS_ALIKE, Bundle
 
 logger = logging.getLogger("export")
 
@@ -96,7 +96,7 @@ def _bundle_at(folder: Path) -> Bundle | None:
     if not (folder / MANIFEST).exists():
         return None
     try:
-        return service.bundle.load(folder, MANIFESTS_ALIKE)
+        return service.models.bundle.load(folder, MANIFESTS_ALIKE)
     except BundleError as error:
         logger.warning("decoding defaults and tables are not taken over: %s", error)
         return None
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
             name=options.name or options.out.name,
             precisions=options.precisions,
             licences=tuple(options.licence),
-            like=service.bundle.load(options.like, MANIFESTS_ALIKE)
+            like=service.models.bundle.load(options.like, MANIFESTS_ALIKE)
             if options.like
             else _bundle_at(options.out),
         )

@@ -31,7 +31,9 @@ from model.checkpoint import Checkpoint
 from model.data.batches import batches_of
 from model.search import Found
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from service.bundle import (
+from service.engine.runner import OnnxModelRunner
+from service.engine.types import SpecialIds, StopRule
+from service.models.bundle import (
     FORMAT_VERSION,
     GOLDEN,
     MANIFEST,
@@ -42,8 +44,6 @@ from service.bundle import (
     SpecialTokens,
     sha256,
 )
-from service.engine.runner import OnnxModelRunner
-from service.engine.types import SpecialIds, StopRule
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from tqdm import tqdm
 from export.bundle_writer import write_manifest
 from export.client import ServiceError, fetch
 from model.data.text import DataError, read_aligned
-from service import bundle
 from service.errors import BundleError
+from service.models import bundle
 
 LINES_A_REQUEST = 100
 

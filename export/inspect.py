@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-import service.bundle
-from service.bundle import Bundle
+import service.models.bundle
 from service.errors import BundleError
+from service.models.bundle import Bundle
 from service.text import languages
 
 MAX_DIRECTIONS = 12
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("bundle", type=Path)
     options = parser.parse_args(arguments)
     try:
-        described = describe(service.bundle.load(options.bundle))
+        described = describe(service.models.bundle.load(options.bundle))
     except BundleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -10,7 +10,7 @@ from model.data.corpus import Pair, encode_pairs
 from model.evaluate import suppressed_ids
 from model.tokenizer import FILE_NAME, TARGET_FILE_NAME
 from model.transformer import Transformer
-from service.bundle import Bundle, DecodingDefaults, Direction, Limits, Precision, Provenance
+from service.models.bundle import Bundle, DecodingDefaults, Direction, Limits, Precision, Provenance
 
 Pieces = tuple[Callable[[int], str], Callable[[int], str]]
 """The pieces of source and target by id."""

@@ -17,12 +17,12 @@ from model.data.corpus import Pair
 from model.search import Found, SearchOptions, beam_search, max_target_length
 from model.tokenizer import BOS_ID
 from model.transformer import Transformer
-from service.bundle import Precision
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, Hypothesis, SpecialIds
 from service.errors import EngineError
+from service.models.bundle import Precision
 
 logger = logging.getLogger(__name__)
 

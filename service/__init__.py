@@ -18,14 +18,14 @@ __all__ = [
 if TYPE_CHECKING:
     from service.errors import AttendantError
     from service.python_api import Translator
-    from service.translation import TranslatedSentence, Translation, TranslationOptions
+    from service.translation.types import TranslatedSentence, Translation, TranslationOptions
 else:
     _HOMES = {"AttendantError": "service.errors", "Translator": "service.python_api"}
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES.get(name, "service.translation")), name)
+        return getattr(import_module(_HOMES.get(name, "service.translation.types")), name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

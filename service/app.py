@@ -8,18 +8,21 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from fastapi import FastAPI
 
-from service import tracing
-from service.api import admin, deepl, docs, errors, health, infer, inference, page, routes
+from service.api import admin, docs, errors, health, page, tracing
 from service.api.access import Gate
+from service.api.deepl import routes as deepl
+from service.api.inference import infer
+from service.api.inference import metadata as inference
 from service.api.middleware.admission import Admission, AdmissionLimit
 from service.api.middleware.context import RequestContext
 from service.api.middleware.cors import Cors
 from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.pieces import Pieces
 from service.api.middleware.targets import Targets
+from service.api.native import routes as native
 from service.errors import AttendantError, QueueFullError
 from service.metrics import Metrics
-from service.model_store import ModelStore
+from service.models.model_store import ModelStore
 from service.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -66,7 +69,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
-    for part in (routes, deepl, health, inference, infer, admin):
+    for part in (native, deepl, health, inference, infer, admin):
         app.include_router(part.router)
     page.install(app)
     docs.install(app)

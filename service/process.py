@@ -13,17 +13,18 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-from service import bundle, logs
+from service import logs
 from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
 from service.api.server import ACCEPTS_A_TURN, Server, Stop
+from service.api.tracing import TracingError
 from service.app import create_app
 from service.engine.memory import keep_large_apart
 from service.errors import BundleError
 from service.keys import KeysError
-from service.model_store import ModelStore
+from service.models import bundle
+from service.models.model_store import ModelStore
 from service.settings import PREFIX, Settings, doubtful, misspelt
-from service.tracing import TracingError
 
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients and proxies keep a connection that is idle (nginx: 60), so that they close it first.

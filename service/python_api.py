@@ -10,13 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypedDict, Unpack, overload
 
-from service.bundle import DEFAULT_BUNDLE, load
 from service.engine.config import EngineConfig
-from service.model_set import ModelSet
-from service.serving import ModelOptions, start_model
+from service.models.bundle import DEFAULT_BUNDLE, load
+from service.models.loading import ModelOptions, start_model
+from service.models.model_set import ModelSet
 from service.text.run import Format
 from service.text.segmenter import Splitting
-from service.translation import OnSentence, Translation, TranslationOptions
+from service.translation.types import OnSentence, Translation, TranslationOptions
 
 NO_LIMIT = 1_000_000_000
 """Of texts, sentences and tokens: whoever calls has them in memory already."""

@@ -17,11 +17,11 @@ from pathlib import Path
 from queue import Queue
 from typing import get_args
 
-from service.bundle import DEFAULT_BUNDLE
 from service.errors import AttendantError, TextTooLongError
+from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
 from service.text.run import Format
-from service.translation import Translation
+from service.translation.types import Translation
 
 MAX_IN_FLIGHT = 64
 """Lines that are translated at once."""

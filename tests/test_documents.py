@@ -22,10 +22,10 @@ from httpx import Response
 from attendant.__main__ import COMMANDS
 from service import errors
 from service.api.errors import CLIENT_LEFT, status_of
-from service.api.schemas import SentenceDetails, TranslateRequest
+from service.api.native.schemas import SentenceDetails, TranslateRequest
 from service.keys import Keys
 from service.settings import PREFIX, Settings
-from service.translation import TranslationOptions
+from service.translation.types import TranslationOptions
 from tests import documents, make_settings_page
 from tests.bench import report
 from tests.conftest import started

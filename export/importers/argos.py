@@ -7,7 +7,7 @@ from export.importers import ctranslate2_folder
 from export.importers.folder_parts import length_penalty
 from export.importers.imported import Imported, SourceError
 from export.importers.settings import Settings
-from service.bundle import DecodingDefaults
+from service.models.bundle import DecodingDefaults
 
 FORMAT = "Argos Translate"
 METADATA, FOLDER, MODEL, BPE = "metadata.json", "model", "sentencepiece.model", "bpe.model"

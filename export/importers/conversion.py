@@ -21,7 +21,7 @@ from export.material import ExportOptions, Material
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
 from model.transformer import PositionalEncoding, Transformer
-from service.bundle import Direction, Limits, Manifest, Origin, Precision, Provenance, sha256
+from service.models.bundle import Direction, Limits, Manifest, Origin, Precision, Provenance, sha256
 
 MAX_GRAPH_BYTES = 2_100_000_000
 """Of a protocol buffer, a little less than 2 GiB."""

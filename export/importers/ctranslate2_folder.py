@@ -29,7 +29,7 @@ from export.importers.folder_parts import (
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
-from service.bundle import DecodingDefaults
+from service.models.bundle import DecodingDefaults
 
 FORMAT = "CTranslate2"
 WEIGHTS = "model.bin"

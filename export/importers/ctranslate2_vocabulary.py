@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from export.importers.ctranslate2_variables import Variables
 from export.importers.imported import SourceError
 from export.importers.settings import MAX_BYTES, read_json
-from service.bundle import MAX_VOCABULARY
+from service.models.bundle import MAX_VOCABULARY
 
 CONFIG = "config.json"
 VOCABULARIES = "shared_vocabulary", "source_vocabulary", "target_vocabulary"

@@ -16,7 +16,7 @@ from model.data.corpus import Pair
 from model.search import greedy_search
 from model.tokenizer import EOS_ID, PAD_ID
 from model.transformer import Transformer
-from service.bundle import Direction
+from service.models.bundle import Direction
 
 SENTENCES = 160
 MAX_TOKENS = 64

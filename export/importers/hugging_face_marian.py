@@ -24,7 +24,7 @@ from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
-from service.bundle import MAX_LENGTH, MAX_VOCABULARY
+from service.models.bundle import MAX_LENGTH, MAX_VOCABULARY
 
 FORMAT = "Hugging Face Marian"
 MODEL_TYPE = "marian"

@@ -9,7 +9,7 @@ from torch import Tensor
 from export.importers.arrangement import Arrangement
 from model.network_config import ModelConfig
 from model.tokenizer import EOS_ID
-from service.bundle import DecodingDefaults
+from service.models.bundle import DecodingDefaults
 
 
 class SourceError(ValueError):

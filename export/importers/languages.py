@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from export.importers.imported import Imported, SourceError
-from service.bundle import Direction
+from service.models.bundle import Direction
 from service.text import languages
 
 logger = logging.getLogger(__name__)

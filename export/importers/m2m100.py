@@ -27,7 +27,7 @@ from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import m2m100_oracle
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
-from service.bundle import MAX_LENGTH, MAX_VOCABULARY
+from service.models.bundle import MAX_LENGTH, MAX_VOCABULARY
 
 FORMAT = "Hugging Face M2M-100 (NLLB)"
 MODEL_TYPE = "m2m_100"

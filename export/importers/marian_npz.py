@@ -17,8 +17,8 @@ from export.importers.npz import load_npz, read_yaml
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID, UNK_ID
-from service.bundle import MAX_VOCABULARY, DecodingDefaults
 from service.engine.types import StopRule
+from service.models.bundle import MAX_VOCABULARY, DecodingDefaults
 
 FORMAT = "Marian npz (OPUS-MT)"
 ACTIVATIONS = {"swish": "silu", "relu": "relu", "gelu": "gelu_sigmoid"}

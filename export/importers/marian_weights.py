@@ -8,7 +8,7 @@ from export.importers.settings import Settings
 from export.importers.tensors import Tensors
 from model.network_config import ModelConfig
 from model.transformer import position_table
-from service.bundle import MAX_VOCABULARY
+from service.models.bundle import MAX_VOCABULARY
 
 MAX_POSITION_ERROR = 1e-3
 ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}

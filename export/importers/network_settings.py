@@ -6,8 +6,8 @@ from export.importers.folder_parts import length_penalty
 from export.importers.imported import SourceError
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
-from service.bundle import DecodingDefaults
 from service.engine.types import StopRule
+from service.models.bundle import DecodingDefaults
 
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 MAX_SIZE = 65_536

@@ -9,7 +9,7 @@ from export.importers.vocabulary import PieceTokenizers
 from model.data.corpus import Pair
 from model.tokenizer import BOS_ID
 from model.transformer import Transformer
-from service.bundle import Direction
+from service.models.bundle import Direction
 
 MAX_NATS_APART = 1e-3
 """Of any token's log-probability, here and there; both are in fp32."""

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from service.api.dependencies import GateDependency, StoreDependency
 from service.api.errors import documented
 from service.api.health import readiness
-from service.api.schemas import ErrorResponse, Readiness
+from service.api.native.schemas import ErrorResponse, Readiness
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 

@@ -13,8 +13,8 @@ from fastapi import Depends, Request
 from service.api.access import Gate
 from service.errors import ClientLeftError
 from service.metrics import Metrics
-from service.model_set import ModelSet
-from service.model_store import ModelStore
+from service.models.model_set import ModelSet
+from service.models.model_store import ModelStore
 from service.settings import Settings
 
 Result = TypeVar("Result")

@@ -11,14 +11,14 @@ from service.api.dependencies import (
     StoreDependency,
 )
 from service.api.errors import documented
-from service.api.schemas import (
+from service.api.native.schemas import (
     ErrorResponse,
     Health,
     Readiness,
     ServedBundle,
 )
 from service.errors import EngineDeadError, NotReadyError
-from service.model_set import ModelSet
+from service.models.model_set import ModelSet
 
 router = APIRouter(tags=["health"])
 VERSION = version("attendant")

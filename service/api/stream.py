@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from service.api.dependencies import unless_client_leaves
 from service.errors import AttendantError
-from service.translation import OnSentence, Translation
+from service.translation.types import OnSentence, Translation
 
 EVENT_STREAM = "text/event-stream"
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from service.bundle_files import read_text
 from service.errors import BundleError, quoted
+from service.models.bundle_files import read_text
 from service.text.tokenizer import Tokenizer
 
 NAMES = {"<pad>": "pad", "<unk>": "unk", "</s>": "eos"}

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from service.bundle_files import printable, read_text
 from service.errors import BundleError
+from service.models.bundle_files import printable, read_text
 
 MAX_LINES = 100_000
 MAX_CELL_CHARACTERS = 200

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from service.cores import available_cores
+from service.engine.cores import available_cores
 from tests.bench import measure, online, over_http, report
 from tests.bench.limit import Churner, Gauge
 from tests.bench.measure import Effort, Results

@@ -16,11 +16,11 @@ from model import bundle
 from model.data.text import DataError, read_lines
 from model.search import SearchOptions, beam_search, max_target_length
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
-from service.bundle import DEFAULT_BUNDLE
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import runners_for
 from service.engine.types import DecodingOptions, SpecialIds, StopRule
+from service.models.bundle import DEFAULT_BUNDLE
 from tests.bench import peer
 from tests.bench.models import ROOT, BenchModel, build
 from tests.bench.systems import Listed, NBest

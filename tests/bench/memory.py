@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from service.cores import available_cores
+from service.engine.cores import available_cores
 from tests.bench.limit import Churner
 from tests.bench.models import ROOT, ModelName, build
 from tests.bench.systems import Remote

@@ -24,7 +24,7 @@ from model.data.batches import Batch
 from model.evaluate import suppressed_ids
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from model.transformer import DecoderLayer, Transformer
-from service.bundle import DEFAULT_BUNDLE
+from service.models.bundle import DEFAULT_BUNDLE
 from tests.bench import peer
 from tests.bench.text import everyday_german
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 import onnxruntime
 
-from service.cores import available_cores
+from service.engine.cores import available_cores
 from tests.bench.measure import Results, Row
 from tests.bench.picture import latency_by_load
 from tests.documents import renew

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from model.tokenizer import EOS_ID
-from service.bundle import DEFAULT_BUNDLE
+from service.models.bundle import DEFAULT_BUNDLE
 from service.text.tokenizer import Tokenizer
 from tests.bench.models import BenchModel
 from tests.bench.systems import Peer

@@ -11,13 +11,13 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from service.bundle import DEFAULT_BUNDLE, Bundle, load
-from service.model_set import ModelSet
-from service.serving import start_model
+from service.models.bundle import DEFAULT_BUNDLE, Bundle, load
+from service.models.loading import start_model
+from service.models.model_set import ModelSet
+from service.models.vocabularies import load_tokenizers
 from service.text.document import Document, take_apart
 from service.text.pipeline import Pipeline
-from service.translation import TranslationOptions
-from service.vocabularies import load_tokenizers
+from service.translation.types import TranslationOptions
 from tests.bench.text import everyday_german
 
 SENTENCES = 400

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from service.bundle import DEFAULT_BUNDLE
+from service.models.bundle import DEFAULT_BUNDLE
 from tests.bench.over_http import UNLIMITED, serving
 from tests.bench.text import everyday_german
 

@@ -12,10 +12,10 @@ from model.checkpoint import Checkpoint, load_run
 from model.data.text import read_aligned
 from model.evaluate import greedy_translate, suppressed_ids
 from model.train import train
-from service.bundle import load
-from service.model_set import ModelSet
-from service.serving import ModelOptions, start_model
-from service.translation import TranslationOptions
+from service.models.bundle import load
+from service.models.loading import ModelOptions, start_model
+from service.models.model_set import ModelSet
+from service.translation.types import TranslationOptions
 from tests import toy
 from tests.make_tiny_bundle import CONFIG
 

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from export import evaluate
-from service.bundle import DEFAULT_BUNDLE, load
+from service.models.bundle import DEFAULT_BUNDLE, load
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 

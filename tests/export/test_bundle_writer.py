@@ -14,8 +14,8 @@ from export.bundle_writer import ExportOptions, write_bundle
 from export.verify import VerificationError
 from model import bundle as training_bundle
 from model.checkpoint import Checkpoint, save
-from service import bundle
-from service.bundle import sha256
+from service.models import bundle
+from service.models.bundle import sha256
 from tests import toy
 
 OPTIONS = ExportOptions("test", precisions=("fp32", "fp16", "int8"), golden_sentences=12)

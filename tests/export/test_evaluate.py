@@ -9,7 +9,7 @@ import sacrebleu
 
 from export import evaluate
 from export.client import ServiceError
-from service import bundle
+from service.models import bundle
 
 GERMAN = ["Der Hund schläft im Garten.", "Wir gehen heute ins Kino.", "Sie liest ein gutes Buch."]
 ENGLISH = ["The dog sleeps in the garden.", "We go to the cinema today.", "She reads a good book."]

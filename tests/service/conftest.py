@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from service.metrics import Metrics
-from service.model_set import ModelSet
+from service.models.model_set import ModelSet
 from service.settings import Settings
 from tests.service.translating import start
 

@@ -213,7 +213,7 @@ def test_the_package_has_what_it_lists_and_no_more() -> None:
 
 
 def test_the_package_and_the_schemas_load_no_onnx_runtime() -> None:
-    for imported in ("import service", "from service.api.schemas import TranslateRequest"):
+    for imported in ("import service", "from service.api.native.schemas import TranslateRequest"):
         assert run(f"import sys; {imported}; print('onnxruntime' in sys.modules)") == "False"
 
 

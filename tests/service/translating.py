@@ -2,13 +2,13 @@
 
 import asyncio
 
-from service.bundle import load
 from service.metrics import Metrics
-from service.model_set import ModelSet
-from service.model_store import model_options
-from service.serving import start_model
+from service.models.bundle import load
+from service.models.loading import start_model
+from service.models.model_set import ModelSet
+from service.models.model_store import model_options
 from service.settings import Settings
-from service.translation import TranslationOptions
+from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 
 OPTIONS = TranslationOptions()

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, Self, cast
 
 import regex
 
-from service.bundle_files import printable
 from service.errors import BundleError
+from service.models.bundle_files import printable
 from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
 from service.text.tables import read_table

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, Self, cast
 
-from service.bundle_files import printable
 from service.errors import BundleError
+from service.models.bundle_files import printable
 from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
 from service.text.tables import read_table

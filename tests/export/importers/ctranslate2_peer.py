@@ -11,7 +11,7 @@ import torch
 from model.network_config import ModelConfig
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from model.transformer import Transformer
-from service.guards import loops
+from service.translation.guards import loops
 from tests import toy
 from tests.bench import peer
 from tests.export.importers.marian_folders import train_spm

@@ -15,7 +15,7 @@ from export.importers.argos import read
 from export.importers.formats import format_of
 from export.importers.imported import SourceError
 from export.importers.languages import directions_of
-from service.bundle import load
+from service.models.bundle import load
 from service.settings import Settings
 from tests.export.importers.ctranslate2_folders import write_folder
 from tests.export.importers.ctranslate2_peer import muddled_texts, translated, write_learnt_folder

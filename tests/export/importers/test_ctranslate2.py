@@ -14,7 +14,7 @@ from export.__main__ import main
 from export.importers.ctranslate2_folder import read, recognises
 from export.importers.imported import Imported
 from model.tokenizer import BOS_ID
-from service.bundle import load
+from service.models.bundle import load
 from service.settings import Settings
 from tests import toy
 from tests.conftest import started

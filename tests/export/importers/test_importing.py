@@ -14,8 +14,8 @@ from export.importers import conversion
 from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import CheckpointError
-from service.bundle import load
-from service.proof import read_golden
+from service.models.bundle import load
+from service.models.proof import read_golden
 from service.settings import Settings
 from tests import toy
 from tests.conftest import started

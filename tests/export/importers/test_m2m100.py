@@ -17,9 +17,9 @@ from export.importers.imported import SourceError
 from export.importers.languages import directions_of
 from export.importers.m2m100 import read, recognises
 from model.tokenizer import BOS_ID
-from service.bundle import load
-from service.guards import loops
+from service.models.bundle import load
 from service.settings import Settings
+from service.translation.guards import loops
 from tests.conftest import started
 from tests.export.importers.ctranslate2_peer import muddled_texts
 from tests.export.importers.m2m100_folders import SHAPES, tokenizer_of, train, write_folder

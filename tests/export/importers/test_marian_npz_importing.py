@@ -14,8 +14,8 @@ import sentencepiece
 from export.importers.imported import SourceError
 from export.importers.marian_npz import read
 from export.importers.marian_vocabulary import side_of
-from service.bundle import load
 from service.engine.types import StopRule
+from service.models.bundle import load
 from service.settings import Settings
 from tests import toy
 from tests.export.importers.marian_npz_models import Reference, write_model, write_student

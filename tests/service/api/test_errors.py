@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from service import errors
 from service.api.errors import status_of
-from service.model_set import ModelSet
+from service.models.model_set import ModelSet
 
 
 def subclasses(kind: type[errors.AttendantError]) -> list[type[errors.AttendantError]]:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from service import bundle
 from service.engine import batch
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
@@ -16,6 +15,7 @@ from service.engine.engine import Engine
 from service.engine.rerank import Reranker
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, Floats, Ints, Sequence, SpecialIds
+from service.models import bundle
 from tests.fakes import SPECIAL, EchoRunner, echo_source
 
 

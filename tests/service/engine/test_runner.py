@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service import bundle
-from service.bundle import Precision
 from service.engine import cache
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
+from service.models import bundle
+from service.models.bundle import Precision
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 RULES = [rule for rule in StopRule if rule is not StopRule.NARROW]

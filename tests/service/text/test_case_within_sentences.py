@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.bundle import DEFAULT_BUNDLE, load
+from service.models.bundle import DEFAULT_BUNDLE, load
 from service.text.tokenizer import Tokenizer
 
 

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.bundle import load
 from service.engine.types import DecodingOptions
 from service.errors import LimitExceededError
-from service.preparation import Preparation
+from service.models.bundle import load
 from service.text import stand_ins, words
 from service.text.detector import Detector
 from service.text.document import Document, take_apart
@@ -34,7 +33,8 @@ from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
 from service.text.stand_ins import StandIn
 from service.text.tokenizer import Tokenizers
-from service.translation import TranslationOptions
+from service.translation.preparation import Preparation
+from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 from tests.service.text.pipelines import every_rule
 from tests.service.text.test_document import assembled

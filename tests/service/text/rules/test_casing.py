@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.bundle import DEFAULT_BUNDLE, load
+from service.models.bundle import DEFAULT_BUNDLE, load
 from service.text.languages import profile
 from service.text.rules.casing import Case, in_usual_case, is_in_capitals, says_nothing
 from service.text.run import Run

@@ -1,0 +1,1 @@
+"""DeepL's interface."""

@@ -1,0 +1,290 @@
+"""DeepL's dialect, so that its official clients work unmodified: `deepl.DeepLClient(KEY, server_url=...)`.
+
+What is accepted and changes nothing: `context`, `model_type` (there is one model, which is both),
+`preserve_formatting`, `show_billed_characters` (billed characters are always told), formality other than
+`more` and `less`. What would change a translation and is not supported is refused: glossaries,
+styles, instructions, and tags that split texts or do not (`splitting_tags`, `non_splitting_tags`,
+`outline_detection` off).
+"""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, BeforeValidator, Field
+
+from service.api.access import Gate
+from service.api.dependencies import (
+    GateDependency,
+    MetricsDependency,
+    ModelsDependency,
+    services,
+    unless_client_leaves,
+)
+from service.api.errors import documented, shortened
+from service.api.fields import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
+from service.api.inputs import fields_of, openapi_body, openapi_query, parse
+from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
+from service.models.model_set import AUTO
+from service.text import languages
+from service.translation.types import Translation, TranslationOptions
+
+router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
+NO_LIMIT = 10**12
+"""What is told as the limit of characters where there is none."""
+_VARIANTS = {
+    "en": ("EN-GB", "EN-US"),
+    "pt": ("PT-BR", "PT-PT"),
+    "zh": ("ZH", "ZH-HANS"),
+}
+"""Clients of DeepL ask for one of these as a target, and refuse plain English and Portuguese."""
+_NAMES = {
+    "EN-GB": "English (British)",
+    "EN-US": "English (American)",
+    "PT-BR": "Portuguese (Brazilian)",
+    "PT-PT": "Portuguese (European)",
+    "ZH": "Chinese (simplified)",
+    "ZH-HANS": "Chinese (simplified)",
+    "ZH-HANT": "Chinese (traditional)",
+}
+"""What DeepL calls targets."""
+_UNSUPPORTED = (
+    *("glossary_id", "glossary_ids", "style_id", "translation_memory_id"),
+    "custom_instructions",
+    *("splitting_tags", "non_splitting_tags"),
+)
+TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _as_names(value: object) -> object:
+    """Names parted by commas, a list of such, or null."""
+    if value is None:
+        return []
+    parts = value if isinstance(value, list) else [value]
+    names = [part.split(",") if isinstance(part, str) else [part] for part in parts]
+    return [name.strip() if isinstance(name, str) else name for some in names for name in some]
+
+
+class TranslateRequest(BaseModel):
+    """`POST /v2/translate`."""
+
+    text: Annotated[TextList, BeforeValidator(_as_list), Field(min_length=1)]
+    target_lang: Code
+    source_lang: Code | None = None
+    context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
+    split_sentences: SplitSentences | None = None
+    tag_handling: Literal["html", "xml"] | None = None
+    ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
+    outline_detection: Annotated[
+        bool | None, Field(description="Whether tags tell where texts end; only true is supported.")
+    ] = None
+    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] | None = None
+    model_type: (
+        Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
+    ) = None
+    auth_key: Key | None = None
+
+
+class UsageRequest(BaseModel):
+    """`GET /v2/usage`."""
+
+    auth_key: Key | None = None
+
+
+class LanguagesRequest(UsageRequest):
+    """`GET /v2/languages`."""
+
+    type: Annotated[Choice, Field(description="`source` or `target`.")] = "source"
+
+
+class TranslatedText(BaseModel):
+    """One text."""
+
+    detected_source_language: str
+    text: str
+    billed_characters: int
+    model_type_used: Annotated[
+        str | None, Field(description="Where `model_type` is given: what was asked for.")
+    ] = None
+
+
+class TranslateResponse(BaseModel):
+    """Every text, in order."""
+
+    translations: list[TranslatedText]
+
+
+class Language(BaseModel):
+    """A language of one side."""
+
+    language: str
+    name: str
+    supports_formality: Annotated[bool | None, Field(description="Of targets only.")] = None
+
+
+class Usage(BaseModel):
+    """Characters translated since the start."""
+
+    character_count: int
+    character_limit: int
+
+
+class GlossaryPairs(BaseModel):
+    """There are no glossaries."""
+
+    supported_languages: list[dict[str, str]]
+
+
+class DeepLError(BaseModel):
+    """Every error of this dialect."""
+
+    message: str
+    detail: str
+
+
+ERRORS = documented(DeepLError, 400, 403, 408, 413, 429, 500, 503, 504)
+
+
+async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
+    """The fields of a request, once its caller is let in; these clients know 403 only."""
+
+    def enter(request: Request, key: object) -> None:
+        try:
+            gate.enter(request, key)
+        except MissingKeyError as error:
+            raise InvalidKeyError(str(error)) from None
+
+    return await fields_of(request, enter, key="auth_key", text="text")
+
+
+def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
+    for name in ("text", "target_lang"):
+        if not fields.get(name):
+            raise InvalidRequestError(f"Bad request. Reason: Value for '{name}' missing.")
+    for name in _UNSUPPORTED:
+        if fields.get(name):
+            raise InvalidRequestError(f"Value for '{name}' not supported.")
+    return parse(TranslateRequest, fields)
+
+
+@router.get(
+    "/translate",
+    openapi_extra=openapi_query(TranslateRequest, "text"),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
+@router.post(
+    "/translate",
+    openapi_extra=openapi_body(TranslateRequest),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
+async def translate(request: Request) -> TranslateResponse:
+    """Translate texts."""
+    service = services(request)
+    body = _translate_request(await _fields_of(request, service.gate))
+    models, timeout = service.models, service.settings.request_timeout_seconds
+    source = AUTO
+    if body.source_lang:
+        source = _known("source_lang", languages.lookup_source(body.source_lang, models.sources))
+    target = _known("target_lang", languages.lookup(body.target_lang, models.targets))
+    options = _options(body)
+    work = models.translate(body.text, source, target, options, timeout)
+    translations = await unless_client_leaves(request, work)
+    service.metrics.characters.inc(sum(map(len, body.text)))
+    return TranslateResponse(
+        translations=[
+            _translated(text, source, translation, body.model_type)
+            for text, translation in zip(body.text, translations, strict=True)
+        ]
+    )
+
+
+@router.get(
+    "/languages",
+    openapi_extra=openapi_query(LanguagesRequest),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
+@router.post(
+    "/languages",
+    openapi_extra=openapi_body(LanguagesRequest),
+    responses=ERRORS,
+    response_model_exclude_none=True,
+)
+async def list_languages(
+    request: Request, gate: GateDependency, models: ModelsDependency
+) -> list[Language]:
+    """Languages of the side `type`: source, the default, or target."""
+    asked = parse(LanguagesRequest, await _fields_of(request, gate))
+    if asked.type not in ("source", "target"):
+        raise InvalidRequestError("Value for 'type' not supported.")
+    if asked.type == "source":
+        codes = sorted({languages.parse(code).language for code in models.sources})
+        return [Language(language=_as_source(code), name=languages.name(code)) for code in codes]
+    names = {
+        variant: _NAMES.get(variant) or languages.name(code)
+        for code in models.targets
+        for variant in _VARIANTS.get(code, (code.upper(),))
+    }
+    return [
+        Language(language=code, name=name, supports_formality=False) for code, name in names.items()
+    ]
+
+
+@router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
+@router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
+async def usage(request: Request, gate: GateDependency, metrics: MetricsDependency) -> Usage:
+    """Characters translated under this dialect since the start; there is no limit."""
+    parse(UsageRequest, await _fields_of(request, gate))
+    return Usage(character_count=metrics.characters_so_far, character_limit=NO_LIMIT)
+
+
+@router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
+async def glossary_language_pairs(request: Request, gate: GateDependency) -> GlossaryPairs:
+    """None: there are no glossaries."""
+    parse(UsageRequest, await _fields_of(request, gate))
+    return GlossaryPairs(supported_languages=[])
+
+
+def _known(name: str, code: str | None) -> str:
+    """What was found for a field's value."""
+    if code is None:
+        raise InvalidRequestError(f"Value for '{name}' not supported.")
+    return code
+
+
+def _as_source(code: str) -> str:
+    """`zh-Hant` -> `ZH`: DeepL's sources have no variants."""
+    return languages.parse(code).language.upper()
+
+
+def _options(body: TranslateRequest) -> TranslationOptions:
+    if body.outline_detection is False:
+        raise InvalidRequestError("Value for 'outline_detection' not supported.")
+    if body.formality in ("more", "less"):
+        raise InvalidRequestError(
+            f"Target language '{shortened(body.target_lang)}' doesn't support formality."
+        )
+    return TranslationOptions(
+        format=body.tag_handling or "text",
+        splitting=SPLITTING[
+            body.split_sentences or ("nonewlines" if body.tag_handling == "html" else "1")
+        ],
+        ignored_tags=tuple(body.ignore_tags),
+    )
+
+
+def _translated(
+    text: str, source: str, translation: Translation, model_type: str | None
+) -> TranslatedText:
+    found = translation.detected.language if translation.detected else source
+    return TranslatedText(
+        detected_source_language=_as_source(found),
+        text=translation.text,
+        billed_characters=len(text),
+        model_type_used=model_type and model_type.removeprefix("prefer_"),
+    )

@@ -1,0 +1,1 @@
+"""The Open Inference Protocol: health, metadata and inference."""

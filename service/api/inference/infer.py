@@ -1,0 +1,179 @@
+"""The Open Inference Protocol's inference: texts in, texts out, by the model that is named."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from service.api.dependencies import Services, services, unless_client_leaves
+from service.api.errors import shortened
+from service.api.fields import Code, Id
+from service.api.inference.metadata import ONE, ModelName, ModelVersion, check_version, find
+from service.api.inference.tensors import (
+    JSON_LENGTH,
+    NAME,
+    InputTensor,
+    OutputTensor,
+    packed,
+    split,
+)
+from service.api.inputs import JSON, json_fields, openapi_schema, parse
+from service.api.native.routes import ERRORS, options_of, timeout_of
+from service.api.native.schemas import TranslateRequest
+from service.errors import InvalidRequestError
+from service.translation.types import Translation
+
+router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
+BINARY = "application/octet-stream"
+PARAMETERS = frozenset(TranslateRequest.model_fields) - {
+    *("text", "q", "api_key"),
+    *("alternatives", "return_scores", "return_alignment"),  # no output has room for them
+}
+"""What parameters of a request may say, under the names that `POST /translate` has for it."""
+_UNSUPPORTED = frozenset(TranslateRequest.model_fields) - PARAMETERS
+_Parameters = Annotated[
+    dict[str, str | int | float | bool],
+    Field(description="Those of an output: `binary_data`. Those of a request: see there."),
+]
+
+
+class RequestedOutput(BaseModel):
+    """What is to come back, and how."""
+
+    name: Code
+    parameters: _Parameters = {}
+
+
+class InferRequest(BaseModel):
+    """`POST /v2/models/NAME/infer` of the Open Inference Protocol."""
+
+    id: Annotated[Id | None, Field(description="Comes back as it is.")] = None
+    parameters: Annotated[
+        _Parameters,
+        Field(
+            description="As fields of `POST /translate`: "
+            + ", ".join(sorted(PARAMETERS))
+            + ". And "
+            "`binary_data_output`: whether texts come back as bytes behind the JSON."
+        ),
+    ] = {}
+    inputs: Annotated[list[InputTensor], Field(min_length=1, max_length=1)]
+    outputs: Annotated[list[RequestedOutput], Field(max_length=1)] = []
+
+    @property
+    def is_answered_in_binary(self) -> bool:
+        """Whether translations are to stand behind the JSON."""
+        default = self.parameters.get("binary_data_output", False)
+        return any(one.parameters.get("binary_data", default) for one in self.outputs or [_ALL])
+
+
+_ALL = RequestedOutput(name=NAME)
+
+
+class InferResponse(BaseModel):
+    """The translations, in the shape of the texts."""
+
+    model_name: str
+    model_version: str
+    id: str | None = None
+    parameters: Annotated[
+        dict[str, str] | None,
+        Field(description="Of each text that was not translated, by its number: why."),
+    ] = None
+    outputs: list[OutputTensor]
+
+
+_DOCUMENTED: dict[str, Any] = {
+    "openapi_extra": {"requestBody": {"content": {JSON: {"schema": openapi_schema(InferRequest)}}}},
+    "response_model": InferResponse,
+    "responses": {
+        **ERRORS,
+        200: {"content": {BINARY: {"schema": {"type": "string", "format": "binary"}}}},
+        404: {**ERRORS[400], "description": "No such model."},
+    },
+}
+
+
+@router.post("/models/{name}/infer", **_DOCUMENTED)
+async def infer(name: ModelName, request: Request) -> Response:
+    """Translate texts by one model."""
+    service = services(request)
+    service.gate.enter(request)
+    asked, binary = await _asked(request)
+    texts = asked.inputs[0].texts(binary)
+    translations = await unless_client_leaves(
+        request, _translations(service, name, texts, asked.parameters)
+    )
+    return _answer(name, asked, translations)
+
+
+@router.post("/models/{name}/versions/{version}/infer", **_DOCUMENTED)
+async def infer_version(name: ModelName, version: ModelVersion, request: Request) -> Response:
+    """The same of its only version."""
+    check_version(name, version)
+    return await infer(name, request)
+
+
+async def _asked(request: Request) -> tuple[InferRequest, bytes]:
+    """The request, and the bytes of its input."""
+    head, binary = split(request, await request.body())
+    fields = await json_fields(head)
+    inputs = fields.get("inputs")
+    if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
+        raise InvalidRequestError(
+            f"Invalid request: inputs parameter must be a list of one tensor, {NAME}"
+        )
+    parse(InputTensor, inputs[0])  # by itself, an error tells which of its fields is wrong
+    asked = parse(InferRequest, fields)
+    for output in asked.outputs:
+        if output.name != NAME:
+            raise InvalidRequestError(
+                f"Invalid request: no output is named {shortened(output.name)}, only {NAME}"
+            )
+    return asked, binary
+
+
+async def _translations(
+    service: Services, name: str, texts: list[Any], parameters: dict[str, Any]
+) -> list[Translation]:
+    """What the model of that name makes of the texts."""
+    models = find(service.models, name)
+    for unsupported in sorted(_UNSUPPORTED & parameters.keys()):
+        raise InvalidRequestError(f"Invalid request: {unsupported} parameter is not supported here")
+    if not texts:
+        return []
+    wanted = {field: parameters[field] for field in PARAMETERS & parameters.keys()}
+    body = parse(TranslateRequest, {**wanted, "text": texts})
+    timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
+    return await models.translate(body.texts, body.source, body.target, options_of(body), timeout)
+
+
+def _answer(name: str, asked: InferRequest, translations: list[Translation]) -> Response:
+    """The answer in JSON, or in both."""
+    texts = [translation.text for translation in translations]
+    problems = {
+        f"problem_{number}": translation.problem
+        for number, translation in enumerate(translations)
+        if translation.problem
+    }
+    output = OutputTensor(name=NAME, shape=asked.inputs[0].shape, datatype="BYTES")
+    binary = packed(texts) if asked.is_answered_in_binary else None
+    if binary is None:
+        output.data = texts
+    else:
+        output.parameters = {"binary_data_size": len(binary)}
+    head = (
+        InferResponse(
+            model_name=name,
+            model_version=ONE,
+            id=asked.id,
+            parameters=problems or None,
+            outputs=[output],
+        )
+        .model_dump_json(exclude_none=True)
+        .encode()
+    )
+    if binary is None:
+        return Response(head, media_type=JSON)
+    return Response(head + binary, media_type=BINARY, headers={JSON_LENGTH: str(len(head))})

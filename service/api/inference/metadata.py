@@ -1,0 +1,147 @@
+"""The Open Inference Protocol's health and metadata under /v2, as KServe's and Triton's clients read them."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from service.api import health
+from service.api.dependencies import ModelsDependency, StoreDependency
+from service.api.errors import documented, shortened
+from service.api.native.schemas import ErrorResponse
+from service.errors import EngineDeadError
+from service.models.model_set import ModelSet
+
+router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
+_UNREADY = documented(ErrorResponse, 503)
+_UNKNOWN = documented(ErrorResponse, 404, 503)
+ONE = "1"
+"""The version of every model."""
+ModelName = Annotated[str, Path(description="A bundle's name.")]
+ModelVersion = Annotated[str, Path(description="Of a model: 1.")]
+
+
+class ServerLive(BaseModel):
+    """`GET /v2/health/live` of the Open Inference Protocol."""
+
+    live: bool
+
+
+class ServerReady(BaseModel):
+    """`GET /v2/health/ready` of the Open Inference Protocol."""
+
+    ready: bool
+
+
+class ModelReady(ServerReady):
+    """`GET /v2/models/NAME/ready` of the Open Inference Protocol."""
+
+    name: str
+
+
+class ServerMetadata(BaseModel):
+    """`GET /v2` of the Open Inference Protocol."""
+
+    name: str
+    version: str
+    extensions: list[str]
+
+
+class TensorMetadata(BaseModel):
+    """What goes in or comes out."""
+
+    name: str
+    datatype: str
+    shape: list[int]
+
+
+class ModelMetadata(BaseModel):
+    """`GET /v2/models/NAME` of the Open Inference Protocol."""
+
+    name: str
+    versions: list[str]
+    platform: str
+    inputs: list[TensorMetadata]
+    outputs: list[TensorMetadata]
+
+
+@router.get("/health/live")
+async def server_live() -> ServerLive:
+    """The same, as the Open Inference Protocol says it."""
+    return ServerLive(live=True)
+
+
+@router.get("/health/ready", responses=_UNREADY)
+async def server_ready(store: StoreDependency, models: ModelsDependency) -> ServerReady:
+    """The same, as the Open Inference Protocol says it."""
+    await health.ready(store, models)
+    return ServerReady(ready=True)
+
+
+@router.get("")
+async def server() -> ServerMetadata:
+    """What this is."""
+    return ServerMetadata(
+        name="attendant", version=health.VERSION, extensions=["binary_tensor_data"]
+    )
+
+
+@router.get("/models/{name}", responses=_UNKNOWN)
+async def model(name: ModelName, models: ModelsDependency) -> ModelMetadata:
+    """What a model takes and gives."""
+    find(models, name)
+    text = TensorMetadata(name="text", datatype="BYTES", shape=[-1])
+    return ModelMetadata(
+        name=name, versions=[ONE], platform="onnx_onnxv1", inputs=[text], outputs=[text]
+    )
+
+
+@router.get("/models/{name}/versions/{version}", responses=_UNKNOWN)
+async def model_version(
+    name: ModelName, version: ModelVersion, models: ModelsDependency
+) -> ModelMetadata:
+    """The same of its only version."""
+    check_version(name, version)
+    return await model(name, models)
+
+
+@router.get("/models/{name}/ready", responses=_UNKNOWN)
+async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
+    """Whether a model's engine works."""
+    if not find(models, name).is_alive:
+        raise EngineDeadError(f"the engine of {name} does not work")
+    return ModelReady(name=name, ready=True)
+
+
+@router.get("/models/{name}/versions/{version}/ready", responses=_UNKNOWN)
+async def model_version_ready(
+    name: ModelName, version: ModelVersion, models: ModelsDependency
+) -> ModelReady:
+    """The same of its only version."""
+    check_version(name, version)
+    return await model_ready(name, models)
+
+
+def check_version(name: str, version: str) -> None:
+    """Refuse a version that is none.
+
+    Raises:
+        HTTPException: 404.
+    """
+    if version != ONE:
+        message = f"no version {shortened(version)} of {shortened(name)}, only {ONE}"
+        raise HTTPException(HTTPStatus.NOT_FOUND, message)
+
+
+def find(models: ModelSet, name: str) -> ModelSet:
+    """The model of that name.
+
+    Raises:
+        HTTPException: 404, there is none.
+    """
+    found = models.named(name)
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {shortened(name)}")
+    return found

@@ -1,0 +1,1 @@
+"""The interface at the root: Attendant's own, which is LibreTranslate's with more fields."""

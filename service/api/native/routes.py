@@ -1,0 +1,198 @@
+"""The native interface: LibreTranslate's, extended."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from service.api.dependencies import (
+    GateDependency,
+    ModelsDependency,
+    SettingsDependency,
+    services,
+    unless_client_leaves,
+)
+from service.api.errors import documented
+from service.api.fields import SPLITTING
+from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
+from service.api.media import preferred
+from service.api.native.schemas import (
+    DetectedLanguage,
+    DetectRequest,
+    ErrorResponse,
+    FrontendSettings,
+    Language,
+    LanguageSettings,
+    SentenceDetails,
+    SideSettings,
+    TranslateRequest,
+    TranslateResponse,
+)
+from service.api.stream import EVENT_STREAM, streamed
+from service.errors import AccessError, LimitExceededError
+from service.text import languages
+from service.translation.types import Translation, TranslationOptions
+
+router = APIRouter(tags=["translation"])
+ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
+MIN_CONFIDENCE = 10
+"""Percent from which on `/detect` names a language beside the best, as LibreTranslate does."""
+UNREADY = documented(ErrorResponse, 503)
+
+
+@router.post(
+    "/translate",
+    response_model=TranslateResponse,
+    openapi_extra=openapi_body(TranslateRequest),
+    responses=ERRORS,
+)
+async def translate(request: Request) -> Response:
+    """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""
+    service = services(request)
+    body = parse(TranslateRequest, await fields_of(request, service.gate.enter))
+    models = service.models
+    timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
+    asked = (body.texts, body.source, body.target, options_of(body), timeout)
+    accepted = preferred(",".join(request.headers.getlist("accept")), (JSON, PLAIN, EVENT_STREAM))
+    if accepted == EVENT_STREAM:
+        return await streamed(
+            request,
+            lambda on_sentence: models.translate(*asked, on_sentence),
+            lambda found: _response(body, found).model_dump(exclude_none=True),
+        )
+    translations = await unless_client_leaves(request, models.translate(*asked))
+    if accepted == PLAIN:
+        return PlainTextResponse("\n".join(translation.text for translation in translations))
+    answer = _response(body, translations).model_dump_json(exclude_none=True)
+    return Response(answer, media_type=JSON)
+
+
+@router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
+async def detect(
+    request: Request, gate: GateDependency, models: ModelsDependency
+) -> list[DetectedLanguage]:
+    """Which of the loaded languages a text is in, best guess first; after it, no unlikely ones."""
+    body = parse(DetectRequest, await fields_of(request, gate.enter))
+    best, *others = models.detector.detect(body.text)
+    return [
+        DetectedLanguage(confidence=one.confidence, language=one.language)
+        for one in (best, *(one for one in others if one.confidence >= MIN_CONFIDENCE))
+    ]
+
+
+@router.get("/languages", responses=UNREADY)
+async def list_languages(models: ModelsDependency) -> list[Language]:
+    """What can be translated into what."""
+    return [
+        Language(code=code, name=languages.name(code), targets=targets)
+        for code, targets in models.languages.items()
+    ]
+
+
+@router.get("/frontend/settings", responses=UNREADY)
+async def frontend_settings(
+    models: ModelsDependency, settings: SettingsDependency
+) -> FrontendSettings:
+    """What a page in front of this service needs to know."""
+    source = models.sources[0]
+    target = models.languages[source][0]
+    return FrontendSettings(
+        charLimit=settings.max_text_characters,
+        frontendTimeout=500,
+        apiKeys=settings.api_keys is not None,
+        keyRequired=settings.key_required,
+        suggestions=False,
+        filesTranslation=False,
+        supportedFilesFormat=[],
+        language=LanguageSettings(
+            source=SideSettings(code=source, name=languages.name(source)),
+            target=SideSettings(code=target, name=languages.name(target)),
+        ),
+    )
+
+
+@router.post("/suggest", include_in_schema=False)
+async def suggest() -> None:
+    """Refused as LibreTranslate does where its operator has turned suggestions off."""
+    raise AccessError("Suggestions are disabled on this server.")
+
+
+@router.post("/translate_file", include_in_schema=False)
+async def translate_file() -> None:
+    """Refused likewise."""
+    raise AccessError("The translation of files is disabled on this server.")
+
+
+def options_of(body: TranslateRequest) -> TranslationOptions:
+    """What the fields say of the search and of the text."""
+    return TranslationOptions(
+        beam_size=body.beam_size,
+        length_penalty=body.length_penalty,
+        alternatives=body.alternatives,
+        max_decoding_length=body.max_decoding_length,
+        no_repeat_ngram_size=body.no_repeat_ngram_size,
+        rerank=body.rerank,
+        target_prefix=body.target_prefix,
+        format="html" if body.format == "html" else "text",
+        splitting=SPLITTING[
+            body.split_sentences or ("nonewlines" if body.format == "html" else "1")
+        ],
+        align=body.return_alignment,
+    )
+
+
+def timeout_of(asked: float | None, limit: float) -> float:
+    """Seconds until a request is given up.
+
+    Raises:
+        LimitExceededError: it asks for more than the operator allows.
+    """
+    if asked is not None and asked > limit:
+        raise LimitExceededError(
+            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, and is {asked:g}"
+        )
+    return asked or limit
+
+
+def _response(body: TranslateRequest, translations: list[Translation]) -> TranslateResponse:
+    """A text for a text, a list for a list."""
+    texts = [translation.text for translation in translations]
+    alternatives = [list(translation.alternatives) for translation in translations]
+    detected = [
+        DetectedLanguage(confidence=one.detected.confidence, language=one.detected.language)
+        for one in translations
+        if one.detected is not None
+    ]
+    single = isinstance(body.given, str)
+    return TranslateResponse(
+        translatedText=texts[0] if single else texts,
+        detectedLanguage=(detected[0] if single else detected) if detected else None,
+        alternatives=(alternatives[0] if single else alternatives) if body.alternatives else None,
+        details=[_details(translation, body.return_alignment) for translation in translations]
+        if body.return_scores or body.return_alignment or any(one.problem for one in translations)
+        else None,
+    )
+
+
+def _details(translation: Translation, with_alignment: bool) -> list[SentenceDetails]:
+    if translation.problem:
+        text = translation.text
+        problem = translation.problem
+        return [
+            SentenceDetails(source=text, target=text, score=0, finish="copied", problem=problem)
+        ]
+    details = []
+    for one in translation.sentences:
+        found = one.alignments[0] if with_alignment and one.alignments else None
+        found = None if found and found.is_guess else found
+        sentence, target = one.sentence, one.targets[0]
+        details.append(
+            SentenceDetails(
+                source=one.source,
+                target=one.target,
+                score=one.score,
+                finish=one.finish,
+                sourceTokens=sentence.words(found.source_spans) if found else None,
+                targetTokens=sentence.readable_words(target, found.target_spans) if found else None,
+                alignment=found.weights.astype(float).round(3).tolist() if found else None,
+            )
+        )
+    return details

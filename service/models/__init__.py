@@ -1,0 +1,1 @@
+"""Bundles and the models made of them: reading, loading, proving, choosing, reloading."""

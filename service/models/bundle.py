@@ -1,0 +1,279 @@
+"""The contract between training and serving: a folder with a manifest, graphs, a vocabulary and its proof.
+
+The reader owns the contract; `export` imports it to write. Nothing is guessed: an unknown key, another
+format version, a missing file or a flipped byte is a BundleError that says which.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from service.engine.types import StopRule
+from service.errors import BundleError
+from service.models.bundle_files import MANIFEST as MANIFEST
+from service.models.bundle_files import printable, read_manifest, read_text, regular_file
+from service.models.bundle_files import sha256 as sha256
+from service.models.directions import STRICT, Directions, check_ids
+from service.models.directions import Code as Code
+from service.models.directions import Direction as Direction
+from service.models.directions import SpecialTokens as SpecialTokens
+from service.text import pipeline
+from service.text.pipeline import Pipeline
+from service.text.tokenizer import Tokenizers
+
+FORMAT_VERSION = 8
+GRAPHS_ALIKE = (7, FORMAT_VERSION)
+"""Formats whose graphs run."""
+MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
+"""Formats of which everything but the graphs can be taken over."""
+DEFAULT_BUNDLE = Path(__file__).parents[1] / "default_bundle"
+GOLDEN = "golden.jsonl"
+"""Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
+Precision = Literal["int8", "fp16", "fp32"]
+MAX_LENGTH, MAX_VOCABULARY, MAX_FILES = 16_384, 1_000_000, 1_000
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("must be printable, without blanks around it")
+    return text
+
+
+def _inside(name: str) -> str:
+    path = PurePosixPath(_printable(name))
+    if path.is_absolute() or ".." in path.parts or "\\" in name or str(path) != name or name == ".":
+        raise ValueError("must be a path inside of the bundle's folder")
+    return name
+
+
+FileName = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_inside)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Length = Annotated[int, Field(strict=True, ge=8, le=MAX_LENGTH)]
+
+
+class _Strict(BaseModel):
+    model_config = STRICT
+
+
+class Limits(_Strict):
+    """What the network can take."""
+
+    max_source_length: Length
+    """Tokens of one sentence, tag and EOS counted."""
+    max_target_length: Length
+
+    @model_validator(mode="after")
+    def _targets_may_be_as_long(self) -> Self:
+        if self.max_target_length < self.max_source_length:
+            raise ValueError("max_target_length must be at least max_source_length")
+        return self
+
+
+class DecodingDefaults(_Strict):
+    """How a request is searched that does not say."""
+
+    beam_size: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
+    length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] = 0.6
+    stop_rule: StopRule = StopRule.FIRST
+    """`likely` is 1.1 times as fast, and costs the shipped model 0.4 BLEU: it ends too soon."""
+    reverse_weight: Annotated[float, Field(strict=True, ge=0, le=100)] = 0.3
+    """What the opposite direction's judgement of a hypothesis counts beside its own; 0 is nothing."""
+    extra_length: Annotated[int, Field(strict=True, ge=1, le=MAX_LENGTH)] = 50
+    """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
+
+
+class Graphs(_Strict):
+    """The files of one precision."""
+
+    encoder: FileName
+    decoder: FileName
+
+
+class Origin(_Strict):
+    """What an imported bundle was made of."""
+
+    format: str
+    name: str
+    files: dict[FileName, Sha256]
+
+
+class Provenance(_Strict):
+    """Where the model is from; shown, never interpreted, but for `config` by those who train on."""
+
+    config: dict[str, Any]
+    step: int
+    parameters: int
+    licences: list[str] = []
+    bleu: dict[str, str] = {}
+    """By direction: score and sacreBLEU signature."""
+    origin: Origin | None = None
+    """Of a bundle that was imported."""
+
+
+class Manifest(_Strict):
+    """`manifest.json`."""
+
+    format_version: int
+    name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
+    directions: Directions
+    vocabulary: FileName
+    """The SentencePiece model of both sides, or of the source."""
+    target_vocabulary: FileName | None = None
+    """That of the target, where it has its own."""
+    pieces: FileName | None = None
+    """The pieces by id, where SentencePiece's own ids are not the network's; see `service.text`."""
+    target_pieces: FileName | None = None
+    """Those of the target, where they are others."""
+    vocab_size: Annotated[int, Field(strict=True, ge=8, le=MAX_VOCABULARY)]
+    """Of each."""
+    special_tokens: SpecialTokens
+    limits: Limits
+    decoding: DecodingDefaults
+    graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
+    scorer: FileName | None = None
+    """The graph that reads a translation beside its source; runs on a CPU, beside any precision.
+
+    Without it, words are aligned by their order, and no direction judges the opposite one.
+    """
+    rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
+    """Names and parameters of the rules its text needs beside those for every model; see `service.text`."""
+    files: Annotated[
+        dict[FileName, Sha256],
+        Field(max_length=MAX_FILES),
+    ]
+    """sha256 of every file but the manifest."""
+    provenance: Provenance
+
+    @model_validator(mode="after")
+    def _files_are_listed(self) -> Self:
+        maybe = self.target_vocabulary, self.pieces, self.target_pieces, self.scorer
+        named = {self.vocabulary, *(name for name in maybe if name is not None)}
+        asked = [pipeline.checked(name, parameters) for name, parameters in self.rules.items()]
+        named |= {file for parameters in asked for file in parameters.files}
+        for graphs in self.graphs.values():
+            named |= {graphs.encoder, graphs.decoder}
+        if missing := sorted(named - self.files.keys()):
+            raise ValueError(f"no sha256 for {', '.join(missing)}")
+        return self
+
+    @model_validator(mode="after")
+    def _ids_make_sense(self) -> Self:
+        check_ids(self.special_tokens, self.directions, self.vocab_size)
+        return self
+
+    def direction(self, source: str, target: str) -> Direction | None:
+        """The direction of this pair of codes, if the model has it."""
+        for direction in self.directions:
+            if (direction.source, direction.target) == (source, target):
+                return direction
+        return None
+
+    def judge(self, direction: Direction) -> Direction | None:
+        """The opposite direction, if the model has it and can read what the direction writes."""
+        if self.scorer is None or self.target_vocabulary is not None:
+            return None
+        if direction.start_tokens or not self.special_tokens.ends_source:
+            return None  # what judges puts a tag in front of a translation and EOS behind, no more
+        return self.direction(direction.target, direction.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A verified bundle."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def vocabulary(self) -> Path:
+        """The SentencePiece model of the source."""
+        return self.folder / self.manifest.vocabulary
+
+    @property
+    def target_vocabulary(self) -> Path:
+        """That of the target; mostly the same file."""
+        return self.folder / (self.manifest.target_vocabulary or self.manifest.vocabulary)
+
+    @property
+    def scorer(self) -> Path | None:
+        """The scorer's file, if there is one."""
+        return self.folder / self.manifest.scorer if self.manifest.scorer else None
+
+    def read_text(self, name: str) -> str:
+        """One of its files.
+
+        Raises:
+            BundleError: it cannot be read, or is not UTF-8.
+        """
+        return read_text(self.folder / name)
+
+    def pipeline(self, direction: Direction, tokenizers: Tokenizers) -> Pipeline:
+        """The rules for its text, of one direction.
+
+        Raises:
+            BundleError: a table is not what its rule needs.
+        """
+        languages = direction.source, direction.target
+        return Pipeline.make(self.folder, languages, tokenizers, self.manifest.rules)
+
+    def graphs(self, precision: Precision) -> tuple[Path, Path]:
+        """Encoder's and decoder's file.
+
+        Raises:
+            BundleError: the bundle has no graphs in this precision.
+        """
+        graphs = self.manifest.graphs.get(precision)
+        if graphs is None:
+            has = ", ".join(sorted(self.manifest.graphs))
+            raise BundleError(f" has no {precision} graphs, only {has}", self.folder)
+        return self.folder / graphs.encoder, self.folder / graphs.decoder
+
+
+def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
+    """Read and verify a bundle of one of these formats.
+
+    Raises:
+        BundleError: whatever is wrong with it, by file.
+    """
+    path, raw = folder / MANIFEST, read_manifest(folder)
+    version = raw.get("format_version") if isinstance(raw, dict) else None
+    if version not in formats:
+        raise BundleError(
+            f": format_version is {printable(repr(version))}, this service reads "
+            f"{' and '.join(map(str, formats))}; python -m export makes an older bundle anew",
+            path,
+        )
+    try:
+        manifest = Manifest.model_validate(raw if version == FORMAT_VERSION else _with_rules(raw))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "manifest"
+        message = first["msg"].removeprefix("Value error, ")
+        raise BundleError(f": {printable(where)}: {printable(message)}", path) from None
+    except RecursionError:
+        raise BundleError(": it is nested too deeply", path) from None
+    for name, expected in manifest.files.items():
+        file = regular_file(folder, name)
+        if sha256(file) != expected:
+            raise BundleError(f" is damaged: its sha256 is not the one in {MANIFEST}", file)
+    return Bundle(folder, manifest)
+
+
+def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of an older format, in which all rules were for every model, as one of this format."""
+    new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
+    tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
+    rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
+    if isinstance(raw.get("decoding"), dict):
+        new["decoding"] = dict(raw["decoding"])
+        if max_words := new["decoding"].pop("most_words", 0):
+            rules["clauses"] = {"max_words": max_words}
+    return new | {"rules": rules, "format_version": FORMAT_VERSION}

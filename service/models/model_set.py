@@ -1,0 +1,274 @@
+"""The models that are served together: which of them translates a text, and into what."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Sequence as Items
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from service.errors import DeadlineExceededError, MissingParameterError, TextTooLongError
+from service.errors import UnsupportedLanguageError as Unsupported
+from service.models.bundle import Direction
+from service.models.loading import ServedModel
+from service.text.detector import Detection, Detector
+from service.text.languages import lookup, lookup_source, standard
+from service.translation.types import OnSentence, Translation, TranslationOptions
+
+AUTO = "auto"
+POLL_SECONDS = 0.01
+DETECTED_AT_ONCE = 16
+"""Texts whose language is detected before the event loop may do something else: about 1 to 10 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """The way of one text; no codes where it is in the wanted language already."""
+
+    codes: tuple[str, str] | None
+    """Of source and target."""
+    detected: Detection | None
+
+
+class ModelSet:
+    """Some models, never changed: who reloads makes another set and lets this one finish.
+
+    Its languages have codes of BCP 47, whatever the models call them.
+    """
+
+    def __init__(self, models: Items[ServedModel], max_characters: int) -> None:
+        """Where two models have the same direction, the first one serves it.
+
+        `max_characters` is the limit of all texts of a request.
+        """
+        self.models, self.max_characters = models, max_characters
+        self._active = 0
+        self._by_codes: dict[tuple[str, str], tuple[ServedModel, Direction]] = {}
+        known = cache(standard)
+        for model in models:
+            for direction in model.bundle.manifest.directions:
+                codes = (known(direction.source), known(direction.target))
+                self._by_codes.setdefault(codes, (model, direction))
+        self.languages: dict[str, list[str]] = {}
+        """By source, its targets, all in their order."""
+        for source, target in sorted(self._by_codes):
+            self.languages.setdefault(source, []).append(target)
+        self.sources = list(self.languages)
+        self.targets = sorted({target for _, target in self._by_codes})
+        self.detector = Detector(self.sources)
+        self._parts: dict[str, ModelSet] = {}
+        if len(models) > 1:
+            for model in models:
+                name = model.bundle.manifest.name
+                self._parts.setdefault(name, ModelSet([model], max_characters))
+
+    def named(self, name: str) -> "ModelSet | None":
+        """The model of that name alone, the first of several; None where there is none."""
+        if len(self.models) > 1:
+            return self._parts.get(name)
+        return self if self.models[0].bundle.manifest.name == name else None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether every engine works."""
+        return all(model.engine.is_alive for model in self.models)
+
+    def check(self) -> bool:
+        """Whether every engine works; one that hangs gives up. To be called about once a second."""
+        alive = [model.engine.check() for model in self.models]  # each of them is looked at
+        return all(alive)
+
+    @property
+    def failure(self) -> str | None:
+        """Why an engine has given up, for the operator; None while none has."""
+        for model in self.models:
+            if model.engine.failure is not None:
+                return f"{model.bundle.manifest.name}: {model.engine.failure}"
+        return None
+
+    @property
+    def num_waiting(self) -> int:
+        """Sentences that wait, in all engines."""
+        return sum(model.engine.num_waiting for model in self.models)
+
+    @property
+    def num_running(self) -> int:
+        """Sentences in a batch, in all engines."""
+        return sum(model.engine.num_running for model in self.models)
+
+    @property
+    def num_active(self) -> int:
+        """Requests that are being served, by all models or by one that they name."""
+        return self._active + sum(part.num_active for part in self._parts.values())
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until no request is being served, then stop the engines' intake; whether that was in time.
+
+        Nothing is refused meanwhile: a request may need its engine more than once, and nobody gives new ones
+        to a set that is no longer the current one.
+        """
+        end = time.monotonic() + timeout
+        while self.num_active and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+        left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.models]
+        return all(left) and not self.num_active
+
+    def close(self) -> bool:
+        """Stop every model; whether all their threads ended in time."""
+        closed = [model.close() for model in self.models]
+        return all(closed)
+
+    async def translate(
+        self,
+        texts: Items[str],
+        source: str | None,
+        target: str | None,
+        options: TranslationOptions,
+        timeout: float,
+        on_sentence: OnSentence | None = None,
+    ) -> list[Translation]:
+        """Translate every text; texts of several languages may need several models.
+
+        Args:
+            texts: any texts; their layout comes back as it was.
+            source: language code, or "auto" to detect each text's; None where there is one only, else "auto".
+            target: language code; None where the source leaves no choice.
+            options: of the search.
+            timeout: seconds until it is given up.
+            on_sentence: told each sentence once, as soon as it is done.
+
+        Raises:
+            InvalidRequestError: something in the request is over a limit or unknown.
+            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+        """
+        characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
+        if characters > self.max_characters:
+            raise TextTooLongError(
+                f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
+            )
+        with self._active_request():
+            routes = await self._routes(texts, source, target)
+            groups: dict[tuple[str, str], list[int]] = {}
+            results: dict[int, Translation] = {}
+            for at, route in enumerate(routes):
+                if route.codes is None:
+                    results[at] = Translation(texts[at], (), ())
+                else:
+                    groups.setdefault(route.codes, []).append(at)
+            work = [
+                self._group(codes, texts, places, options, timeout, on_sentence)
+                for codes, places in groups.items()
+            ]
+            found = await _together(work)
+        for places, translations in zip(groups.values(), found, strict=True):
+            results.update(zip(places, translations, strict=True))
+        return [
+            replace(results[at], detected=route.detected) if route.detected else results[at]
+            for at, route in enumerate(routes)
+        ]
+
+    @contextmanager
+    def _active_request(self) -> Iterator[None]:
+        """Count a request that `drain` waits for."""
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+
+    async def _group(
+        self,
+        codes: tuple[str, str],
+        texts: Items[str],
+        places: Items[int],
+        options: TranslationOptions,
+        timeout: float,
+        on_sentence: OnSentence | None,
+    ) -> list[Translation]:
+        """Those of the texts that have one direction."""
+        model, direction = self._by_codes[codes]
+        deadline = model.engine.clock() + timeout
+
+        def renumbered(text: int, *sentence: Any) -> None:
+            assert on_sentence is not None
+            on_sentence(places[text], *sentence)
+
+        try:
+            return await model.translator.translate(
+                [texts[at] for at in places],
+                direction,
+                options,
+                deadline,
+                renumbered if on_sentence else None,
+            )
+        except DeadlineExceededError as error:  # which knows what was left when its part began
+            raise DeadlineExceededError(f"not done within the deadline of {timeout:g} s") from error
+
+    async def _routes(
+        self, texts: Items[str], source: str | None, target: str | None
+    ) -> list[_Route]:
+        """The way of every text; between those whose language it detects, others get their turn.
+
+        Raises:
+            UnsupportedLanguageError, MissingParameterError: there is none, or more than one.
+        """
+        source = _known(source, [*self.sources, AUTO], lookup_source)
+        target = _known(target, self.targets, lookup)
+        if source is None:
+            source = self.sources[0] if len(self.sources) == 1 else AUTO
+        if target is None:
+            candidates = self.targets if source == AUTO else self.languages[source]
+            if len(candidates) > 1:
+                raise MissingParameterError("Invalid request: missing target parameter")
+            target = candidates[0]
+        if source == target:
+            return [_Route(None, None)] * len(texts)
+        if source != AUTO:
+            if (source, target) not in self._by_codes:
+                raise Unsupported(f"{source} to {target} is not supported")
+            return [_Route((source, target), None)] * len(texts)
+        routes = []
+        for number, text in enumerate(texts):
+            if number % DETECTED_AT_ONCE == DETECTED_AT_ONCE - 1:
+                await asyncio.sleep(0)
+            routes.append(self._detected(text, target))
+        return routes
+
+    def _detected(self, text: str, target: str) -> _Route:
+        """The way of a text whose language is not said: the likeliest that leads to `target`, or is it."""
+        for guess in self.detector.detect(text):
+            if guess.language == target:
+                return _Route(None, guess)
+            if (guess.language, target) in self._by_codes:
+                return _Route((guess.language, target), guess)
+        raise Unsupported(f"{AUTO} to {target} is not supported")
+
+
+def _known(
+    code: str | None, codes: Items[str], find: Callable[[str, Items[str]], str | None]
+) -> str | None:
+    """The one of `codes` that is meant, if one is given.
+
+    Raises:
+        UnsupportedLanguageError: there is none.
+    """
+    found = None if code is None else find(code, codes)
+    if code is not None and found is None:
+        raise Unsupported(f"{code} is not supported")
+    return found
+
+
+async def _together(
+    work: Items[Coroutine[Any, Any, list[Translation]]],
+) -> list[list[Translation]]:
+    """The results of all; the first that fails cancels the others. One alone needs no task of its own."""
+    if len(work) == 1:
+        return [await work[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]

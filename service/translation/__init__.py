@@ -1,0 +1,1 @@
+"""One request with one model: from texts to their translations, without HTTP."""

@@ -1,0 +1,230 @@
+"""What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
+
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, replace
+from functools import partial
+
+from service.engine.types import DecodingOptions, StopRule, tokens_of
+from service.errors import LimitExceededError, TextTooLongError, quoted
+from service.models.bundle import Direction, Manifest
+from service.text.document import Document, OnCount, take_apart
+from service.text.pipeline import Pipeline
+from service.text.sentence import Sentence
+from service.text.tokenizer import Tokenizers
+from service.translation.searcher import Work
+from service.translation.types import TranslationOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A sentence, and what is asked of the engine for it."""
+
+    sentence: Sentence
+    clauses: list[str]
+    """The sentence, or what it is cut into if it is long."""
+    work: list[Work]
+    """For each of them."""
+
+
+class Preparation:
+    """Of one request in one direction, for one model."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        tokenizers: Tokenizers,
+        direction: Direction,
+        options: TranslationOptions,
+        decoding: DecodingOptions,
+        pipeline: Pipeline,
+    ) -> None:
+        """Prepare texts for `direction`; `decoding` are the options of a sentence as long as may be.
+
+        Raises:
+            LimitExceededError: the prefix leaves no room for a translation.
+        """
+        self.manifest, self.tokenizers = manifest, tokenizers
+        self.direction, self.options, self.decoding = direction, options, decoding
+        self.pipeline = pipeline
+        self.prefix: tuple[int, ...] = ()
+        if options.target_prefix:
+            self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
+        longest = decoding.max_decoding_length
+        if len(self.prefix) >= longest:
+            raise LimitExceededError(
+                f"Invalid request: target_prefix parameter has {len(self.prefix)} tokens and must have "
+                f"fewer than max_decoding_length, which is {longest}"
+            )
+
+    def take_apart(
+        self,
+        texts: Items[str],
+        on_count: OnCount = lambda _: None,
+        on_tokens: OnCount = lambda _: None,
+    ) -> tuple[list[Document], list[Task]]:
+        """The texts taken apart, and what is asked for each of their sentences.
+
+        `on_count` is told after each step how many sentences there are at least, `on_tokens` how many tokens
+        each one's search has to do with.
+
+        One of several texts that has too long a sentence stays as it is: the others have done nothing.
+
+        Raises:
+            TextTooLongError, LimitExceededError: a sentence is too long, or tags are nested too deep.
+        """
+        documents: list[Document] = []
+        tasks: list[Task] = []
+        for text in texts:
+            try:
+                document, mine = self._take_apart(text, len(tasks), on_count, on_tokens)
+            except TextTooLongError as error:
+                if len(texts) == 1:
+                    raise
+                document, mine = Document((text,), problem=str(error)), []
+            documents.append(document)
+            tasks += mine
+        return documents, tasks
+
+    def _take_apart(
+        self, text: str, before: int, on_count: OnCount, on_tokens: OnCount
+    ) -> tuple[Document, list[Task]]:
+        """One text, behind others that have so many sentences."""
+        asked = self.options
+        form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
+        counted = partial(_add_and_tell, on_count, before)
+        document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
+        tasks, count = [], before
+        for index, sentence in enumerate(document.sentences):
+            tasks.append(self.task(sentence, self.prefix if index == 0 else ()))
+            count += len(tasks[-1].work)
+            on_count(count)
+            on_tokens(sum(tokens_of(*work) for work in tasks[-1].work))
+        return document, tasks
+
+    def prefix_of(self, sentence: Sentence) -> tuple[int, ...]:
+        """The ids with which a sentence's translation begins."""
+        return self.prefix if sentence.prefix else ()
+
+    def work(
+        self,
+        text: str,
+        most_tokens: int,
+        prefix: tuple[int, ...] = (),
+        num_hypotheses: int | None = None,
+        written: str | None = None,
+    ) -> Work:
+        """What is asked for a sentence, or a piece of one; the translation has at most so many tokens.
+
+        `num_hypotheses` is that of all sentences unless it is given; `written` is what the client wrote
+        in the place of `text`.
+
+        Raises:
+            TextTooLongError: it has more tokens than the model can take.
+        """
+        [ids] = self.tokenizers.source.encode([text])
+        self._check_length(written or text, len(ids))
+        limits, defaults = self.manifest.limits, self.manifest.decoding
+        length = max(len(ids), len(prefix)) + defaults.extra_length
+        length = min(length, most_tokens) + len(self.direction.start_tokens)
+        # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
+        can_be_read_back = length + 2 <= limits.max_target_length
+        options = replace(
+            self.decoding,
+            max_decoding_length=length,
+            target_prefix=prefix,
+            start_tokens=self.direction.start_tokens,
+            reverse_tag=self.decoding.reverse_tag if can_be_read_back else None,
+            num_hypotheses=num_hypotheses or self.decoding.num_hypotheses,
+        )
+        end = self.manifest.special_tokens.source_end
+        return (*self.direction.prefix, *ids, *end), options
+
+    def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
+        """A sentence as one, or cut into clauses if it is long."""
+        longest, parts = self.decoding.max_decoding_length, [sentence.text]
+        if self.options.splitting != "none":
+            parts = self.pipeline.clauses.cut(sentence.text)
+        most = [longest] * len(parts)
+        if len(parts) > 1 and (self.options.align or sentence.tags):
+            most = self._shares(sentence, parts)
+        if len(prefix) >= most[0]:
+            parts, most = [sentence.text], [longest]
+        work = [
+            self.work(part, tokens, prefix * (at == 0), written=sentence.as_written)
+            for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
+        ]
+        if prefix:
+            [text] = self.tokenizers.target.decode([prefix])
+            sentence = replace(sentence, prefix=text)
+        return Task(sentence, parts, work)
+
+    def _shares(self, sentence: Sentence, parts: list[str]) -> list[int]:
+        """Most tokens of each clause's translation, so that the aligner can read them all as one.
+
+        Raises:
+            TextTooLongError: it cannot read the sentence.
+        """
+        lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
+        total = sum(lengths)
+        self._check_length(sentence.as_written, total)
+        marks = 2 * len(parts)  # between them
+        room = self.manifest.limits.max_target_length - marks
+        longest = self.decoding.max_decoding_length
+        return [max(1, min(longest, room * length // max(1, total))) for length in lengths]
+
+    def _check_length(self, text: str, tokens: int) -> None:
+        around = len(self.direction.prefix) + len(self.manifest.special_tokens.source_end)
+        most = self.manifest.limits.max_source_length - around
+        if tokens > most:
+            raise TextTooLongError(
+                f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
+                f"{quoted(text)}"
+            )
+
+
+def _add_and_tell(on_count: OnCount, before: int, more: int) -> None:
+    on_count(before + more)
+
+
+def decoding_options(
+    manifest: Manifest,
+    direction: Direction,
+    options: TranslationOptions,
+    max_beam_size: int,
+    rerank: bool,
+) -> DecodingOptions:
+    """What is asked for, with the bundle's defaults filled in; the length limit is each sentence's own.
+
+    Raises:
+        LimitExceededError: it is more than model or operator allow.
+    """
+    defaults, wanted = manifest.decoding, options.alternatives + 1
+    beam_size = options.beam_size or min(max(defaults.beam_size, wanted), max_beam_size)
+    if beam_size > max_beam_size:
+        raise LimitExceededError(
+            f"Invalid request: beam_size parameter must be <= {max_beam_size}, and is {beam_size}"
+        )
+    if wanted > beam_size:
+        raise LimitExceededError(
+            f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
+            f"beams), and is {options.alternatives}"
+        )
+    penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
+    longest, rule = manifest.limits.max_target_length, defaults.stop_rule
+    if (options.max_decoding_length or 0) > longest:
+        raise LimitExceededError(
+            f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
+            f"{options.max_decoding_length}"
+        )
+    wants_judge = rerank if options.rerank is None else options.rerank
+    reverse = manifest.judge(direction) if wants_judge else None
+    return DecodingOptions(
+        max_decoding_length=options.max_decoding_length or longest,
+        beam_size=beam_size,
+        num_hypotheses=wanted,
+        length_penalty=penalty,
+        no_repeat_ngram_size=options.no_repeat_ngram_size,
+        stop_rule=StopRule.FIRST if penalty < 0 and rule is not StopRule.NARROW else rule,
+        reverse_tag=reverse.tag if reverse and defaults.reverse_weight else None,
+        reverse_weight=defaults.reverse_weight,
+    )

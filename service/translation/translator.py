@@ -1,0 +1,286 @@
+"""One request's way from text to text with one model: sentences, ids, search, text. Knows nothing of HTTP."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Items
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Literal, TypeVar
+
+from service.engine.engine import SAFETY
+from service.errors import (
+    AbandonedError,
+    DeadlineExceededError,
+    InvalidRequestError,
+    LimitExceededError,
+    QueueFullError,
+    RefusedError,
+)
+from service.models.bundle import Bundle, Direction
+from service.text.document import Document
+from service.text.run import Run
+from service.text.tokenizer import Tokenizers
+from service.translation.aligner import Aligner
+from service.translation.backlog import Backlog
+from service.translation.beside import Check, run_in_thread
+from service.translation.preparation import Preparation, Task, decoding_options
+from service.translation.searcher import Searcher
+from service.translation.sentence_translator import SentenceTranslator, ranked
+from service.translation.types import (
+    OnSentence,
+    TranslatedSentence,
+    Translation,
+    TranslationOptions,
+)
+
+Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
+Kind = TypeVar("Kind")
+Result = TypeVar("Result")
+
+CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50
+"""Longer requests are cut, tokenized and put together on another thread, so that the event loop stays free.
+
+A text takes as long as so many characters, even an empty one.
+"""
+FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
+"""Directions whose rules are made at the start, and those whose rules are kept."""
+TEXT_THREADS = 1
+"""That do so: the interpreter runs one at a time, and more would keep the event loop from its turn."""
+
+
+class Translator:
+    """Translates with one bundle."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        tokenizers: Tokenizers,
+        searcher: Searcher,
+        aligner: Aligner,
+        max_beam_size: int,
+        rerank: bool = False,
+        on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
+        on_prepared: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        """Put the parts together; `max_beam_size` is the operator's limit, `rerank` the default.
+
+        `on_outcome` is told the direction, the outcome and the number of sentences of every request;
+        `on_prepared` how many seconds it took to make these sentences of its texts.
+        """
+        self.manifest = bundle.manifest
+        # made when one is asked for: a model between many languages has thousands
+        self.pipeline = lru_cache(MAX_PIPELINES)(partial(bundle.pipeline, tokenizers=tokenizers))
+        for direction in self.manifest.directions[:FIRST_PIPELINES]:
+            self.pipeline(direction)  # so that whatever is wrong with a table is found at once
+        self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
+        self.sentences = SentenceTranslator(searcher, tokenizers)
+        self.max_beam_size, self.rerank = max_beam_size, rerank
+        self.on_outcome, self.on_prepared = on_outcome, on_prepared
+        self._backlog = Backlog(TEXT_THREADS)  # in characters
+        self._threads = ThreadPoolExecutor(TEXT_THREADS, "texts")
+
+    def close(self) -> None:
+        """Take nothing new; threads end once what they have is done."""
+        self._threads.shutdown(wait=False)
+        self.aligner.close()
+
+    async def translate(
+        self,
+        texts: Items[str],
+        direction: Direction,
+        options: TranslationOptions,
+        deadline: float,
+        on_sentence: OnSentence | None = None,
+    ) -> list[Translation]:
+        """Translate every text, all sentences of all of them in flight together.
+
+        Args:
+            texts: any texts; their layout comes back as it was.
+            direction: one of this bundle's.
+            options: of the texts and of the search.
+            deadline: by the engine's clock, in seconds, when it is given up.
+            on_sentence: told each sentence once, as soon as it is done.
+
+        Raises:
+            InvalidRequestError: something in the request is over a limit or unknown.
+            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+        """
+        request = self._preparation(direction, options)
+        size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
+        run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
+        with self._counted(direction, len(texts)) as count:
+            self.searcher.check_deadline(deadline)  # before it costs anything
+            documents, tasks = await self._prepared(request, texts, size, deadline)
+            count.sentences = len(tasks)
+            teller = _Teller(documents, on_sentence)
+
+            ranks = options.alternatives + 1
+            align = options.align and self.aligner.attention is not None
+            aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
+            with self.aligner.promised(aligned, ranks) as promise:
+                tell = teller.tell if on_sentence else None
+                translated = await self.sentences.translate(
+                    request, tasks, deadline, run, tell, promise.seconds
+                )
+                teller.tell_the_rest(translated)
+                if aligned:
+                    translated = await self.aligner.align(
+                        translated,
+                        direction.prefix,
+                        align,
+                        deadline,
+                        promise,
+                        direction.start_tokens,
+                    )
+            return await run(lambda check: _assemble(documents, translated, ranks, check))
+
+    async def _prepared(
+        self, request: Preparation, texts: Items[str], size: int, deadline: float
+    ) -> tuple[list[Document], list[Task]]:
+        """The sentences of texts that are so long together, and what is asked for each.
+
+        Raises:
+            QueueFullError: too many texts are before these.
+        """
+        prepare = partial(self._prepare, request, texts)
+        if size <= CHARACTERS_ON_LOOP:
+            return prepare(lambda: None)[:2]
+        with self._backlog.promised(size) as promise:
+            left = deadline - self.searcher.engine.clock()
+            if SAFETY * promise.seconds > left:
+                raise QueueFullError(
+                    f"it would take about {promise.seconds:.1f} s to read the text, and the deadline is "
+                    f"{left:.1f} s from now",
+                    promise.seconds,
+                )
+            documents, tasks, seconds = await self._run(True, deadline, prepare)
+            self._backlog.measured(size, seconds)
+        return documents, tasks
+
+    async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
+        """The result of work on the CPU: at once, or from another thread."""
+        if is_long:
+            return await run_in_thread(work, self.searcher.engine.clock, deadline, self._threads)
+        return work(lambda: None)
+
+    @contextmanager
+    def _counted(self, direction: Direction, texts: int) -> Iterator["_Count"]:
+        """Tell `on_outcome` how what is inside ends, unless the request turns out to be wrong.
+
+        Until its sentences are known, each text counts as one.
+        """
+        name, count = f"{direction.source}-{direction.target}", _Count(texts)
+        try:
+            yield count
+        except InvalidRequestError:
+            raise
+        except BaseException as error:
+            self.on_outcome(name, _outcome(error), count.sentences)
+            raise
+        self.on_outcome(name, "ok", count.sentences)
+
+    def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
+        manifest, pipeline = self.manifest, self.pipeline(direction)
+        decoding = decoding_options(manifest, direction, options, self.max_beam_size, self.rerank)
+        return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
+
+    def _prepare(
+        self, request: Preparation, texts: Items[str], check: Check
+    ) -> tuple[list[Document], list[Task], float]:
+        """The texts taken apart, what is asked for each of their sentences, and how many seconds that took.
+
+        Raises:
+            LimitExceededError: there are more sentences or tokens than a search may have; told as soon as
+                there are.
+        """
+        started, max_sentences = time.perf_counter(), self.searcher.most_sentences
+        tokens, max_tokens = 0, self.searcher.max_tokens
+
+        def counted(sentences: int) -> None:
+            check()
+            if sentences > max_sentences:
+                raise LimitExceededError(
+                    f"Invalid request: it has more than {max_sentences} sentences, which is the limit"
+                )
+
+        def add_tokens(more: int) -> None:
+            nonlocal tokens
+            tokens += more
+            if tokens > max_tokens:
+                raise LimitExceededError(
+                    f"Invalid request: its sentences and their translations have {tokens} tokens or more, "
+                    f"and the limit is {max_tokens}"
+                )
+
+        documents, tasks = request.take_apart(texts, counted, add_tokens)
+        seconds = time.perf_counter() - started
+        self.on_prepared(seconds)
+        return documents, tasks, seconds
+
+
+@dataclass(slots=True)
+class _Count:
+    """Sentences of a request."""
+
+    sentences: int
+
+
+def _outcome(error: BaseException) -> Outcome:
+    """How a request that failed so is counted."""
+    if isinstance(error, RefusedError):
+        return "rejected"
+    if isinstance(error, DeadlineExceededError):
+        return "expired"
+    is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError)
+    return "cancelled" if is_given_up else "error"
+
+
+class _Teller:
+    """Tells the sentences of some documents, each once, as they are done."""
+
+    def __init__(self, documents: Items[Document], on_sentence: OnSentence | None) -> None:
+        self.on_sentence = on_sentence
+        self.places = [
+            (text, segment)
+            for text, document in enumerate(documents)
+            for segment in range(len(document.sentences))
+        ]
+        self.told: set[int] = set()
+
+    def tell(self, at: int, one: TranslatedSentence) -> None:
+        """Tell a sentence, unless it has been told."""
+        if self.on_sentence is None or at in self.told:
+            return
+        self.told.add(at)
+        sentence = one.sentence
+        self.on_sentence(*self.places[at], sentence.as_written, sentence.readable(one.targets[0]))
+
+    def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
+        """Tell those that have not been told."""
+        for at, one in enumerate(translated):
+            self.tell(at, one)
+
+
+def _assemble(
+    documents: Items[Document], translated: Items[TranslatedSentence], count: int, check: Check
+) -> list[Translation]:
+    """Sentences back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
+    rest = iter(translated)
+    translations = []
+    for document in documents:
+        sentences = tuple(next(rest) for _ in document.sentences)
+        ranks = []
+        for rank in range(count):
+            check()
+            ranks.append(document.assemble([_translated(one, rank) for one in sentences]))
+        others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
+        translations.append(Translation(ranks[0], others, sentences, problem=document.problem))
+    return translations
+
+
+def _translated(one: TranslatedSentence, rank: int) -> Run:
+    alignment = ranked(one.alignments, rank) if one.alignments else None
+    return one.sentence.translated(ranked(one.targets, rank), alignment)

@@ -1,0 +1,97 @@
+"""A bundle is as it was written, or an error says what is not."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.errors import BundleError
+from service.models import bundle
+
+
+@pytest.fixture
+def copy(tiny_bundle: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+
+
+def test_a_good_bundle_loads(tiny_bundle: Path) -> None:
+    loaded = bundle.load(tiny_bundle)
+    direction = loaded.manifest.direction("de", "en")
+    assert direction is not None
+    assert loaded.manifest.direction("de", "fr") is None
+    assert all(path.is_file() for path in loaded.graphs("fp32"))
+    with pytest.raises(BundleError, match="has no fp16 graphs, only fp32, int8"):
+        loaded.graphs("fp16")
+
+
+def test_one_flipped_byte_in_any_file_is_found(copy: Path) -> None:
+    names = sorted(bundle.load(copy).manifest.files)
+    assert len(names) == 7
+    for name in names:
+        original = (copy / name).read_bytes()
+        damaged = bytearray(original)
+        damaged[len(damaged) // 2] ^= 1
+        (copy / name).write_bytes(damaged)
+        with pytest.raises(BundleError, match=f"{name} is damaged"):
+            bundle.load(copy)
+        (copy / name).write_bytes(original)
+    bundle.load(copy)
+
+
+def test_a_missing_file_is_named(copy: Path) -> None:
+    (copy / "decoder.int8.onnx").unlink()
+    with pytest.raises(BundleError, match=r"decoder\.int8\.onnx is missing"):
+        bundle.load(copy)
+
+
+def _set(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda manifest: manifest.__setitem__(key, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("format_version", 1), "format_version is 1, this service reads 7"),
+        (_set("surprise", 1), "surprise: Extra inputs are not permitted"),
+        (_set("directions", []), "directions: List should have at least 1 item"),
+        (_set("vocab_size", "many"), "vocab_size: Input should be a valid integer"),
+        (_set("vocabulary", "other.model"), "no sha256 for other.model"),
+        (lambda manifest: manifest.pop("limits"), "limits: Field required"),
+    ],
+)
+def test_the_manifest_is_strict(
+    copy: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match=message):
+        bundle.load(copy)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_served(
+    copy: Path, version: int
+) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"format_version": version}))
+    assert bundle.load(copy, bundle.MANIFESTS_ALIKE).manifest.decoding.beam_size == 4
+    with pytest.raises(
+        BundleError, match=rf"format_version is {version}.*export makes an older bundle anew"
+    ):
+        bundle.load(copy)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "is not a bundle"), ("{", "not valid JSON")]
+)
+def test_what_is_no_bundle(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(BundleError, match=message):
+        bundle.load(tmp_path)

@@ -1,0 +1,100 @@
+"""What a bundle must be able to do before it is served."""
+
+import json
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from service.engine.types import Floats
+from service.errors import BundleError
+from service.metrics import Metrics
+from service.models.bundle import load
+from service.models.loading import ModelOptions, start_model
+from service.models.model_set import ModelSet
+from service.models.model_store import model_options
+from service.settings import Settings
+from tests.conftest import TINY_BUNDLE
+
+
+@pytest.mark.parametrize(
+    ("part", "message"), [("scorer", "first translation failed"), ("decoder", "cannot run on cpu")]
+)
+def test_a_graph_that_is_another_is_found_before_the_first_request(
+    tmp_path: Path, part: str, message: str
+) -> None:
+    folder = shutil.copytree(TINY_BUNDLE, tmp_path / "bundle")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    where = manifest if part == "scorer" else manifest["graphs"]["int8"]
+    where[part] = "encoder.int8.onnx"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    before = set(threading.enumerate())
+    with pytest.raises(BundleError, match=message):
+        start_model(load(folder), ModelOptions(precision="int8", device="cpu"))
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_model_that_hangs_at_its_proof_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    end = threading.Event()
+
+    def hanging(*_: object) -> None:
+        assert end.wait(10)
+
+    monkeypatch.setattr("service.models.proof.OnnxModelRunner.align", hanging)
+    monkeypatch.setattr("service.models.loading.PROOF_SECONDS", 0.05)
+    try:
+        with pytest.raises(BundleError, match="a first translation failed: TimeoutError"):
+            start_model(load(TINY_BUNDLE), ModelOptions(precision="int8", device="cpu"))
+    finally:
+        end.set()
+
+
+def test_what_a_model_is_served_with_is_watched_and_counted(settings: Settings) -> None:
+    metrics = Metrics()
+    model = start_model(load(TINY_BUNDLE), model_options(settings), metrics)
+    models = ModelSet([model], 1000)
+    try:
+        assert model.engine.config.stall_seconds == settings.stall_seconds
+        assert models.check()
+        assert models.failure is None
+        model.engine.on_fault("step", 2)
+        assert 'attendant_engine_faults_total{kind="step"} 2.0' in metrics.render().decode()
+        assert 'attendant_engine_faults_total{kind="stall"} 0.0' in metrics.render().decode()
+    finally:
+        assert models.close()
+    assert not models.check()
+
+
+def test_a_hanging_alignment_ends_the_model(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, begun, now = threading.Event(), threading.Event(), 0.0
+    model = start_model(load(TINY_BUNDLE), model_options(settings))
+    models = ModelSet([model], 1000)
+    monkeypatch.setattr(model.engine.watch, "_clock", lambda: now)
+
+    def hanging(*_: object) -> Floats:
+        begun.set()
+        assert end.wait(10)
+        return np.zeros((0, 0), np.float32)
+
+    model.translator.aligner.attention = model.engine.watch.watched("an alignment", hanging)
+    thread = threading.Thread(target=model.translator.aligner.attention, args=([], []))
+    thread.start()
+    try:
+        assert begun.wait(10)
+        assert models.check()
+        for _ in range(60):
+            now += 1.0
+            alive = models.check()
+        assert not alive
+        assert not models.is_alive
+        assert models.failure == "tiny: an alignment has not ended for 60 s"
+    finally:
+        end.set()
+        thread.join()
+        assert models.close()

@@ -1,0 +1,211 @@
+"""Alignments: attention that fails leaves words in their order, and requests take turns."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence as Items
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+from service.engine.types import Floats
+from service.errors import DeadlineExceededError, TextTooLongError
+from service.models.bundle import load
+from service.text.sentence import Sentence
+from service.text.tokenizer import Tokenizers
+from service.translation.aligner import Aligner, Attention
+from service.translation.types import TranslatedSentence
+from tests.conftest import TINY_BUNDLE
+from tests.fakes import Faults
+from tests.waiting import until
+
+SOURCE, TARGET = "Der alte Hund schläft.", "The old dog sleeps."
+
+
+def aligner_of(attention: Attention, on_fault: Any = lambda *_: None) -> Aligner:
+    bundle = load(TINY_BUNDLE)
+    tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
+    return Aligner(
+        tokenizers, bundle.manifest.special_tokens, attention, 1, time.monotonic, on_fault
+    )
+
+
+async def align(
+    aligner: Aligner, translated: list[TranslatedSentence], seconds: float = 10.0
+) -> list[TranslatedSentence]:
+    deadline = time.monotonic() + seconds
+    with aligner.promised([one.sentence.text for one in translated], 1) as promise:
+        return await aligner.align(translated, (5,), True, deadline, promise)
+
+
+def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dict[str, int]]:
+    """For each target word its source word, and what was counted."""
+    faults = Faults()
+    aligner = aligner_of(attention, faults)
+    translated = [TranslatedSentence(Sentence(SOURCE), (TARGET,), (-1.0,), "end")]
+    try:
+        [found] = asyncio.run(align(aligner, translated, seconds))
+    finally:
+        aligner.close()
+    [alignment] = found.alignments
+    assert np.isfinite(alignment.weights).all()
+    assert alignment.weights.sum(axis=1) == pytest.approx(1)
+    return alignment.links(), faults.counts
+
+
+def crossed(source: Items[int], target: Items[int]) -> Floats:
+    """The last target token looks at the first source token, and so on."""
+    rows = np.linspace(len(source) - 2, 1, len(target) - 2).round().astype(int)
+    weights: Floats = np.eye(len(source), dtype=np.float32)[rows]
+    return weights
+
+
+def test_attention_that_can_be_is_believed() -> None:
+    links, counts = aligned(crossed)
+    assert links[0] > links[-2]
+    assert counts == {}
+
+
+def failing(*_: Any) -> Floats:
+    raise RuntimeError("no attention")
+
+
+def full_of(value: float) -> Attention:
+    return lambda source, target: np.full((len(target) - 2, len(source)), value, np.float32)
+
+
+@pytest.mark.parametrize(
+    "attention",
+    [
+        full_of(np.nan),
+        full_of(np.inf),
+        full_of(-np.inf),
+        full_of(1e30),
+        lambda source, target: np.ones((1, 1), np.float32),
+        failing,
+    ],
+)
+def test_attention_that_cannot_be_leaves_words_in_their_order(attention: Any) -> None:
+    links, counts = aligned(attention)
+    assert links == sorted(links)
+    assert links[0] == 0
+    assert len(set(links)) >= 4  # of five words, which are of few pieces each
+    assert counts == {"alignment": 1}
+
+
+def test_attention_that_hangs_leaves_nobody_waiting() -> None:
+    end = threading.Event()
+
+    def hanging(source: Items[int], target: Items[int]) -> Floats:
+        assert end.wait(10)
+        return crossed(source, target)
+
+    try:
+        with pytest.raises(DeadlineExceededError):
+            aligned(hanging, seconds=0.05)
+    finally:
+        end.set()
+
+
+def test_words_that_no_token_bounds_are_refused_before_a_table_of_them_is_made() -> None:
+    aligner = aligner_of(crossed)
+    text = "€" * 2000  # any run of unknown characters is one token
+    assert len(aligner.tokenizers.source.encode([text])[0]) < 10
+    translated = [TranslatedSentence(Sentence(text), (text,), (-1.0,), "end")]
+    try:
+        with pytest.raises(TextTooLongError, match="4000000 pairs of words"):
+            asyncio.run(align(aligner, translated))
+    finally:
+        aligner.close()
+
+
+class Watched:
+    """Attention that counts for whom it is asked, by the number of source tokens; one is begun at a time."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.next = threading.Semaphore(0)
+
+    def __call__(self, source: Items[int], target: Items[int]) -> Floats:
+        self.asked.append(len(source))
+        assert self.next.acquire(timeout=10)
+        return crossed(source, target)
+
+
+def sentences(text: str, count: int) -> list[TranslatedSentence]:
+    return [TranslatedSentence(Sentence(text), (TARGET,), (-1.0,), "end")] * count
+
+
+def test_a_short_request_takes_its_turn_before_a_long_one_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "service.translation.aligner.TURN_SECONDS", 1e-9
+    )  # over after each alignment
+    attention = Watched()
+    aligner = aligner_of(attention)
+
+    async def run() -> None:
+        long = asyncio.create_task(align(aligner, sentences(SOURCE, 40)))
+        await until(lambda: len(attention.asked) == 1)
+        shorts = [asyncio.create_task(align(aligner, sentences("Hund.", 2))) for _ in range(2)]
+        await asyncio.sleep(0)  # both stand in line
+        for _ in range(44):
+            attention.next.release()
+        assert [len(await task) for task in (*shorts, long)] == [2, 2, 40]
+
+    try:
+        asyncio.run(run())
+    finally:
+        aligner.close()
+    long, *_, short = sorted(set(attention.asked), reverse=True)
+    assert attention.asked[:6] == [long, short, short, long, short, short]
+    assert attention.asked[6:] == [long] * 38
+
+
+def test_a_turn_takes_in_all_that_is_done_in_its_time() -> None:
+    attention = Watched()
+    for _ in range(5):
+        attention.next.release()
+    aligner = aligner_of(attention)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("service.translation.aligner.TURN_SECONDS", 60.0)
+            patch.setattr(aligner.backlog, "measured", turns := Mock())
+            asyncio.run(align(aligner, sentences(SOURCE, 5)))
+        turns.assert_called_once()
+        cost, _ = turns.call_args.args
+        assert cost == 5 * (100 + len(SOURCE) + len(TARGET))
+    finally:
+        aligner.close()
+
+
+def test_who_leaves_or_is_late_leaves_the_line_and_is_owed_nothing_any_more() -> None:
+    attention = Watched()
+    aligner = aligner_of(attention)
+    aligner.backlog.measured(1, 0.001)
+
+    async def run() -> None:
+        first = asyncio.create_task(align(aligner, sentences(SOURCE, 9)))
+        await until(lambda: len(attention.asked) == 1)
+        waiting = asyncio.create_task(align(aligner, sentences(SOURCE, 9)))
+        late = asyncio.create_task(align(aligner, sentences(SOURCE, 9), seconds=0.05))
+        with pytest.raises(DeadlineExceededError):
+            await late
+        assert aligner.backlog.seconds == pytest.approx(
+            2 * 9 * (0.1 + 0.001 * len(SOURCE + TARGET))
+        )
+        for task in (waiting, first):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert aligner.backlog.seconds == 0
+
+    try:
+        asyncio.run(run())
+    finally:
+        attention.next.release()
+        aligner._threads.shutdown(wait=True)
+    assert len(attention.asked) == 1

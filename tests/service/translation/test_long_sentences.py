@@ -1,0 +1,126 @@
+"""Sentences that a bundle asks to be translated clause by clause."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.errors import TextTooLongError
+from service.models.bundle import load
+from service.models.loading import ModelOptions, start_model
+from service.models.model_set import ModelSet
+from service.translation.preparation import Preparation, decoding_options
+from service.translation.types import Translation, TranslationOptions
+from tests.conftest import TINY_BUNDLE
+
+FIRST, SECOND = "Der Hund und der alte Hund schläft heute,", "die Katze und die Katze singt dort."
+LONG = f"{FIRST} {SECOND}"
+MODEL_OPTIONS = ModelOptions(precision="fp32", device="cpu")
+
+
+def start(bundle: Path) -> ModelSet:
+    return ModelSet([start_model(load(bundle), MODEL_OPTIONS)], max_characters=50_000)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelSet]:
+    bundle = tmp_path_factory.mktemp("bundles") / "clauses"
+    shutil.copytree(TINY_BUNDLE, bundle)
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    manifest["rules"]["clauses"] = {"max_words": 12}
+    (bundle / "manifest.json").write_text(json.dumps(manifest))
+    started = start(bundle)
+    yield started
+    started.close()
+
+
+def translate(models: ModelSet, text: str, **options: object) -> Translation:
+    asked = TranslationOptions(**options)  # type: ignore[arg-type]
+    return asyncio.run(models.translate([text], "de", "en", asked, 60))[0]
+
+
+def test_its_clauses_are_translated_as_if_alone(models: ModelSet) -> None:
+    whole = translate(models, LONG)
+    first, second = (translate(models, clause).text for clause in (FIRST, SECOND))
+    assert whole.text.lower() == f"{first.rstrip(' .,')}, {second}".lower()
+    assert whole.text.count("The") == 1
+    [sentence] = whole.sentences
+    assert sentence.sentence.text == LONG
+    assert sentence.finish == "end"
+
+
+def test_other_bundles_and_whole_texts_are_not_cut(models: ModelSet) -> None:
+    others = start(TINY_BUNDLE)
+    try:
+        whole = translate(others, LONG).text
+    finally:
+        others.close()
+    assert translate(models, LONG, splitting="none").text == whole != translate(models, LONG).text
+
+
+def test_scores_alternatives_and_alignments_are_of_the_whole(models: ModelSet) -> None:
+    whole = translate(models, LONG, alternatives=2, align=True)
+    [sentence] = whole.sentences
+    alone = [translate(models, clause, alternatives=2).sentences[0] for clause in (FIRST, SECOND)]
+    assert sentence.scores[0] == pytest.approx(sum(one.scores[0] for one in alone), abs=1e-4)
+    assert len(sentence.targets) == 3
+    assert sentence.alignments[0].source == LONG
+    assert sentence.alignments[0].target == whole.text
+
+
+def test_it_may_be_longer_than_the_model_takes_unless_it_is_to_be_aligned(
+    models: ModelSet,
+) -> None:
+    clauses = [FIRST, *["der Hund und die Katze und der Hund schläft heute,"] * 6, SECOND]
+    found = translate(models, " ".join(clauses))
+    assert found.sentences[0].finish == "end"
+    alone = [translate(models, clause).text.rstrip(" .,") for clause in clauses]
+    assert found.text.lower() == f"{', '.join(alone)}.".lower()
+    with pytest.raises(TextTooLongError, match="exceeds the model's limit of 62"):
+        translate(models, " ".join(clauses), align=True)
+
+
+def test_to_be_aligned_its_clauses_share_the_room_by_length(models: ModelSet) -> None:
+    translator = models.models[0].translator
+    manifest, tokenizers = translator.manifest, translator.tokenizers
+    options = TranslationOptions(align=True)
+    decoding = decoding_options(manifest, manifest.directions[0], options, 4, False)
+    direction = manifest.directions[0]
+    pipeline = translator.pipeline(direction)
+    request = Preparation(manifest, tokenizers, direction, options, decoding, pipeline)
+    text = f"{LONG[:-1]} und die Katze."
+    [task] = request.take_apart([text])[1]
+    clauses = tokenizers.source.encode(task.clauses)
+    room = [asked.max_decoding_length for _, asked in task.work]
+    assert len(clauses[0]) < len(clauses[1])
+    assert all(tokens >= 2 * len(ids) - 2 for tokens, ids in zip(room, clauses, strict=True))
+    assert sum(room) + 2 * len(room) <= manifest.limits.max_target_length
+
+
+def test_a_prefix_begins_the_first_clause_alone(models: ModelSet) -> None:
+    text = translate(models, LONG, target_prefix="The bird").text
+    assert text.startswith("The bird")
+    assert text.count("bird") == 1
+
+
+def test_placeholders_of_all_clauses_come_through(models: ModelSet) -> None:
+    text = translate(models, f"{FIRST[:-1]} %s, {SECOND[:-1]} {{name}}.").text
+    assert text.count("%s") == text.count("{name}") == 1
+
+
+def test_it_is_told_once_and_whole(models: ModelSet) -> None:
+    told: list[tuple[str, str]] = []
+
+    async def listen() -> Translation:
+        def tell(_: int, __: int, source: str, target: str) -> None:
+            told.append((source, target))
+
+        texts = [f"{LONG} Der alte Hund schläft."]
+        return (await models.translate(texts, "de", "en", TranslationOptions(), 60, tell))[0]
+
+    found = asyncio.run(listen())
+    assert sorted(source for source, _ in told) == sorted([LONG, "Der alte Hund schläft."])
+    assert all(target in found.text for _, target in told)

@@ -1,0 +1,163 @@
+"""Long work beside the event loop: where it runs, and that it ends when nobody waits for it any more."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from collections.abc import Sequence as Items
+from typing import Any
+
+import pytest
+
+from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
+from service.metrics import Metrics
+from service.models.model_set import ModelSet
+from service.settings import Settings
+from service.text.document import Document
+from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
+
+
+def test_nothing_is_tokenized_beyond_the_sentences_that_may_ever_wait(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
+    encoded = spied(models, monkeypatch)
+    try:
+        with pytest.raises(LimitExceededError, match="it has more than 3 sentences"):
+            translate(models, ["Die alte Frau wartet.", "Die alte Frau wartet. " * 900])
+    finally:
+        models.close()
+    assert encoded == ["Die alte Frau wartet."]
+    assert outcomes(metrics) == {}
+
+
+def spied(
+    models: ModelSet, patch: pytest.MonkeyPatch, on_each: Callable[[], object] = lambda: None
+) -> list[str]:
+    """What is tokenized; `on_each` is called by the thread that does it."""
+    tokenizer = models.models[0].translator.tokenizers.source
+    encode, seen = tokenizer.encode, list[str]()
+
+    def spy(sentences: Items[str]) -> list[list[int]]:
+        seen.extend(sentences)
+        on_each()
+        return encode(sentences)
+
+    patch.setattr(tokenizer, "encode", spy)
+    return seen
+
+
+PAGE = ["Die alte Frau wartet. " * 300]
+"""Prepared by a thread of its own."""
+
+
+def test_preparation_ends_at_the_deadline(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = [0.0]
+    monkeypatch.setattr(models.models[0].engine, "clock", lambda: sum(passed))
+    encoded = spied(models, monkeypatch, lambda: passed.append(61))
+    with pytest.raises(DeadlineExceededError, match="not done within the deadline of 60 s"):
+        translate(models, PAGE)
+    assert len(encoded) == 1
+    assert outcomes(metrics) == {"expired": 1}
+
+
+def test_preparation_ends_with_its_request(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, goes_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        asked.set()
+        assert goes_on.wait(10)
+
+    encoded = spied(models, monkeypatch, hold)
+
+    async def begin_and_cancel() -> None:
+        task = asyncio.create_task(models.translate(PAGE, "de", "en", OPTIONS, 60))
+        assert await asyncio.to_thread(asked.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        goes_on.set()
+        await asyncio.to_thread(models.models[0].translator._threads.shutdown)
+
+    asyncio.run(begin_and_cancel())
+    assert len(encoded) == 1
+    assert outcomes(metrics) == {"cancelled": 1}
+
+
+def test_one_page_is_prepared_at_a_time_and_none_whose_client_has_left(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, goes_on, at_once = threading.Event(), threading.Event(), list[int]()
+    lock, preparing = threading.Lock(), set[int]()
+
+    def hold() -> None:
+        with lock:
+            preparing.add(threading.get_ident())
+            at_once.append(len(preparing))
+        asked.set()
+        assert goes_on.wait(10)
+
+    encoded = spied(models, monkeypatch, hold)
+
+    async def run() -> None:
+        pages = [models.translate(PAGE, "de", "en", OPTIONS, 60) for _ in range(20)]
+        first, *others = [asyncio.create_task(page) for page in pages]
+        assert await asyncio.to_thread(asked.wait, 10)
+        for task in others:
+            task.cancel()
+        assert all(
+            isinstance(one, BaseException)
+            for one in await asyncio.gather(*others, return_exceptions=True)
+        )
+        goes_on.set()
+        await first
+
+    asyncio.run(run())
+    assert set(at_once) == {1}
+    assert len(encoded) == 300
+    assert outcomes(metrics) == {"cancelled": 19, "ok": 300}
+
+
+def test_a_page_that_would_be_read_too_late_is_refused_before_it_is(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, goes_on = threading.Event(), threading.Event()
+    models.models[0].translator._backlog.measured(len(PAGE[0]), 10.0)
+
+    def hold() -> None:
+        asked.set()
+        assert goes_on.wait(10)
+
+    encoded = spied(models, monkeypatch, hold)
+
+    async def run() -> None:
+        first = asyncio.create_task(models.translate(PAGE, "de", "en", OPTIONS, 60))
+        assert await asyncio.to_thread(asked.wait, 10)
+        with pytest.raises(QueueFullError, match=r"about 20\.\d s to read the text") as refused:
+            await models.translate(PAGE, "de", "en", OPTIONS, 20)
+        assert refused.value.retry_after == pytest.approx(20, rel=0.1)
+        goes_on.set()
+        await first
+
+    asyncio.run(run())
+    assert len(encoded) == 300
+    assert outcomes(metrics) == {"rejected": 1, "ok": 300}
+
+
+def test_a_page_is_put_together_beside_the_event_loop(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    assemble = Document.assemble
+
+    def spy(*arguments: Any) -> str:
+        threads.append(threading.current_thread())
+        return assemble(*arguments)
+
+    monkeypatch.setattr(Document, "assemble", spy)
+    translate(models, PAGE)
+    translate(models, TEXTS[:1])
+    assert [one is threading.main_thread() for one in threads] == [False, True]

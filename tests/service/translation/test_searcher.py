@@ -1,0 +1,104 @@
+"""From sentences to hypotheses, with engines that loop, hang or say nothing."""
+
+import asyncio
+import time
+from collections.abc import Sequence as Items
+from concurrent.futures import Future
+
+import pytest
+
+from service.engine.config import EngineConfig
+from service.engine.engine import Engine
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis, Sequence
+from service.errors import DeadlineExceededError
+from service.translation import searcher
+from service.translation.cache import SentenceCache
+from service.translation.searcher import Found, Searcher
+from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
+
+OPTIONS = DecodingOptions(max_decoding_length=40, beam_size=1)
+
+
+class ScriptedEngine:
+    """Gives out what it is told, by whether repetitions are forbidden."""
+
+    def __init__(self, first: Hypothesis, second: Hypothesis) -> None:
+        self.first, self.second = first, second
+        self.asked: list[DecodingOptions] = []
+
+    def clock(self) -> float:
+        return time.monotonic()
+
+    def submit(
+        self,
+        items: Items[tuple[Items[int], DecodingOptions]],
+        deadline: float,
+        seconds_after: float,
+    ) -> list[Sequence]:
+        sequences = []
+        for ids, options in items:
+            self.asked.append(options)
+            future: Future[list[Hypothesis]] = Future()
+            future.set_result([self.second if options.no_repeat_ngram_size else self.first])
+            sequences.append(Sequence(tuple(ids), options, 0.0, deadline, future=future))
+        return sequences
+
+
+def searched(first: Hypothesis, second: Hypothesis, source: tuple[int, ...]) -> Found:
+    engine = ScriptedEngine(first, second)
+    seeker = Searcher(engine, SentenceCache(0))  # type: ignore[arg-type]
+    [found] = asyncio.run(seeker.search([(source, OPTIONS)], time.monotonic() + 10))
+    return found
+
+
+def ended(*ids: int) -> Hypothesis:
+    return Hypothesis(ids, -1.0, FinishReason.END)
+
+
+def cut(*ids: int) -> Hypothesis:
+    return Hypothesis(ids, -1.0, FinishReason.LENGTH)
+
+
+GOOD, LOOP, EMPTY = ended(5, 6, 7), cut(*[5, 6] * 20), ended()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (GOOD, ended(9), Found([GOOD], "end")),
+        (LOOP, GOOD, Found([GOOD], "repetition")),
+        (EMPTY, GOOD, Found([GOOD], "repetition")),
+        (LOOP, EMPTY, Found([LOOP], "length")),
+        (EMPTY, EMPTY, Found([EMPTY], "end")),
+        (cut(1, 2, 3), cut(4, 5), Found([cut(1, 2, 3)], "length")),
+    ],
+)
+def test_what_ran_away_is_searched_again(
+    first: Hypothesis, second: Hypothesis, expected: Found
+) -> None:
+    assert searched(first, second, (1, 8, 9, 3)) == expected
+
+
+def test_a_loop_of_the_source_may_stay() -> None:
+    loop = ended(*[5, 6] * 10)
+    assert searched(loop, GOOD, (1, *[8, 9] * 10, 3)) == Found([loop], "end")
+
+
+def test_an_engine_that_hangs_costs_no_more_than_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(searcher, "GRACE_SECONDS", 0.1)
+    runner = EchoRunner()
+    engine = Engine([runner], SPECIAL, EngineConfig())
+    engine.start()
+    seeker = Searcher(engine, SentenceCache(0))
+    source = tuple(echo_source(3))
+    runner.hold.clear()
+    try:
+        with pytest.raises(DeadlineExceededError):
+            asyncio.run(seeker.search([(source, OPTIONS)], time.monotonic() + 0.1))
+        runner.hold.set()
+        [found] = asyncio.run(seeker.search([(source, OPTIONS)], time.monotonic() + 10))
+        assert found.hypotheses[0].ids == echo_of(list(source))
+    finally:
+        engine.close()

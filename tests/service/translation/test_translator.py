@@ -1,0 +1,324 @@
+"""One request's way, without HTTP."""
+
+import asyncio
+import json
+import shutil
+import threading
+from collections.abc import Sequence as Items
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client import Counter
+
+from service.engine.types import Floats, Sequence
+from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
+from service.metrics import Metrics
+from service.models.bundle import load
+from service.models.loading import start_model
+from service.models.model_set import DETECTED_AT_ONCE, ModelSet
+from service.models.model_store import model_options
+from service.settings import Settings
+from service.translation.aligner import Aligner
+from service.translation.searcher import Work
+from service.translation.translator import CHARACTERS_ON_LOOP
+from service.translation.types import TranslationOptions
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
+from tests.waiting import until
+
+
+def test_a_page_is_its_sentences(models: ModelSet) -> None:
+    sentences = [german for german, _ in toy.sentences()]
+    page = "\n".join(" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3))
+    assert len(page) > CHARACTERS_ON_LOOP
+    whole = translate(models, [page])[0]
+    one_by_one = translate(models, sentences)
+    assert whole.replace("\n", " ") == " ".join(one_by_one)
+    assert whole.count("\n") == page.count("\n")
+
+
+def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics: Metrics) -> None:
+    with pytest.raises(DeadlineExceededError):
+        translate(models, ["Der alte Hund schläft. Die alte Frau wartet."], timeout=1e-9)
+    assert outcomes(metrics) == {"expired": 2}
+
+
+@pytest.mark.parametrize("cached", [0, 10])
+def test_what_cannot_be_done_in_time_is_refused_before_its_text_is_looked_at_unless_it_may_be_known(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch, cached: int
+) -> None:
+    settings = Settings(precision="fp32", device="cpu", cached_sentences=cached)
+    models = start(settings, metrics)
+    try:
+        known = translate(models, TEXTS)
+
+        def refuse(deadline: float) -> None:
+            raise QueueFullError("it would take too long", 1.0)
+
+        monkeypatch.setattr(models.models[0].engine, "check_deadline", refuse)
+        assert b"attendant_tokenize_duration_seconds_count 1.0" in metrics.render()
+        if cached:
+            assert translate(models, TEXTS) == known
+            assert b"attendant_tokenize_duration_seconds_count 2.0" in metrics.render()
+        else:
+            with pytest.raises(QueueFullError):
+                translate(models, TEXTS)
+            assert b"attendant_tokenize_duration_seconds_count 1.0" in metrics.render()
+            assert outcomes(metrics) == {"ok": 2, "rejected": 2}
+    finally:
+        models.close()
+
+
+def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
+    metrics: Metrics,
+) -> None:
+    models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
+    try:
+        with pytest.raises(
+            LimitExceededError, match="it has more than 3 sentences, which is the limit"
+        ):
+            translate(models, ["Die alte Frau wartet. " * 4])
+        assert len(translate(models, ["Die alte Frau wartet."] * 3)) == 3
+    finally:
+        models.close()
+
+
+def test_more_tokens_than_may_ever_wait_are_a_mistake_and_not_a_full_line(metrics: Metrics) -> None:
+    """How the target is forced to begin counts, too."""
+    models = start(Settings(precision="fp32", device="cpu", max_waiting_tokens=200), metrics)
+    forced = TranslationOptions(target_prefix="The old woman waits. " * 8)
+    try:
+        texts = ["Die alte Frau wartet."] * 4
+        assert len(translate(models, texts)) == 4
+        with pytest.raises(
+            LimitExceededError, match=r"have \d+ tokens or more, and the limit is 200"
+        ):
+            asyncio.run(models.translate(texts, "de", "en", forced, 60))
+        assert len(translate(models, texts)) == 4
+    finally:
+        models.close()
+
+
+def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Metrics) -> None:
+    models = start(Settings(precision="fp32", device="cpu", max_waiting=2), metrics)
+    text = "Der {a} alte Hund {b} schläft {c} heute."
+    try:
+        [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
+    finally:
+        models.close()
+    assert found.sentences[0].finish == "pieces"
+    assert all(found.text.count(name) == 1 for name in ("{a}", "{b}", "{c}"))
+
+
+def test_others_get_their_turn_while_languages_are_detected(models: ModelSet) -> None:
+    texts = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
+
+    async def turns_of_others() -> int:
+        work = asyncio.create_task(models.translate(texts, "auto", "en", OPTIONS, 60))
+        turns = 0
+        while not work.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert [translation.text for translation in work.result()] == texts
+        return turns
+
+    assert asyncio.run(turns_of_others()) >= 20
+
+
+def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: Metrics) -> None:
+    async def begin_and_cancel() -> None:
+        texts = [german for german, _ in toy.sentences()]
+        task = asyncio.create_task(models.translate(texts, "de", "en", OPTIONS, 60))
+        while not models.num_running:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(begin_and_cancel())
+    assert outcomes(metrics) == {"cancelled": len(toy.sentences())}
+    assert models.drain(10)
+    assert models.num_waiting + models.num_running == 0
+
+
+ALIGNED = TranslationOptions(align=True)
+
+
+def reverse_tags(models: ModelSet, options: TranslationOptions) -> set[int | None]:
+    """What the engine is asked to judge translations by."""
+    model = models.models[0]
+    submit, seen = model.engine.submit, set[int | None]()
+
+    def spy(
+        items: Items[Work], deadline: float | None = None, seconds_after: float = 0.0
+    ) -> list[Sequence]:
+        seen.update(decoding.reverse_tag for _, decoding in items)
+        return submit(items, deadline, seconds_after)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model.engine, "submit", spy)
+        asyncio.run(models.translate(TEXTS, "de", "en", options, 60))
+    return seen
+
+
+def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
+    models: ModelSet, tmp_path: Path
+) -> None:
+    german = load(TINY_BUNDLE).manifest.direction("en", "de")
+    assert german is not None
+    assert reverse_tags(models, OPTIONS) == {None}
+    asking, refusing = replace(OPTIONS, rerank=True), replace(OPTIONS, rerank=False)
+    assert reverse_tags(models, asking) == {german.tag}
+    one_way = shutil.copytree(TINY_BUNDLE, tmp_path / "one_way")
+    manifest = json.loads((one_way / "manifest.json").read_text())
+    manifest["directions"] = [one for one in manifest["directions"] if one["source"] == "de"]
+    (one_way / "manifest.json").write_text(json.dumps(manifest))
+    weightless = shutil.copytree(TINY_BUNDLE, tmp_path / "weightless")
+    manifest = json.loads((weightless / "manifest.json").read_text())
+    manifest["decoding"]["reverse_weight"] = 0
+    (weightless / "manifest.json").write_text(json.dumps(manifest))
+    settings = Settings(precision="fp32", device="cpu", rerank=True)
+    for folder, options, tags in (
+        (TINY_BUNDLE, OPTIONS, {german.tag}),
+        (TINY_BUNDLE, refusing, {None}),
+        (one_way, asking, {None}),
+        (weightless, asking, {None}),
+    ):
+        others = ModelSet(
+            [start_model(load(folder), model_options(settings))], max_characters=50_000
+        )
+        try:
+            assert reverse_tags(others, options) == tags
+        finally:
+            others.close()
+
+
+def test_a_translation_that_could_not_be_read_back_is_not_judged(models: ModelSet) -> None:
+    manifest = models.models[0].translator.manifest
+    german = manifest.direction("en", "de")
+    assert german is not None
+    begins = "Der alte Hund schläft und " * 40
+    pieces = len(models.models[0].translator.tokenizers.target.encode([begins])[0])
+    prefix = begins[: len(begins) * (manifest.limits.max_target_length - 4) // pieces]
+    options = replace(OPTIONS, target_prefix=prefix, rerank=True)
+    # the first text's sentence begins with the prefix, and so does the second's
+    assert reverse_tags(models, options) == {None}
+    assert reverse_tags(models, replace(options, target_prefix="")) == {german.tag}
+
+
+class HeldAttention:
+    """Says when it is asked, and answers once it may."""
+
+    def __init__(self, aligner: Aligner) -> None:
+        self.real, self.asked, self.goes_on = aligner.attention, 0, threading.Event()
+        aligner.attention = self
+
+    def __call__(self, source: Items[int], target: Items[int]) -> Floats:
+        self.asked += 1
+        assert self.goes_on.wait(10)
+        assert self.real is not None
+        return self.real(source, target)
+
+
+def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics) -> None:
+    attention = HeldAttention(models.models[0].translator.aligner)
+
+    async def wait_too_long() -> None:
+        with pytest.raises(DeadlineExceededError, match="not done within the deadline of 1 s"):
+            await models.translate(TEXTS, "de", "en", ALIGNED, timeout=1)
+        attention.goes_on.set()
+
+    asyncio.run(wait_too_long())
+    assert outcomes(metrics) == {"expired": 2}
+    assert len(asyncio.run(models.translate(TEXTS, "de", "en", ALIGNED, 60))) == 2
+    assert attention.asked == 1 + 2
+
+
+def test_nothing_more_is_aligned_for_a_cancelled_request(
+    models: ModelSet, metrics: Metrics
+) -> None:
+    attention = HeldAttention(models.models[0].translator.aligner)
+
+    async def begin_and_cancel() -> None:
+        task = asyncio.create_task(models.translate(TEXTS, "de", "en", ALIGNED, 60))
+        while not attention.asked:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        attention.goes_on.set()
+        await models.translate(TEXTS, "de", "en", ALIGNED, 60)
+
+    asyncio.run(begin_and_cancel())
+    assert attention.asked == 1 + 2
+    assert outcomes(metrics) == {"cancelled": 2, "ok": 2}
+
+
+def total(counter: Counter) -> float:
+    [metric] = counter.collect()
+    return metric.samples[0].value
+
+
+def test_what_was_translated_before_is_given_again_only_if_asked_for_in_the_same_way() -> None:
+    metrics = Metrics()
+    settings = Settings(precision="fp32", device="cpu", cached_sentences=3)
+    models = start(settings, metrics)
+    try:
+        first = translate(models, TEXTS)
+        assert total(metrics.cached_sentences) == 0
+        engine_tokens = total(metrics.source_tokens)
+        assert translate(models, TEXTS[::-1]) == first[::-1]
+        assert total(metrics.cached_sentences) == 2
+        assert total(metrics.source_tokens) == engine_tokens
+        greedy = TranslationOptions(beam_size=1)
+        asyncio.run(models.translate(TEXTS, "de", "en", greedy, 60))
+        assert total(metrics.cached_sentences) == 2
+        translate(models, TEXTS)  # one of the two has made room for the greedy ones
+        assert total(metrics.cached_sentences) == 3
+    finally:
+        models.close()
+
+
+def test_nothing_is_kept_unless_asked_for(models: ModelSet, metrics: Metrics) -> None:
+    assert translate(models, TEXTS) == translate(models, TEXTS)
+    assert total(metrics.cached_sentences) == 0
+
+
+def test_alignments_to_come_count_for_those_who_ask_for_some(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [model], end = models.models, threading.Event()
+    aligner, aligning = model.translator.aligner, replace(OPTIONS, align=True)
+    attention = aligner.attention
+
+    def held(source: Items[int], target: Items[int]) -> Floats:
+        assert end.wait(10)
+        assert attention is not None
+        return attention(source, target)
+
+    monkeypatch.setattr(aligner, "attention", held)
+    with aligner.promised(TEXTS, 1):
+        assert model.expected_wait, "the start has shown how long an alignment takes"
+    aligner.backlog.measured(1e6, 1e6)  # as if a character took about a second
+
+    async def run() -> None:
+        first = asyncio.create_task(models.translate(TEXTS, "de", "en", aligning, 60))
+        await until(lambda: aligner.backlog.seconds > 60)
+        for texts, options in (
+            (TEXTS, aligning),
+            (["Der <b>alte</b> Hund schläft."], replace(OPTIONS, format="html")),
+        ):
+            with pytest.raises(QueueFullError, match=r"it would take about \d{3}\.\d s") as refused:
+                await models.translate(texts, "de", "en", options, 60)
+            assert refused.value.retry_after
+        assert await models.translate(TEXTS, "de", "en", OPTIONS, 60)
+        assert model.expected_wait
+        assert model.expected_wait > 60
+        end.set()
+        assert await first
+
+    asyncio.run(run())
+    assert aligner.backlog.seconds == 0
+    assert outcomes(metrics) == {"ok": 4, "rejected": 3}
