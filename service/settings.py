@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         Field(
-            description="Where to run; auto takes CUDA if a device is there and the bundle fits it."
+            description="Where to run; auto takes CUDA if there is a device and the bundle has graphs for it."
         ),
     ] = "auto"
     precision: Annotated[
@@ -103,8 +103,8 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             le=1024,
-            description="Batches that run side by side, a thread each; 0 is one for each core that the "
-            "container may use (1 on CUDA). On a CPU, each of up to 8 has a copy of the weights.",
+            description="Batches that run side by side, a thread each; 0 means one for each core that the "
+            "container may use (1 on CUDA). On a CPU, up to 8 of them have their own copy of the weights.",
         ),
     ] = 0
     max_num_seqs: Annotated[
@@ -112,7 +112,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=4096,
-            description="Sentences in one batch; more wait. Larger is more throughput, slower steps.",
+            description="Sentences in one batch; the others wait. Higher values raise throughput and step "
+            "latency.",
         ),
     ] = 16
     max_num_batched_tokens: Annotated[
@@ -130,7 +131,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=100_000,
-            description="Requests in flight, beyond which new ones get 429 before they are even looked at.",
+            description="Requests in flight, beyond which new ones get 429 before their text is read.",
         ),
     ] = 512
     max_connections: Annotated[
@@ -147,7 +148,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Sentences that may wait, beyond which new requests get 429; one of more gets 400.",
+            description="Sentences that may wait, beyond which new requests get 429; a larger single request "
+            "gets 400.",
         ),
     ] = 2000
     max_waiting_tokens: Annotated[
@@ -155,7 +157,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Source and target tokens that may wait: more get 429, or 400 in one request.",
+            description="Source and target tokens that may wait, beyond which new requests get 429; a larger "
+            "single request gets 400.",
         ),
     ] = 200_000
     steps_per_run: Annotated[
@@ -163,8 +166,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1000,
-            description="Fewest decoder steps between two looks at who joins; "
-            "more: throughput, fewer: latency.",
+            description="Minimum number of decoder steps between two points at which waiting sentences may "
+            "join a batch; higher values raise throughput, lower ones reduce latency.",
         ),
     ] = 4
     cached_sentences: Annotated[
@@ -172,15 +175,15 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             le=10_000_000,
-            description="Translated sentences kept in memory, about 2 KB each, and given again when asked "
-            "for in the same way; 0 keeps none.",
+            description="Translated sentences kept in memory, about 2 KB each, and returned when the same "
+            "sentence is requested with the same options; 0 keeps none.",
         ),
     ] = 0
     rerank: Annotated[
         bool,
         Field(
-            description="Whether the opposite direction helps to choose among what a search found, where a "
-            "request does not say: fewer omissions, for two fifths less throughput."
+            description="Whether the opposite direction helps to choose among the translations found, unless "
+            "a request says otherwise: fewer omissions, for two fifths less throughput."
         ),
     ] = False
     max_beam_size: Annotated[
@@ -230,8 +233,8 @@ class Settings(BaseSettings):
             gt=0,
             le=86_400,
             allow_inf_nan=False,
-            description="Deadline of a request, past which it gets 504 and its work is given up; the most "
-            "that a request may ask for.",
+            description="Deadline of a request, past which it gets 504 and its work is given up; also the "
+            "longest that a request may ask for.",
         ),
     ] = 60.0
     stall_seconds: Annotated[
@@ -248,7 +251,7 @@ class Settings(BaseSettings):
         Path | None,
         Field(
             description="TOML file of API keys (python -m service.keys makes entries); without it, keys are "
-            "not looked at."
+            "ignored."
         ),
     ] = None
     key_required: Annotated[
@@ -277,8 +280,8 @@ class Settings(BaseSettings):
         str,
         AfterValidator(_check_proxies),
         Field(
-            description="Addresses whose X-Forwarded-For and -Proto are believed, separated by commas; "
-            "empty: nobody's."
+            description="Addresses whose X-Forwarded-For and -Proto headers are trusted, separated by "
+            "commas; if empty, nobody's are."
         ),
     ] = ""
     docs: Annotated[bool, Field(description="Whether /docs and the schema are served.")] = True
@@ -288,8 +291,8 @@ class Settings(BaseSettings):
             ge=0,
             le=3600,
             allow_inf_nan=False,
-            description="How long after SIGTERM the service still serves while it says that it is not ready, "
-            "so that proxies take it out.",
+            description="How long after SIGTERM the service keeps serving while it reports that it is not "
+            "ready, so that proxies stop sending to it.",
         ),
     ] = 0.0
     drain_seconds: Annotated[
@@ -302,12 +305,13 @@ class Settings(BaseSettings):
         ),
     ] = 60.0
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Field(description="What is logged.")
+        Literal["debug", "info", "warning", "error"],
+        Field(description="Least severe level that is logged."),
     ] = "info"
     log_format: Annotated[
         Literal["text", "json"],
         Field(
-            description="Lines for people, or a JSON object each; no text of a request in either."
+            description="Lines for people, or one JSON object a line; neither contains text of a request."
         ),
     ] = "text"
     tracing: Annotated[
