@@ -6,6 +6,8 @@ KEPT = 256
 """Sentences that are looked back at."""
 KEPT_SECONDS = 5.0
 """In which they left: older ones say less about what waits now."""
+FEWEST = 8
+"""Sentences from which on it can be told: they leave a batch in bunches, and one alone says nothing."""
 WEIGHT_KEPT = 0.98
 """Of how long sentences were in a batch, at each new one: the last fifty count."""
 
@@ -27,7 +29,9 @@ class Throughput:
         if self._since is not None and somebody_waits:
             seconds, work = self._done[-1]
             self._done.append((seconds + now - self._since, work + cost))
-            while len(self._done) > 2 and self._done[-1][0] - self._done[0][0] > KEPT_SECONDS:
+            while (
+                len(self._done) > FEWEST + 1 and self._done[-1][0] - self._done[0][0] > KEPT_SECONDS
+            ):
                 self._done.popleft()
         self._since = now if somebody_waits else None
 
@@ -41,7 +45,9 @@ class Throughput:
         (since, before), (seconds, work) = self._done[0], self._done[-1]
         if self._since is not None:
             seconds += now - self._since
-        return cost * (seconds - since) / (work - before) if work > before else None
+        if len(self._done) <= FEWEST or work <= before:
+            return None
+        return cost * (seconds - since) / (work - before)
 
     def seconds_in_batch(self, tokens: int) -> float:
         """How long a sentence of so many tokens should be in a batch; 0 while that cannot be told."""

@@ -156,3 +156,14 @@ def test_nobody_is_told_to_wait_for_longer_than_anything_may_wait() -> None:
         engine.submit([(echo_source(2), OPTIONS)], None if seconds == 20 else now[0] + 1000)
         engine._shared.scheduler.last_deadline = now[0] + seconds
     assert engine.expected_wait == pytest.approx(24.0)
+
+
+def test_few_sentences_tell_nothing_of_a_whole_batch_that_is_about_to_leave() -> None:
+    """One has left, others that began with it have not yet: they are no slow ones."""
+    throughput = Throughput()
+    for at in (0.0, 0.001, 0.5):
+        throughput.add(20, at, somebody_waits=True)
+        assert throughput.seconds_for(10_000, now=at + 0.5) is None
+    for _ in range(14):
+        throughput.add(20, 0.5, somebody_waits=True)
+    assert throughput.seconds_for(10_000, now=0.5) == pytest.approx(0.5 / 16 / 20 * 10_000)
