@@ -112,8 +112,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=4096,
-            description="Sentences in one batch; the others wait. Higher values raise throughput and step "
-            "latency.",
+            description="Sentences in one batch. Higher values raise throughput and step latency.",
         ),
     ] = 16
     max_num_batched_tokens: Annotated[
@@ -148,8 +147,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Sentences that may wait, beyond which new requests get 429; a larger single request "
-            "gets 400.",
+            description="Sentences that may wait; beyond, new requests get 429, a larger one 400.",
         ),
     ] = 2000
     max_waiting_tokens: Annotated[
@@ -157,8 +155,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Source and target tokens that may wait, beyond which new requests get 429; a larger "
-            "single request gets 400.",
+            description="Source and target tokens that may wait; beyond, as for sentences.",
         ),
     ] = 200_000
     steps_per_run: Annotated[
@@ -233,8 +230,7 @@ class Settings(BaseSettings):
             gt=0,
             le=86_400,
             allow_inf_nan=False,
-            description="Deadline of a request, past which it gets 504 and its work is given up; also the "
-            "longest that a request may ask for.",
+            description="Deadline of a request, past which it gets 504; the longest one may ask for.",
         ),
     ] = 60.0
     stall_seconds: Annotated[
@@ -280,8 +276,7 @@ class Settings(BaseSettings):
         str,
         AfterValidator(_check_proxies),
         Field(
-            description="Addresses whose X-Forwarded-For and -Proto headers are trusted, separated by "
-            "commas; if empty, nobody's are."
+            description="Addresses whose X-Forwarded-For and -Proto are trusted, separated by commas."
         ),
     ] = ""
     docs: Annotated[bool, Field(description="Whether /docs and the schema are served.")] = True
