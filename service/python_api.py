@@ -144,8 +144,7 @@ class Translator:
             TypeError: there is no such option, or a text is none.
             RuntimeError: the translator is closed.
         """
-        given, chosen = _texts(texts), TranslationOptions(**options)
-        future = self._submit(given, source, target, chosen, timeout_seconds, on_sentence)
+        future = self._submit(texts, source, target, options, timeout_seconds, on_sentence)
         try:
             translations = future.result()
         except BaseException:  # KeyboardInterrupt, too: nobody waits for it any more
@@ -188,8 +187,7 @@ class Translator:
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
         """The same from a coroutine, on any event loop; cancelling it gives the sentences up."""
-        given, chosen = _texts(texts), TranslationOptions(**options)
-        future = self._submit(given, source, target, chosen, timeout_seconds, on_sentence)
+        future = self._submit(texts, source, target, options, timeout_seconds, on_sentence)
         translations = await asyncio.wrap_future(future)
         return translations[0] if isinstance(texts, str) else translations
 
@@ -216,19 +214,20 @@ class Translator:
 
     def _submit(
         self,
-        texts: list[str],
+        texts: str | Iterable[str],
         source: str | None,
         target: str | None,
-        options: TranslationOptions,
+        options: Options,
         timeout_seconds: float | None,
         on_sentence: OnSentence | None,
     ) -> "Future[list[Translation]]":
         """Start a request on the translator's own thread."""
+        given, chosen = _texts(texts), TranslationOptions(**options)
         timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
         with self._lock:  # what is scheduled before the end of the loop is also done before it
             if self._is_closed:
                 raise RuntimeError("the translator is closed")
-            work = self._models.translate(texts, source, target, options, timeout, on_sentence)
+            work = self._models.translate(given, source, target, chosen, timeout, on_sentence)
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _serve(self) -> None:

@@ -18,6 +18,12 @@ LENGTH_PENALTY_FACTOR = 1.25
 MAX_LENGTH_PENALTY = 10.0
 
 
+def has_model_type(source: Path, model_type: str) -> bool:
+    """Whether this is a folder of transformers' that says so."""
+    path = source / "config.json"
+    return path.is_file() and read_json(path).get("model_type") == model_type
+
+
 def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
     """A SentencePiece model.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from export.importers.arrangement import Arrangement
 from export.importers.folder_parts import (
     TAG,
+    has_model_type,
     languages_of_name,
     read_ids,
     sentencepiece_model,
@@ -19,7 +20,7 @@ from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_weights import read_weights
 from export.importers.model_card import licence_of
 from export.importers.network_settings import decoding_defaults, network_settings
-from export.importers.settings import Settings, read_json
+from export.importers.settings import Settings
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
 from model.network_config import ModelConfig
@@ -33,8 +34,7 @@ MIN_POSITIONS = 64
 
 def recognises(source: Path) -> bool:
     """Whether this is a folder of that kind."""
-    path = source / "config.json"
-    return path.is_file() and read_json(path).get("model_type") == MODEL_TYPE
+    return has_model_type(source, MODEL_TYPE)
 
 
 def read(source: Path) -> Imported:

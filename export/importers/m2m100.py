@@ -14,6 +14,7 @@ from export.importers.arrangement import Arrangement
 from export.importers.folder_parts import (
     LANGUAGE,
     check_ids,
+    has_model_type,
     languages_among,
     load_sentencepiece,
     read_ids,
@@ -44,8 +45,7 @@ MAX_POSITIONS = 512
 
 def recognises(source: Path) -> bool:
     """Whether this is a folder of that kind."""
-    path = source / "config.json"
-    return path.is_file() and read_json(path).get("model_type") == MODEL_TYPE
+    return has_model_type(source, MODEL_TYPE)
 
 
 def read(source: Path) -> Imported:

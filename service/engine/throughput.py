@@ -7,7 +7,7 @@ KEPT = 256
 KEPT_SECONDS = 5.0
 """In which they left: older ones say less about what waits now."""
 FEWEST = 8
-"""Sentences from which on it can be told: they leave a batch in bunches, and one alone says nothing."""
+"""Sentences that must have left before anything is told: those of a batch leave together."""
 WEIGHT_KEPT = 0.98
 """Of how long sentences were in a batch, at each new one: the last fifty count."""
 
@@ -20,9 +20,8 @@ class Throughput:
         # seconds in which somebody waited, and the work done in them, by then
         self._done: deque[tuple[float, float]] = deque([(0.0, 0.0)], maxlen=KEPT)
         self._since: float | None = None  # when one last left, if somebody waited then
-        self._tokens = self._seconds = (
-            0.0  # of sentences in a batch, the latest with the most weight
-        )
+        # of sentences in a batch, the latest with the most weight
+        self._tokens = self._seconds = 0.0
 
     def add(self, cost: float, now: float, somebody_waits: bool) -> None:
         """A sentence has left, on which so much work was done."""

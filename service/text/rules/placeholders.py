@@ -8,7 +8,7 @@ by piece around it.
 import re
 from typing import Annotated, ClassVar, Self, cast
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from service.errors import BundleError
 from service.text.rules.rule import Parameters, Rule, Setting
@@ -56,7 +56,10 @@ PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
 class Tokens(Parameters):
     """What a bundle says of it."""
 
-    tokens: tuple[Annotated[str, StringConstraints(pattern=r"^<\w{1,20}>$")], ...] = ()
+    tokens: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=r"^<\w{1,20}>$")], ...],
+        Field(max_length=100),
+    ] = ()
     """Those that the model was trained to copy, as `<p0>`; without them, names and numbers stand in."""
 
 

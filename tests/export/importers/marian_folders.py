@@ -64,10 +64,8 @@ def train_spm(lines: Sequence[str], vocab_size: int, **options: Any) -> bytes:
     return model.getvalue()
 
 
-def write_vocabulary(
-    folder: Path, *, separate: bool = False, tags: Sequence[str] = ()
-) -> tuple[dict[str, int], dict[str, int]]:
-    """`source.spm`, `target.spm` and the ids of their pieces, which are not SentencePiece's."""
+def write_spm(folder: Path) -> list[list[str]]:
+    """`source.spm` and `target.spm` of the toy language; the pieces of each that spell text."""
     german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
     sides = []
     for name, lines, size in (("source", german, 43), ("target", english, 36)):
@@ -76,6 +74,14 @@ def write_vocabulary(
         processor = sentencepiece.SentencePieceProcessor(model_proto=data)
         pieces = [processor.id_to_piece(id) for id in range(processor.vocab_size())]
         sides.append([one for one in pieces if one not in ("<unk>", "<s>", "</s>")])
+    return sides
+
+
+def write_vocabulary(
+    folder: Path, *, separate: bool = False, tags: Sequence[str] = ()
+) -> tuple[dict[str, int], dict[str, int]]:
+    """`source.spm`, `target.spm` and the ids of their pieces, which are not SentencePiece's."""
+    sides = write_spm(folder)
     if not separate:
         joint = list(dict.fromkeys([*sides[1], *tags, *reversed(sides[0])]))
         sides = [joint, joint]

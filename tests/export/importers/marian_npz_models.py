@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sentencepiece
 
 from tests import toy
-from tests.export.importers.marian_folders import train_spm
+from tests.export.importers.marian_folders import train_spm, write_spm
 
 Array = np.ndarray
 YML = "special:model.yml"
@@ -116,14 +115,7 @@ def save(path: Path, arrays: Mapping[str, Any]) -> None:
 
 def write_vocabularies(folder: Path, *, separate: bool) -> list[list[str]]:
     """`source.spm`, `target.spm` and the ids of their pieces, one side like the other unless `separate`."""
-    german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
-    sides = []
-    for name, lines, size in (("source", german, 43), ("target", english, 36)):
-        data = train_spm(lines, size)
-        (folder / f"{name}.spm").write_bytes(data)
-        processor = sentencepiece.SentencePieceProcessor(model_proto=data)
-        pieces = [processor.id_to_piece(id) for id in range(processor.vocab_size())]
-        sides.append([one for one in pieces if one not in ("<unk>", "<s>", "</s>")])
+    sides = write_spm(folder)
     if not separate:
         sides = [list(dict.fromkeys([*sides[1], *reversed(sides[0])]))] * 2
     listed = [["</s>", "<unk>", *one] for one in sides]

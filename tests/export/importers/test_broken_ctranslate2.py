@@ -11,12 +11,11 @@ import pytest
 from ctranslate2.specs import TransformerDecoderModelSpec
 from ctranslate2.specs.common_spec import Activation
 
-from export.__main__ import main
+from tests.export.importers.breaking import Break, check_is_refused, removed, truncated
 from tests.export.importers.ctranslate2_files import ModelFile, read_file, write_file
 from tests.export.importers.ctranslate2_folders import write_folder
-from tests.export.importers.test_broken_folders import removed, setting, truncated
+from tests.export.importers.test_broken_folders import setting
 
-Break = Callable[[Path], object]
 W1 = "encoder/layer_0/ffn/linear_0/weight"
 
 
@@ -136,10 +135,4 @@ def test_a_broken_folder_is_refused(
     change: Break,
     message: str,
 ) -> None:
-    folder = Path(shutil.copytree(whole, tmp_path / "opus-mt-de-en"))
-    change(folder)
-    before = sorted(tmp_path.rglob("*"))
-    assert main(["import", str(folder), "--out", str(tmp_path / "bundle")]) == 1
-    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
-    assert message in line
-    assert sorted(tmp_path.rglob("*")) == before
+    check_is_refused(whole, tmp_path, capsys, change, message)

@@ -11,9 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from export.__main__ import main
+from tests.export.importers.breaking import Break, check_is_refused, removed, truncated
 from tests.export.importers.marian_folders import write_folder
-
-Break = Callable[[Path], object]
 
 
 def setting(key: str, value: Any, name: str = "config.json") -> Break:
@@ -46,18 +45,6 @@ def added(key: str) -> Break:
         save_file({**tensors, key: torch.zeros(3)}, folder / "model.safetensors")
 
     return change
-
-
-def truncated(name: str) -> Break:
-    def change(folder: Path) -> None:
-        data = (folder / name).read_bytes()
-        (folder / name).write_bytes(data[: len(data) // 2])
-
-    return change
-
-
-def removed(name: str) -> Break:
-    return lambda folder: (folder / name).unlink()
 
 
 class Trap:
@@ -146,17 +133,8 @@ def test_a_broken_folder_is_refused(
     change: Break,
     message: str,
 ) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for path in whole.iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    change(folder)
-    before = sorted(tmp_path.rglob("*"))
-    assert main(["import", str(folder), "--out", "bundle"]) == 1
-    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
-    assert message in line
-    assert sorted(tmp_path.rglob("*")) == before
+    monkeypatch.chdir(tmp_path)  # where a pickle would leave its trace
+    check_is_refused(whole, tmp_path, capsys, change, message)
 
 
 def test_a_place_that_is_taken_is_left_alone(

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from export.__main__ import main
+from tests.export.importers.breaking import Break, check_is_refused, removed, truncated
 from tests.export.importers.marian_npz_models import YML, save, write_model
-
-Break = Callable[[Path], None]
 
 
 def arrays(change_them: Callable[[dict[str, Any]], object]) -> Break:
@@ -50,18 +48,6 @@ def written(name: str, data: bytes) -> Break:
         (folder / name).write_bytes(data)
 
     return change
-
-
-def removed(*names: str) -> Break:
-    def change(folder: Path) -> None:
-        for name in names:
-            (folder / name).unlink()
-
-    return change
-
-
-def truncated(name: str) -> Break:
-    return lambda folder: written(name, (folder / name).read_bytes()[:5000])(folder)
 
 
 def intgemm(folder: Path) -> None:
@@ -142,10 +128,4 @@ def test_a_broken_folder_is_refused(
     change: Break,
     message: str,
 ) -> None:
-    folder = Path(shutil.copytree(whole, tmp_path / "model"))
-    change(folder)
-    before = sorted(tmp_path.rglob("*"))
-    assert main(["import", str(folder), "--out", str(tmp_path / "bundle")]) == 1
-    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
-    assert message in line
-    assert sorted(tmp_path.rglob("*")) == before
+    check_is_refused(whole, tmp_path, capsys, change, message)

@@ -21,9 +21,10 @@ from service.models.bundle import load
 from service.settings import Settings
 from service.translation.guards import loops
 from tests.conftest import started
+from tests.export.importers.breaking import removed, truncated
 from tests.export.importers.ctranslate2_peer import muddled_texts
 from tests.export.importers.m2m100_folders import SHAPES, tokenizer_of, train, write_folder
-from tests.export.importers.test_broken_folders import removed, setting, truncated
+from tests.export.importers.test_broken_folders import setting
 from tests.export.importers.test_ctranslate2 import import_folder, served
 from tests.export.importers.test_marian_networks import network_of
 
