@@ -147,7 +147,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Sentences that may wait; beyond, new requests get 429, a larger one 400.",
+            description="Sentences that may wait; beyond them, new requests get 429, and a larger one 400.",
         ),
     ] = 2000
     max_waiting_tokens: Annotated[
@@ -155,7 +155,8 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Source and target tokens that may wait; beyond, as for sentences.",
+            description="Source and target tokens that may wait; beyond them, new requests get 429, "
+            "and a larger one 400.",
         ),
     ] = 200_000
     steps_per_run: Annotated[
@@ -230,7 +231,7 @@ class Settings(BaseSettings):
             gt=0,
             le=86_400,
             allow_inf_nan=False,
-            description="Deadline of a request, past which it gets 504; the longest one may ask for.",
+            description="Deadline of a request, past which it gets 504; none may ask for a longer one.",
         ),
     ] = 60.0
     stall_seconds: Annotated[
