@@ -179,6 +179,13 @@ def test_the_image_says_which_version_it_is() -> None:
     assert f'org.opencontainers.image.licenses="{PROJECT["license"]}"' in text
 
 
+def test_what_the_image_is_built_of_reaches_the_build() -> None:
+    dockerfile = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", dockerfile, re.MULTILINE)
+    sent = (DOCKER.parent / ".dockerignore").read_text(encoding="utf-8").split()
+    assert {f"!{name}" for names in copied for name in names.split()} <= set(sent)
+
+
 def test_the_image_runs_as_nobody_and_needs_no_shell() -> None:
     lines = (DOCKER / "Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
     [user] = re.findall(r"^USER (\S+)$", lines, re.MULTILINE)
