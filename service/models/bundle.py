@@ -270,8 +270,9 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
 def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
     """A manifest of an older format, in which all rules were for every model, as one of this format."""
     new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
-    tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
-    rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
+    rules: dict[str, dict[str, Any]] = {"quotes": {}, "case": {}}
+    if raw.get("names"):
+        rules["names"] = {"table": raw["names"]}
     if isinstance(raw.get("decoding"), dict):
         new["decoding"] = dict(raw["decoding"])
         if max_words := new["decoding"].pop("most_words", 0):

@@ -7,7 +7,6 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from service.text.languages import NEUTRAL, Language, profile
-from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.already import Already
 from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
@@ -36,7 +35,6 @@ ORDER: tuple[type[Rule], ...] = (
     Unread,
     Already,
     Spelling,
-    Abbreviations,
     Quotes,
     Ellipses,
     Slashes,

@@ -16,6 +16,7 @@ from service.translation.types import Finish, TranslatedSentence
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
+Attempt = TypeVar("Attempt", "Task", "_Pieces")
 MAX_PIECES = 2_000
 """Of a request's sentences, around what is protected: each is searched as a sentence is."""
 OnDone = Callable[[int, TranslatedSentence], None]
@@ -70,8 +71,8 @@ class SentenceTranslator:
         found = await self._search(tasks, deadline, seconds_after, tell)
         translated = await off_loop(lambda check: self._all_decoded(tasks, found, check))
         if any(one.finish == "copied" for one in translated):
-            translated = await self._with_protection(translated, request, deadline, off_loop)
-            translated = await self._in_pieces(translated, request, deadline, off_loop)
+            await self._with_protection(translated, request, deadline, off_loop)
+            await self._in_pieces(translated, request, deadline, off_loop)
         return translated
 
     async def _search(
@@ -136,29 +137,20 @@ class SentenceTranslator:
         request: Preparation,
         deadline: float,
         off_loop: OffLoop,
-    ) -> list[TranslatedSentence]:
-        """Those that did not come through translated again, with more protected."""
+    ) -> None:
+        """Translate those that did not come through again, with more protected."""
 
-        def prepare(check: Check) -> dict[int, Task]:
-            tasks = {}
-            for at, one in enumerate(translated):
-                if one.finish == "copied":
-                    check()
-                    sentence = one.sentence.with_more_protected()
-                    if sentence is not None:
-                        tasks[at] = request.task(sentence, request.prefix_of(sentence))
-            return tasks
+        def prepare(lost: TranslatedSentence) -> Task | None:
+            sentence = lost.sentence.with_more_protected()
+            return request.task(sentence, request.prefix_of(sentence)) if sentence else None
 
-        tasks = await off_loop(prepare)
-        work = [work for task in tasks.values() for work in task.work]
-        found = iter(await self._search_all(work, deadline))
-        again = [[next(found) for _ in task.work] for task in tasks.values()]
-        done = await off_loop(lambda check: self._all_decoded(list(tasks.values()), again, check))
-        for at, one in zip(tasks, done, strict=True):
-            if one.finish != "copied":
-                finish: Finish = one.finish if one.finish == "length" else "protected"
-                translated[at] = replace(one, finish=finish)
-        return translated
+        def read(lost: TranslatedSentence, task: Task, found: list[Found]) -> TranslatedSentence:
+            again = self._decoded(task, found)
+            if again.finish == "copied":
+                return lost
+            return again if again.finish == "length" else replace(again, finish="protected")
+
+        await self._again(translated, prepare, read, deadline, off_loop)
 
     async def _in_pieces(
         self,
@@ -166,31 +158,63 @@ class SentenceTranslator:
         request: Preparation,
         deadline: float,
         off_loop: OffLoop,
-    ) -> list[TranslatedSentence]:
-        """The rest translated around what is protected, unless there are too many."""
+    ) -> None:
+        """Translate the rest around what is protected, unless there are too many."""
+        left = MAX_PIECES
 
-        def prepare(check: Check) -> list[_Pieces]:
-            found, left = [], MAX_PIECES
+        def prepare(lost: TranslatedSentence) -> _Pieces | None:
+            nonlocal left
+            sentence = lost.sentence.in_pieces()
+            if sentence is None or len(sentence.stand_ins) >= left:
+                return None
+            pieces = _Pieces.of(sentence, request)
+            left -= len(pieces.work)
+            return pieces
+
+        def read(
+            lost: TranslatedSentence, pieces: _Pieces, found: list[Found]
+        ) -> TranslatedSentence:
+            best = [one.hypotheses[0].ids for one in found]
+            target = pieces.joined(self._tokenizers.target.decode(best))
+            return replace(lost, sentence=pieces.sentence, targets=(target,), finish="pieces")
+
+        await self._again(translated, prepare, read, deadline, off_loop)
+
+    async def _again(
+        self,
+        translated: list[TranslatedSentence],
+        prepare: Callable[[TranslatedSentence], Attempt | None],
+        read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence],
+        deadline: float,
+        off_loop: OffLoop,
+    ) -> None:
+        """Replace those that did not come through by what another attempt brings.
+
+        `prepare` says what to search for, None if that is nothing; `read` makes a sentence of what is found.
+        """
+
+        def prepare_all(check: Check) -> dict[int, Attempt]:
+            attempts = {}
             for at, one in enumerate(translated):
                 if one.finish == "copied":
                     check()
-                    sentence = one.sentence.in_pieces()
-                    if sentence is not None and len(sentence.stand_ins) < left:
-                        found.append(_Pieces.of(at, sentence, request))
-                        left -= len(found[-1].work)
-            return found
+                    if (attempt := prepare(one)) is not None:
+                        attempts[at] = attempt
+            return attempts
 
-        pieces = await off_loop(prepare)
-        found = iter(
-            await self._search_all([one for part in pieces for one in part.work], deadline)
-        )
-        for part in pieces:
-            hypotheses = [next(found).hypotheses[0] for _ in part.work]
-            target = part.joined(self._tokenizers.target.decode([one.ids for one in hypotheses]))
-            translated[part.at] = replace(
-                translated[part.at], sentence=part.sentence, targets=(target,), finish="pieces"
-            )
-        return translated
+        attempts = await off_loop(prepare_all)
+        if not attempts:
+            return
+        work = [work for attempt in attempts.values() for work in attempt.work]
+        found = iter(await self._search_all(work, deadline))
+
+        def read_all(check: Check) -> None:
+            for at, attempt in attempts.items():
+                check()
+                mine = [next(found) for _ in attempt.work]
+                translated[at] = read(translated[at], attempt, mine)
+
+        await off_loop(read_all)
 
     async def _search_all(self, work: Items[Work], deadline: float) -> list[Found]:
         """What is found, of however many."""
@@ -204,8 +228,6 @@ class SentenceTranslator:
 class _Pieces:
     """A sentence that is translated around what is protected."""
 
-    at: int
-    """Among the request's."""
     sentence: Sentence
     pieces: list[str]
     """Every second one is a stand-in."""
@@ -214,7 +236,7 @@ class _Pieces:
     work: list[Work]
 
     @classmethod
-    def of(cls, at: int, sentence: Sentence, request: Preparation) -> Self:
+    def of(cls, sentence: Sentence, request: Preparation) -> Self:
         """What is asked of the engine for each piece with a letter."""
         pieces = sentence.pieces
         places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
@@ -224,7 +246,7 @@ class _Pieces:
             text = words_of(pieces[place])[1]
             work.append(request.work(text, longest, prefix, num_hypotheses=1))
             prefix = ()
-        return cls(at, sentence, pieces, places, work)
+        return cls(sentence, pieces, places, work)
 
     def joined(self, translations: Items[str]) -> str:
         """The sentence's translation, out of those of its pieces."""

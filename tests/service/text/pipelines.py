@@ -9,7 +9,6 @@ from service.text import document
 from service.text.document import Document
 from service.text.languages import NEUTRAL, Language
 from service.text.pipeline import ORDER, Pipeline
-from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.clauses import Clauses
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
@@ -23,7 +22,6 @@ def every_rule(
     usual_case: Callable[[str], str] = str,
     source: Language = NEUTRAL,
     target: Language = NEUTRAL,
-    abbreviations: Abbreviations | None = None,
     max_words: int = 0,
 ) -> Pipeline:
     """All rules; of names there are none."""
@@ -35,7 +33,6 @@ def every_rule(
     tokenizers: Any = SimpleNamespace(source=vocabulary, target=vocabulary)
     setting = Setting(Path(), source.code, target.code, tokenizers, Parameters())
     given: dict[type[Rule], Rule] = {
-        Abbreviations: abbreviations or Abbreviations({}),
         Names: Names({}),
         Placeholders: Placeholders(),
         Clauses: Clauses(max_words, source=source, target=target),

@@ -22,7 +22,6 @@ from service.text.document import Document, take_apart
 from service.text.languages import lookup, profile
 from service.text.markup import elements, lexer
 from service.text.rules import casing
-from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.clauses import Clauses
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
@@ -225,13 +224,11 @@ PATTERNS: dict[str, Callable[[int], str]] = {
 BUNDLE = load(TINY_BUNDLE)
 TOKENIZERS = Tokenizers.load(BUNDLE.vocabulary, BUNDLE.target_vocabulary)
 TOKENIZER = TOKENIZERS.source
-ABBREVIATIONS = Abbreviations({"z. B.": "zum Beispiel", "Nr.": "Nummer", "etc.": "et cetera."})
 PIPELINE = every_rule(
     TOKENIZER.spells,
     TOKENIZER.usual_case,
     source=profile("de"),
     target=profile("en"),
-    abbreviations=ABBREVIATIONS,
     max_words=8,
 )
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})

@@ -12,7 +12,6 @@ from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
 from service.text.rules import already, casing, placeholders, quotes, scripts, unread
-from service.text.rules.abbreviations import Abbreviations
 from service.text.rules.already import Already
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
@@ -102,41 +101,11 @@ def test_no_line_that_is_passed_over_begins_with_a_marker(line: str) -> None:
     assert not found.end() or segmenter._MAY_BE_MARKED.match(line)
 
 
-ODD = {"z. B.": "zum Beispiel", "a b": "ab", "§ 5": "Paragraf 5", "ßa.": "so", "d R x.": "der Rest"}
-USUAL = {
-    "usw.": "und so weiter.", "u. a.": "unter anderem", "bzw.": "beziehungsweise", "Nr.": "Nummer",
-    "i. d. R.": "in der Regel",
-}  # fmt: skip
-
-
 class AnyWord(frozenset[str]):
-    """Takes any text for one that may have an abbreviation."""
+    """Has a word of any text."""
 
     def isdisjoint(self, _: object) -> bool:
         return False
-
-
-@pytest.mark.parametrize("rule", [Abbreviations(USUAL), Abbreviations(ODD)])
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                *"abdxzßABDRZ§5._-",
-                *("zB.", "Z. B.", "z.\u00a0B.", "ab", "d R x.", "dRx.", "§5"),
-                *("i. d. R.", "usw.", "u.a.", "bzw.", "Nr. 5", "xusw."),
-            ]
-        )
-        | st.just(" "),
-        max_size=8,
-    ).map("".join)
-)
-def test_abbreviations_are_found_by_the_words_that_they_begin_with(
-    rule: Abbreviations, text: str
-) -> None:
-    found = rule.prepare(Run(text))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule, "_first_words", AnyWord())
-        assert rule.prepare(Run(text)) == found
 
 
 NAMES = {

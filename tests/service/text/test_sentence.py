@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from service.text.languages import profile
-from service.text.rules.abbreviations import Abbreviations
 from service.text.run import Format
 from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
@@ -37,7 +36,6 @@ def test_an_address_is_whole(html: str) -> None:
 def test_a_sentence_that_is_left_is_as_it_was() -> None:
     english = "We have had a lot of rain in their hou\u00adses and so on, etc."
     rules: dict[str, Any] = {
-        "abbreviations": Abbreviations({"etc.": "und so weiter."}),
         "source": GERMAN,
         "target": ENGLISH,
     }
