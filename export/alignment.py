@@ -18,7 +18,7 @@ from model.data.corpus import Pair
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
 
-MOST_HEADS = 4
+MAX_HEADS = 4
 MIN_SHARED = 20
 """Tokens by which heads can be told apart."""
 
@@ -56,7 +56,7 @@ def choose_heads(
     ]
     chosen: list[AlignmentHead] = []
     best = 0.0
-    while len(chosen) < MOST_HEADS:
+    while len(chosen) < MAX_HEADS:
         scores = {one: _score(seen, [*chosen, one], around) for one in every if one not in chosen}
         candidate = max(scores, key=lambda one: scores[one])
         if chosen and scores[candidate] <= best:

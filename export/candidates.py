@@ -21,11 +21,11 @@ from export.client import ServiceError, Translation, translate_lines
 from model.data.candidates import COUNT
 from model.data.text import DataError, check_aligned, read_lines, written_whole
 
-LEAST_RANGE = 0.06
+MIN_RANGE = 0.06
 """Between the best and the worst of a list: where all are as good, there is nothing to learn."""
-LEAST_CHRF = 25.0
+MIN_CHRF = 25.0
 """Of the best of a list: below, the reference says something else, or the model does not know the words."""
-MOST_CHARACTERS = 110
+MAX_CHARACTERS = 110
 """Of a candidate: of long sentences, candidates differ in little, and cost much."""
 
 
@@ -88,14 +88,14 @@ def compare(translation: Translation, reference: str) -> tuple[str, list[float]]
     candidates = translation.candidates
     if len(translation.finishes) != 1 or len(set(candidates)) < COUNT:
         return "several sentences, or too few candidates", []
-    if max(map(len, candidates)) > MOST_CHARACTERS:
+    if max(map(len, candidates)) > MAX_CHARACTERS:
         return "long", []
     chrf = [sacrebleu.sentence_chrf(one, [reference]).score for one in candidates]
     bleu = [sacrebleu.sentence_bleu(one, [reference]).score for one in candidates]
     gains = [round((one + other) / 200, 4) for one, other in zip(chrf, bleu, strict=True)]
-    if max(chrf) < LEAST_CHRF:
+    if max(chrf) < MIN_CHRF:
         return "far from the reference", gains
-    if max(gains) - min(gains) < LEAST_RANGE:
+    if max(gains) - min(gains) < MIN_RANGE:
         return "alike", gains
     return "kept", gains
 

@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6
-MOST_ELSEWHERE = 0.1
+MAX_ELSEWHERE = 0.1
 """Of the scorer's attention in int8, on average."""
-MOST_NATS_APART = 0.1
+MAX_NATS_APART = 0.1
 """The scorer's log-probability of a token in int8 and the reference's, on average."""
 
 
@@ -184,8 +184,6 @@ def verify_scorer(
         apart.append(abs(score - total) / (rows + 1))
     nats, share = sum(apart) / len(apart), sum(elsewhere) / len(elsewhere)
     line = f"scorer: {nats:.2g} nats a token away from the reference, {share:.1%} of the attention elsewhere"
-    if not (nats <= MOST_NATS_APART and share <= MOST_ELSEWHERE):
-        raise VerificationError(
-            f"{line}; the limits are {MOST_NATS_APART} and {MOST_ELSEWHERE:.0%}"
-        )
+    if not (nats <= MAX_NATS_APART and share <= MAX_ELSEWHERE):
+        raise VerificationError(f"{line}; the limits are {MAX_NATS_APART} and {MAX_ELSEWHERE:.0%}")
     return line

@@ -28,7 +28,7 @@ NOT_TEXT = re.compile(r"[%$][\w(%{]|[{}<>|^\\=]|(?<!\w)[_&~]\w")
 """Of placeholders, markup, shortcuts and contexts."""
 END_OF_SENTENCE = re.compile(r"""(?<=\w[.!?…])(["“”»«')]*)\s+(?=["„“»«'(]?[^\W\d_a-zà-ÿ])""")
 SENTENCE = re.compile(r""".*\s.*[.!?…]["“”»«')]*""")
-MOST_UNEVEN = 2.6
+MAX_UNEVEN = 2.6
 """Longest side over shortest, in characters, up to which sentences are taken for each other's translation."""
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -115,7 +115,7 @@ def _side_by_side(sides: Sequence[Sequence[str]]) -> list[Pair]:
     if len(first) != len(second):
         return []
     pairs = list(zip(first, second, strict=True))
-    if len(pairs) > 1 and any(max(a, b) > MOST_UNEVEN * min(a, b) for a, b in map(_lengths, pairs)):
+    if len(pairs) > 1 and any(max(a, b) > MAX_UNEVEN * min(a, b) for a, b in map(_lengths, pairs)):
         return []
     return pairs
 

@@ -29,7 +29,7 @@ from pathlib import Path
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
-def quoted(given: object, most_characters: int = 60) -> str:
+def quoted(given: object, max_characters: int = 60) -> str:
     """What a client gave, as JSON writes it; of what is long the beginning.
 
     >>> print(quoted(None), quoted(float("nan")), quoted(["ja", True]), quoted("a" * 80, 9))
@@ -38,8 +38,8 @@ def quoted(given: object, most_characters: int = 60) -> str:
     written = ""
     for piece in _JSON.iterencode(given):  # piece by piece: it may be large, or deep
         written += piece.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair
-        if len(written) > most_characters:
-            return f"{written[: most_characters - 3]}..."
+        if len(written) > max_characters:
+            return f"{written[: max_characters - 3]}..."
     return written
 
 

@@ -65,7 +65,7 @@ class Translator:
         *,
         device: Literal["auto", "cpu", "cuda"] = "auto",
         precision: Literal["auto", "int8", "fp16", "fp32"] = "auto",
-        num_loops: int = 0,
+        num_workers: int = 0,
     ) -> Self:
         """Load a model, and have it prove that it translates.
 
@@ -73,17 +73,17 @@ class Translator:
             bundle: its folder; by default that of the bundled model.
             device: where it runs; auto takes CUDA if a device is there and the bundle fits it.
             precision: which of its graphs run; auto takes int8 on a CPU and fp16 on CUDA, if they are there.
-            num_loops: batches that run side by side, a thread each; 0 is one for each core (1 on CUDA).
+            num_workers: batches that run side by side, a thread each; 0 is one for each core (1 on CUDA).
 
         Raises:
             BundleError: the bundle cannot be used.
-            ValueError: `num_loops` is negative.
+            ValueError: `num_workers` is negative.
         """
-        if num_loops < 0:
-            raise ValueError(f"num_loops must be at least 0, and is {num_loops}")
+        if num_workers < 0:
+            raise ValueError(f"num_workers must be at least 0, and is {num_workers}")
         unlimited = EngineConfig(max_waiting=NO_LIMIT, max_waiting_tokens=NO_LIMIT)
         options = ModelOptions(
-            device, precision, num_loops, engine=unlimited, max_beam_size=MAX_BEAM_SIZE
+            device, precision, num_workers, engine=unlimited, max_beam_size=MAX_BEAM_SIZE
         )
         model = start_model(load(Path(bundle or DEFAULT_BUNDLE)), options)
         return cls(ModelSet([model], NO_LIMIT))

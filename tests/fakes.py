@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class EchoRunner:
         self,
         state: DecoderState,
         caches: Any,
-        cross: Items[NDArray[np.floating]],
+        cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> DecoderRun:
         """Emit the source again, up to its EOS."""
@@ -62,7 +62,7 @@ class EchoRunner:
         _check_rows(state, entries, sources)
         ids, rows_after = state.ids, state.rows.copy()
         position, finished = (state.rows[name][:, None] for name in ("position", "finished"))
-        totals, ancestors = state.totals, state.ancestors
+        cum_log_probs, ancestors = state.cum_log_probs, state.ancestors
         scores, tokens = [], []
         for _ in range(plan.steps):
             entries = np.concatenate((entries, ids), axis=1)
@@ -75,13 +75,13 @@ class EchoRunner:
             token = np.take_along_axis(sources, place, axis=1)  # [B, 1]; the tag is skipped
             step_tokens = np.full((rows, 2 * width), JUNK)
             step_tokens[:, :1] = token
-            step_scores = totals[:, :1] - 0.5 - np.arange(2 * width, dtype=np.float32)
+            step_scores = cum_log_probs[:, :1] - 0.5 - np.arange(2 * width, dtype=np.float32)
             scores.append(step_scores)
             tokens.append(step_tokens)
             ends = token == SPECIAL.eos
             finished = finished + ends
             ids = np.where(ends, JUNK, np.repeat(token, width, axis=1))
-            totals = np.concatenate(
+            cum_log_probs = np.concatenate(
                 (step_scores[:, :1], np.full((rows, width - 1), -1e9)), axis=1, dtype=np.float32
             )
             position = position + 1
@@ -89,7 +89,7 @@ class EchoRunner:
                 break
         rows_after["position"], rows_after["finished"] = position[:, 0], finished[:, 0]
         rows_after["cache"] = np.arange(rows)
-        after = DecoderState(rows_after, ids, totals, ancestors)
+        after = DecoderState(rows_after, ids, cum_log_probs, ancestors)
         parents = np.zeros((len(scores), rows, 2 * width), np.int64)
         return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)
 
@@ -120,6 +120,6 @@ def echo_source(length: int, first: int = 10) -> list[int]:
     return [1, *range(first, first + length), SPECIAL.eos]
 
 
-def echo_of(source: Items[int]) -> tuple[int, ...]:
+def echo_of(source: Sequence[int]) -> tuple[int, ...]:
     """What EchoRunner makes of it."""
     return tuple(source[1:-1])

@@ -56,7 +56,7 @@ WRITTEN_OUT = {
     "en": {"sb.": "somebody", "sth.": "something"},
 }
 """What dictionaries shorten."""
-MOST_SYNONYMS = 4
+MAX_SYNONYMS = 4
 
 
 class Entry(NamedTuple):
@@ -133,4 +133,4 @@ def _usual(form: str) -> list[str]:
     synonyms = [" ".join(one.split()) for one in SYNONYM.split(ABBREVIATION.sub("", form))]
     usual = [one for one in synonyms if UNUSUAL.isdisjoint(LABEL.findall(one))] or synonyms[:1]
     short = ABBREVIATION.search(form)
-    return usual[:MOST_SYNONYMS] + ([short[0]] if short else [])
+    return usual[:MAX_SYNONYMS] + ([short[0]] if short else [])

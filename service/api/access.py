@@ -11,7 +11,7 @@ from service.errors import InvalidKeyError, MissingKeyError, RateLimitError
 from service.keys import Key, Keys
 from service.settings import Settings
 
-MOST_CALLERS = 10_000
+MAX_CALLERS = 10_000
 """Of whom the rate is remembered; who has not called for longest is forgotten first."""
 
 
@@ -40,7 +40,7 @@ class RateLimiter:
                 f"more than {per_minute} requests a minute", (1 - left) * 60 / per_minute
             )
         self._buckets[caller] = left - 1, now
-        if len(self._buckets) > MOST_CALLERS:
+        if len(self._buckets) > MAX_CALLERS:
             self._buckets.popitem(last=False)
 
 

@@ -6,8 +6,7 @@ and resolves what comes out.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +17,10 @@ from service.engine.rerank import Reranker
 from service.engine.runner import Caches, DecoderRun, ModelRunner
 from service.engine.sanity import plausible_rows, valid_sources
 from service.engine.types import (
+    DecodingSequence,
     Hypothesis,
     Ints,
     RunPlan,
-    Sequence,
     SpecialIds,
 )
 
@@ -39,7 +38,7 @@ LARGE = 1536
 class _Row:
     """A sentence in the batch."""
 
-    sequence: Sequence
+    sequence: DecodingSequence
     search: BeamSearch
     source: int
     """Its row in the pool of sources."""
@@ -53,11 +52,11 @@ class _Row:
 class Decoded:
     """What a few steps gave."""
 
-    finished: list[tuple[Sequence, list[Hypothesis]]]
+    finished: list[tuple[DecodingSequence, list[Hypothesis]]]
     """Sentences that have left the batch with their hypotheses, best first."""
-    failed: list[Sequence]
+    failed: list[DecodingSequence]
     """Sentences that have left it because the graph gave invalid values for them."""
-    unjudged: list[Sequence]
+    unjudged: list[DecodingSequence]
     """Sentences that have left it because the scorer failed with their hypotheses."""
     steps: int
     run_seconds: float
@@ -74,11 +73,11 @@ class Batch:
         runner: ModelRunner,
         special: SpecialIds,
         reranker: Reranker,
-        lone_runner: ModelRunner | None = None,
+        single_sequence_runner: ModelRunner | None = None,
     ) -> None:
-        """Start empty; `lone_runner` decodes a sentence that is alone in the engine."""
+        """Start empty; `single_sequence_runner` decodes a sentence that is alone in the engine."""
         self.runner, self.special, self.reranker = runner, special, reranker
-        self.lone_runner = lone_runner or runner
+        self.single_sequence_runner = single_sequence_runner or runner
         self._rows: list[_Row] = []
         self._state = cache.empty_state()
         self._sources = cache.SourcePool()
@@ -92,34 +91,34 @@ class Batch:
         return len(self._rows)
 
     @property
-    def sequences(self) -> list[Sequence]:
+    def sequences(self) -> list[DecodingSequence]:
         """The sentences in it."""
         return [row.sequence for row in self._rows]
 
-    def admit(self, sequences: Items[Sequence]) -> list[Sequence]:
+    def admit(self, sequences: Sequence[DecodingSequence]) -> list[DecodingSequence]:
         """Encode new sentences, those of similar length together, and give them rows.
 
         Returns:
             Those that get none, as the encoder gave invalid values for them.
         """
-        refused: list[Sequence] = []
+        refused: list[DecodingSequence] = []
         for similar in _similar(sequences):
             ids, bias = cache.pad([one.source_ids for one in similar], self.special.pad)
             encoded = self.runner.encode(ids, bias)
             valid = valid_sources(encoded)
-            group = [one for one, is_valid in zip(similar, valid, strict=True) if is_valid]
-            if len(group) < len(similar):
-                refused += [one for one in similar if one not in group]
+            valid_ones = [one for one, is_valid in zip(similar, valid, strict=True) if is_valid]
+            if len(valid_ones) < len(similar):
+                refused += [one for one in similar if one not in valid_ones]
                 encoded = [array[valid] for array in encoded]
-            if not group:
+            if not valid_ones:
                 continue
-            lengths = [len(one.source_ids) for one in group]
+            lengths = [len(one.source_ids) for one in valid_ones]
             sources = self._sources.admit(encoded, lengths)
-            options = [one.options for one in group]
+            options = [one.options for one in valid_ones]
             self._state = cache.admit(self._state, options, sources, lengths, self.special.bos)
             self._rows += [
                 _Row(one, BeamSearch(one.options, self.special.eos), source)
-                for one, source in zip(group, sources, strict=True)
+                for one, source in zip(valid_ones, sources, strict=True)
             ]
         return refused
 
@@ -131,7 +130,7 @@ class Batch:
         Raises:
             ValueError: the graph gave invalid values for every sentence.
         """
-        runner = self.lone_runner if is_alone else self.runner
+        runner = self.single_sequence_runner if is_alone else self.runner
         if runner is not self._last_runner:
             self._release_memory()
             self._last_runner = runner
@@ -148,7 +147,7 @@ class Batch:
         advanced = time.perf_counter()
         done = [row for row in self._rows if row.search.is_done and not row.failed]
         finished = [(row.sequence, self._found(row, is_alone)) for row in done]
-        judged = any(row.sequence.options.reverse_tag is not None for row in done)
+        judged = any(row.sequence.options.channel_tag is not None for row in done)
         rerank_seconds = time.perf_counter() - advanced if judged else 0.0
         failed = [row.sequence for row in self._rows if row.failed]
         if len(failed) == len(self._rows):
@@ -163,7 +162,7 @@ class Batch:
         unjudged = [row.sequence for row in done if row.unjudged]
         return Decoded(finished, failed, unjudged, taken, seconds, rerank_seconds)
 
-    def retire(self, leaves: Callable[[Sequence], bool]) -> list[Sequence]:
+    def retire(self, leaves: Callable[[DecodingSequence], bool]) -> list[DecodingSequence]:
         """Drop the sentences that `leaves` names, and return them."""
         gone = [row.sequence for row in self._rows if leaves(row.sequence)]
         if gone:
@@ -192,7 +191,7 @@ class Batch:
         ]
         return np.array(triples, np.int64).reshape(-1, 3)
 
-    def _advance(self, run: DecoderRun, plausible: Items[bool]) -> None:
+    def _advance(self, run: DecoderRun, plausible: Sequence[bool]) -> None:
         """Take each step's candidates in, one sentence after another; an invalid one fails its own."""
         parts = run.scores, run.tokens, run.parents
         by_row = (part.swapaxes(0, 1).tolist() for part in parts)
@@ -207,7 +206,7 @@ class Batch:
                 logger.exception("a sentence has invalid candidates")
                 row.failed = True
 
-    def _keep(self, stays: Items[bool]) -> None:
+    def _keep(self, stays: Sequence[bool]) -> None:
         """Free the rows of the others; the next run gathers what is left of the caches."""
         kept = [index for index, stay in enumerate(stays) if stay]
         if len(kept) < len(self._rows):
@@ -228,15 +227,15 @@ class Batch:
             self._max_entries = cache.held_entries(self._state)
 
 
-def _similar(sequences: Items[Sequence]) -> Iterator[list[Sequence]]:
-    """Groups of similar source length, the longest first, of at most `ENCODED_AT_ONCE` tokens."""
-    group: list[Sequence] = []
+def _similar(sequences: Sequence[DecodingSequence]) -> Iterator[list[DecodingSequence]]:
+    """Those of similar source length together, the longest first, of at most `ENCODED_AT_ONCE` tokens."""
+    similar: list[DecodingSequence] = []
     for sequence in sorted(sequences, key=lambda one: -len(one.source_ids)):
-        longest = len(group[0].source_ids) if group else 0
-        is_full = (len(group) + 1) * longest > ENCODED_AT_ONCE
-        if group and (is_full or len(sequence.source_ids) < SIMILAR * longest):
-            yield group
-            group = []
-        group.append(sequence)
-    if group:
-        yield group
+        longest = len(similar[0].source_ids) if similar else 0
+        is_full = (len(similar) + 1) * longest > ENCODED_AT_ONCE
+        if similar and (is_full or len(sequence.source_ids) < SIMILAR * longest):
+            yield similar
+            similar = []
+        similar.append(sequence)
+    if similar:
+        yield similar

@@ -15,8 +15,7 @@ What the graph must not decode next, or must, hangs on the beams' pasts; `bans`,
 """
 
 import math
-from collections.abc import Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Iterator, Sequence
 
 from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
 
@@ -32,10 +31,10 @@ class BeamSearch:
         self._forced = options.forced_tokens
         self._left_out = len(options.start_tokens)
         self._finished: list[Hypothesis] = []
-        self._totals: Items[float] = [0.0]
-        self._tokens: list[Items[int]] = []
+        self._cum_log_probs: Sequence[float] = [0.0]
+        self._tokens: list[Sequence[int]] = []
         """Per step, the last token of each live beam; what follows belongs to none."""
-        self._parents: list[Items[int]] = []
+        self._parents: list[Sequence[int]] = []
         """Per step, the beam of the step before that each continues."""
 
     @property
@@ -56,7 +55,7 @@ class BeamSearch:
         if len(self._finished) < wanted:
             return False
         best = sorted((hypothesis.score for hypothesis in self._finished), reverse=True)
-        return self._totals[0] / self._penalty(length) <= best[wanted - 1]
+        return self._cum_log_probs[0] / self._penalty(length) <= best[wanted - 1]
 
     @property
     def steps_allowed(self) -> int:
@@ -85,11 +84,13 @@ class BeamSearch:
             for token in everywhere:
                 yield beam, token
         if options.no_repeat_ngram_size:
-            for beam in range(len(self._totals)):
+            for beam in range(len(self._cum_log_probs)):
                 for token in _completions(self._path(beam), options.no_repeat_ngram_size):
                     yield beam, token
 
-    def advance(self, scores: Items[float], tokens: Items[int], parents: Items[int]) -> None:
+    def advance(
+        self, scores: Sequence[float], tokens: Sequence[int], parents: Sequence[int]
+    ) -> None:
         """Take in one step's candidates, best first; nothing happens once the search is done."""
         if self.is_done:
             return
@@ -132,15 +133,17 @@ class BeamSearch:
                 total / self._penalty(self.length),
                 FinishReason.LENGTH,
             )
-            for beam, total in enumerate(self._totals)
+            for beam, total in enumerate(self._cum_log_probs)
             if math.isfinite(total)
         ]
         ranked = sorted(found, key=lambda hypothesis: -hypothesis.score)
         return ranked[: self.options.beam_size]
 
-    def _grow(self, totals: Items[float], tokens: Items[int], parents: Items[int]) -> None:
+    def _grow(
+        self, cum_log_probs: Sequence[float], tokens: Sequence[int], parents: Sequence[int]
+    ) -> None:
         self.length += 1
-        self._totals = totals
+        self._cum_log_probs = cum_log_probs
         self._tokens.append(tokens)
         self._parents.append(parents)
 

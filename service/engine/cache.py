@@ -1,12 +1,12 @@
 """The rows of a running batch: what the next run of the decoder knows of each sentence. Pure numpy.
 
 The caches themselves stay where the runner put them, and their rows are not moved either when sentences
-leave and join: `groups.py` decides what the next run gathers from them.
+leave and join: `packing.py` decides what the next run gathers from them.
 
 Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim.
 """
 
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,29 +36,29 @@ def empty_state() -> DecoderState:
     return DecoderState(
         rows=np.zeros(0, ROW),
         ids=np.zeros((0, 1), np.int64),
-        totals=np.zeros((0, 1), np.float32),
+        cum_log_probs=np.zeros((0, 1), np.float32),
         ancestors=np.zeros((0, 1, 1), np.float32),
     )
 
 
-def retire(state: DecoderState, stays: Items[int]) -> DecoderState:
+def retire(state: DecoderState, stays: Sequence[int]) -> DecoderState:
     """The rows `stays` of `state`, as wide as their widest beam."""
     if not stays:
         return empty_state()
     at = np.asarray(stays, dtype=np.int64)
     rows = state.rows[at]
     width = int(rows["beam_size"].max())
-    totals = state.totals[at, :width]
+    cum_log_probs = state.cum_log_probs[at, :width]
     ancestors = state.ancestors[at, :width]
-    ancestors[totals <= DEAD / 2] = MASKED
-    return DecoderState(rows, state.ids[at, :width], totals, ancestors)
+    ancestors[cum_log_probs <= DEAD / 2] = MASKED
+    return DecoderState(rows, state.ids[at, :width], cum_log_probs, ancestors)
 
 
 def admit(
     state: DecoderState,
-    options: Items[DecodingOptions],
-    sources: Items[int],
-    lengths: Items[int],
+    options: Sequence[DecodingOptions],
+    sources: Sequence[int],
+    lengths: Sequence[int],
     bos_id: int,
 ) -> DecoderState:
     """The same rows, and below them one new row for each of `options`.
@@ -70,9 +70,9 @@ def admit(
     old, width, length = state.ancestors.shape
     needed = max(width if old else 1, *(one.beam_size for one in options))
     count = old + len(options)
-    totals = np.full((count, needed), DEAD, np.float32)
-    totals[:old, :width] = state.totals
-    totals[old:, 0] = 0.0
+    cum_log_probs = np.full((count, needed), DEAD, np.float32)
+    cum_log_probs[:old, :width] = state.cum_log_probs
+    cum_log_probs[old:, 0] = 0.0
     ids = np.full((count, needed), bos_id, np.int64)
     ids[:old, :width] = state.ids
     ancestors = np.full((count, needed, length), MASKED, np.float32)
@@ -85,14 +85,14 @@ def admit(
     new["length_penalty"] = [one.length_penalty for one in options]
     new["likely"] = [_is_likely(one) for one in options]
     new["source"], new["source_length"] = sources, lengths
-    return DecoderState(np.concatenate((state.rows, new)), ids, totals, ancestors)
+    return DecoderState(np.concatenate((state.rows, new)), ids, cum_log_probs, ancestors)
 
 
 def held_entries(state: DecoderState) -> int:
-    """What a run left in memory, counted as in `Sequence.footprint`; nothing once no row is left."""
-    groups = int(state.rows["cache"].max(initial=-1)) + 1
+    """What a run left in memory, counted as in `DecodingSequence.footprint`; nothing once no row is left."""
+    packs = int(state.rows["cache"].max(initial=-1)) + 1
     sources = len(state.rows) * int(state.rows["source_length"].max(initial=0))
-    return groups * int(state.ancestors.shape[2]) + sources // 4
+    return packs * int(state.ancestors.shape[2]) + sources // 4
 
 
 def _is_likely(options: DecodingOptions) -> bool:
@@ -106,8 +106,8 @@ def force(state: DecoderState, row: int, token: int) -> None:
     Sound only while that beam has been the only one: then it is the parent of all that the graph chose.
     """
     state.ids[row] = token
-    state.totals[row] = DEAD
-    state.totals[row, 0] = 0.0
+    state.cum_log_probs[row] = DEAD
+    state.cum_log_probs[row, 0] = 0.0
     state.ancestors[row, 1:] = MASKED
     state.rows["finished"][row] = min(state.rows["finished"][row], 0)
     state.rows["best"][row] = DEAD
@@ -125,7 +125,7 @@ class SourcePool:
         self.arrays: list[NDArray[np.floating]] = []
         self._lengths: dict[int, int] = {}  # by row
 
-    def retire(self, rows: Items[int]) -> None:
+    def retire(self, rows: Sequence[int]) -> None:
         """Free these rows."""
         for row in rows:
             del self._lengths[row]
@@ -136,7 +136,7 @@ class SourcePool:
         if needed <= 0.5 * self.arrays[0].shape[2]:
             self._resize(len(self.arrays[0]), needed)
 
-    def admit(self, encoded: Items[NDArray[np.floating]], lengths: Items[int]) -> list[int]:
+    def admit(self, encoded: Sequence[NDArray[np.floating]], lengths: Sequence[int]) -> list[int]:
         """Take in `encoded` [B, H, S, D] each, whose first `lengths` positions are tokens; their rows.
 
         An empty pool keeps the arrays themselves.
@@ -169,7 +169,7 @@ class SourcePool:
         self.arrays = resized
 
 
-def pad(rows: Items[Items[int]], pad_id: int) -> tuple[Ints, Floats]:
+def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Ints, Floats]:
     """Rows of ids as one array [B, S], and their additive mask [B, S]."""
     width = _round_up(max(map(len, rows)), ROUND_SOURCE)
     ids = np.full((len(rows), width), pad_id, np.int64)

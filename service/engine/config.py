@@ -7,20 +7,20 @@ from dataclasses import dataclass
 class EngineConfig:
     """How much an engine takes on, and how it cuts its work into steps."""
 
-    num_loops: int = 1
+    num_workers: int = 1
     """Batches that run side by side, one thread each; best is one a core."""
     max_num_seqs: int = 16
-    """Sentences in one loop's batch."""
+    """Sentences in one worker's batch."""
     max_num_batched_tokens: int = 5120
-    """Bound on a batch's sentences x the largest one's `Sequence.footprint`; one alone may have more."""
+    """Bound on a batch's sentences x the largest `DecodingSequence.footprint`; one alone may have more."""
     max_waiting: int = 2000
     """Sentences that may wait; more are refused."""
     max_waiting_tokens: int = 200_000
-    """Bound on `Sequence.tokens` of all that wait; more are refused."""
+    """Bound on `DecodingSequence.tokens` of all that wait; more are refused."""
     steps_per_run: int = 4
-    """Fewest decoder steps between two looks at who joins and who leaves."""
+    """Fewest decoder steps in one iteration of the scheduler, which lets sentences join and leave."""
     seconds_per_run: float = 0.008
-    """While nobody waits, more steps are taken as long as they fit in this time: fewer looks."""
+    """While nobody waits, more steps are taken as long as they fit in this time: fewer iterations."""
     max_consecutive_failures: int = 3
     """Failed steps in a row after which the engine is dead, unless it proves that it works."""
     stall_seconds: float = 60.0

@@ -7,8 +7,7 @@ an engine ends, no future is left pending.
 import logging
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import cycle
 
@@ -19,7 +18,7 @@ from service.engine.runner import ModelRunner
 from service.engine.scheduler import is_long
 from service.engine.shared import OnFault, Shared, resolve
 from service.engine.stalls import StallDetector, WatchedRunner
-from service.engine.types import DecodingOptions, Sequence, SpecialIds, StepStats
+from service.engine.types import DecodingOptions, DecodingSequence, SpecialIds, StepStats
 from service.engine.worker import Worker
 from service.errors import CancelledError, EngineDeadError, NotReadyError, QueueFullError
 
@@ -38,30 +37,30 @@ class Engine:
 
     def __init__(
         self,
-        runners: Items[ModelRunner],
+        runners: Sequence[ModelRunner],
         special: SpecialIds,
         config: EngineConfig,
         on_step: Callable[[StepStats], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
-        lone_runner: ModelRunner | None = None,
+        single_sequence_runner: ModelRunner | None = None,
         on_fault: OnFault = lambda *_: None,
     ) -> None:
         """Build an engine that is not running yet; `on_step` and `on_fault` are called by any thread.
 
-        There are as many `runners` as workers, or fewer, which workers share; `lone_runner` has the same
-        graphs with several threads an operator, for a sentence that is alone.
+        There are as many `runners` as workers, or fewer, which workers share; `single_sequence_runner` has
+        the same graphs with several threads an operator, for a sentence that is alone.
         """
         self.config, self.clock, self.on_fault = config, clock, on_fault
         self._shared = Shared(config, clock, on_step, on_fault)
         self.watch: StallDetector = self._shared.watch
         """Whoever runs a graph beside the engine tells it, so that `check` sees it hang."""
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
-        lone = WatchedRunner(lone_runner, self.watch) if lone_runner else None
-        self._reranker = Reranker(special, config.num_loops, on_fault)
+        lone = WatchedRunner(single_sequence_runner, self.watch) if single_sequence_runner else None
+        self._reranker = Reranker(special, config.num_workers, on_fault)
         parts = special, self._reranker, lone
         new_batches = cycle(partial(Batch, runner, *parts) for runner in watched)
         self._workers = [
-            Worker(self._shared, index, next(new_batches)) for index in range(config.num_loops)
+            Worker(self._shared, index, next(new_batches)) for index in range(config.num_workers)
         ]
         self._threads = [
             threading.Thread(target=worker.run, name=f"engine-{worker.index}", daemon=True)
@@ -124,10 +123,10 @@ class Engine:
 
     def submit(
         self,
-        items: Items[tuple[Items[int], DecodingOptions]],
+        items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float | None = None,
         seconds_after: float = 0.0,
-    ) -> list[Sequence]:
+    ) -> list[DecodingSequence]:
         """Admit all sentences or none; each one's `future` gives its hypotheses, best first.
 
         Args:
@@ -139,7 +138,7 @@ class Engine:
             EngineDeadError, NotReadyError, QueueFullError: nothing was admitted.
         """
         now = self.clock()
-        sequences = [Sequence(tuple(ids), options, now, deadline) for ids, options in items]
+        sequences = [DecodingSequence(tuple(ids), options, now, deadline) for ids, options in items]
         with self._shared.changed:
             if self.failure is not None:
                 raise EngineDeadError
@@ -161,7 +160,7 @@ class Engine:
 
     def _check_room(
         self,
-        sequences: list[Sequence],
+        sequences: list[DecodingSequence],
         now: float,
         deadline: float | None,
         seconds_after: float = 0.0,
@@ -192,7 +191,7 @@ class Engine:
                 max(self._expected_wait(now) or 0.0, seconds_after),
             )
 
-    def _seconds_to_finish(self, sequences: list[Sequence], now: float) -> float:
+    def _seconds_to_finish(self, sequences: list[DecodingSequence], now: float) -> float:
         """How long a new request should take; 0 while that cannot be told.
 
         Beside others: until the last place that it needs is free, and then the time of its longest sentence.
@@ -214,7 +213,7 @@ class Engine:
         seconds = self._shared.throughput.seconds_for(scheduler.waiting_cost, now)
         return None if seconds is None else min(seconds, max(0.0, scheduler.last_deadline - now))
 
-    def abort(self, sequences: Items[Sequence]) -> None:
+    def abort(self, sequences: Sequence[DecodingSequence]) -> None:
         """Give up sentences that nobody waits for; their rows are free at the next step."""
         with self._shared.changed:
             for sequence in sequences:

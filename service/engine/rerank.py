@@ -1,4 +1,4 @@
-"""Ranks a sentence's hypotheses by both directions: how likely each is, and how likely the source from it.
+"""Ranks a sentence's hypotheses with the channel model: how likely the source is, given each of them.
 
 A translation that leaves something out may be likely; that the source comes back from it is not. So is the
 noisy channel of Yee, Dauphin and Auli (2019), "Simple and Effective Noisy Channel Modeling for Neural Machine
@@ -8,28 +8,27 @@ becomes depends on its own hypotheses alone.
 
 import logging
 import math
-from collections.abc import Callable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from service.engine import cache
 from service.engine.beam import length_penalty
 from service.engine.runner import ModelRunner
-from service.engine.types import Hypothesis, Sequence, SpecialIds
+from service.engine.types import DecodingSequence, Hypothesis, SpecialIds
 
 logger = logging.getLogger(__name__)
 
 MARGIN = 1.0
 """A hypothesis whose score is so far below the best one's stays behind it, and costs nothing."""
-MOST_TOKENS = 128
+MAX_TOKENS = 128
 """Of a source or hypothesis; sentences with longer ones stay as they are: models have seen few such."""
 TOKENS_AT_ONCE = 256
 """Hypotheses that are scored together, times the longest; bounds memory: each has a row of the vocabulary."""
 
 
 class Reranker:
-    """Asks the opposite direction, for all loops of an engine."""
+    """Asks the channel model, for all workers of an engine."""
 
     def __init__(
         self,
@@ -37,7 +36,7 @@ class Reranker:
         threads: int,
         on_fault: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
-        """`threads` are for a sentence that is alone: as many as the engine has loops."""
+        """`threads` are for a sentence that is alone: as many as the engine has workers."""
         self.special, self.threads, self.on_fault = special, threads, on_fault
         self.failures = 0
         """Judgements since the last one that came about, on whichever thread."""
@@ -51,7 +50,7 @@ class Reranker:
         self,
         runner: ModelRunner,
         found: list[Hypothesis],
-        sequence: Sequence,
+        sequence: DecodingSequence,
         is_alone: bool = False,
     ) -> list[Hypothesis]:
         """Hypotheses, best first, in their new order; as they are for a sentence that does not ask for it.
@@ -63,17 +62,17 @@ class Reranker:
             Exception: what the scorer raised.
         """
         options, special = sequence.options, self.special
-        if options.reverse_tag is None:
+        if options.channel_tag is None:
             return found
         near = [one for one in found if one.score >= found[0].score - MARGIN]
         longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
-        if len(near) == 1 or longest > MOST_TOKENS:
+        if len(near) == 1 or longest > MAX_TOKENS:
             return found
-        reverse_sources = [(options.reverse_tag, *one.ids, special.eos) for one in near]
+        channel_sources = [(options.channel_tag, *one.ids, special.eos) for one in near]
         target = (special.bos, *sequence.source_ids[1:])  # without its tag
         threads = self.threads if is_alone else 1
         try:
-            backward = self._log_probs(runner, reverse_sources, target, threads)
+            backward = self._log_probs(runner, channel_sources, target, threads)
         except Exception:
             self.failures += 1
             raise
@@ -86,12 +85,12 @@ class Reranker:
         def by_both(place: int) -> float:
             length = len(near[place].ids) + 1
             penalty = length_penalty(length, options.length_penalty)
-            return near[place].score + options.reverse_weight * backward[place] / penalty
+            return near[place].score + options.channel_weight * backward[place] / penalty
 
         order = sorted(range(len(near)), key=by_both, reverse=True)
         return [near[place] for place in order] + found[len(near) :]
 
-    def check(self, runner: ModelRunner, sequence: Sequence) -> None:
+    def check(self, runner: ModelRunner, sequence: DecodingSequence) -> None:
         """Have a sentence judged as its own translation, whatever comes of it.
 
         Raises:
@@ -102,7 +101,11 @@ class Reranker:
         self.failures = 0
 
     def _log_probs(
-        self, runner: ModelRunner, sources: Items[Items[int]], target: Items[int], threads: int
+        self,
+        runner: ModelRunner,
+        sources: Sequence[Sequence[int]],
+        target: Sequence[int],
+        threads: int,
     ) -> list[float]:
         """Of one target, given each of the sources."""
         longest = max(len(target), *map(len, sources))
@@ -110,7 +113,7 @@ class Reranker:
         parts = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]
         target_ids, _ = cache.pad([target], self.special.pad)
 
-        def score(part: Items[Items[int]]) -> list[float]:
+        def score(part: Sequence[Sequence[int]]) -> list[float]:
             source_ids, bias = cache.pad(part, self.special.pad)
             scores: list[float] = runner.score(source_ids, bias, target_ids).tolist()
             return scores

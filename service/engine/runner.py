@@ -6,7 +6,7 @@ A runner keeps nothing between runs: the caches of a batch go out as an opaque h
 import ctypes
 import logging
 import threading
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,14 +16,14 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
-from service.engine.groups import Groups, group, states_of
 from service.engine.memory import trim
+from service.engine.packing import Packing, pack, states_of
 from service.engine.types import DecoderState, Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda"]
-MOST_RUNNERS = 8
+MAX_RUNNERS = 8
 """Copies of the weights, however many cores there are."""
 LARGE_ALIGNMENT = 512
 """Tokens of both sides; such are read one at a time, as 512 and 1,024 take 110 MB."""
@@ -54,7 +54,7 @@ class ModelRunner(Protocol):
         self,
         state: DecoderState,
         caches: Caches | None,
-        cross: Items[NDArray[np.floating]],
+        cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> DecoderRun:
         """As many steps as the plan says."""
@@ -97,7 +97,7 @@ class OnnxModelRunner:
             encoder: the encoder's file.
             decoder: the decoder's file.
             device: where to run; "cuda" must really be there.
-            threads: threads inside one operator; 1 where several loops share the runner.
+            threads: threads inside one operator; 1 where several workers share the runner.
             scorer: the scorer's file, which runs on the CPU; needed by `score` and `align` only.
 
         Raises:
@@ -151,7 +151,7 @@ class OnnxModelRunner:
         """
         return self._read("log_probs", source_ids, source_bias, target_ids)
 
-    def align(self, source_ids: Items[int], target_ids: Items[int]) -> Floats:
+    def align(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> Floats:
         """How much each target token looked at each source token, [T, S]; each row sums to 1.
 
         Args:
@@ -192,26 +192,26 @@ class OnnxModelRunner:
         self,
         state: DecoderState,
         caches: Caches | None,
-        cross: Items[NDArray[np.floating]],
+        cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> DecoderRun:
         """See ModelRunner."""
         self._prepare_thread()
-        groups = group(state)
-        rows = state.rows[groups.order]
+        packing = pack(state)
+        rows = state.rows[packing.order]
         feeds: dict[str, NDArray[Any]] = {
             "steps": np.array(plan.steps, np.int64),
             "stop_after": np.array(plan.stop_after, np.int64),
-            "banned": groups.queries(plan.banned),
-            "ids": state.ids[groups.order],
-            "totals": state.totals[groups.order],
+            "banned": packing.queries(plan.banned),
+            "ids": state.ids[packing.order],
+            "totals": state.cum_log_probs[packing.order],
             **{name: rows[name][:, None] for name in _ROW_INPUTS},
-            **{name: getattr(groups, name) for name in _GROUP_INPUTS},
+            **{name: getattr(packing, name) for name in _PACKED_INPUTS},
             **dict(zip(self._cross, cross, strict=True)),
         }
         if "narrow" not in self._inputs and rows["narrow"].any():
             raise ValueError("this decoder's graph cannot search by the stop rule narrow")
-        if "cell" in self._inputs:  # in the order of the groups' sentences
+        if "cell" in self._inputs:  # in the order of the packed sentences
             width = state.ids.shape[1]
             feeds["cell"] = states_of(rows["place"], width, caches[0].shape()[1] if caches else 1)
         if caches is None:
@@ -233,7 +233,7 @@ class OnnxModelRunner:
         for name in self._past:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
-        return _unpack(state, groups, self._host_outputs, binding.get_outputs())
+        return _unpack(state, packing, self._host_outputs, binding.get_outputs())
 
     def release_memory(self, caches: Caches | None) -> None:
         """See ModelRunner; nothing on CUDA, whose memory is no other process's."""
@@ -247,14 +247,14 @@ class OnnxModelRunner:
 
 
 def runners_for(
-    loops: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
+    workers: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
 ) -> list[OnnxModelRunner]:
-    """A runner for each loop of an engine, up to `MOST_RUNNERS`, on CUDA one; loops beyond share them.
+    """A runner for each worker of an engine, up to `MAX_RUNNERS`, on CUDA one; workers beyond share them.
 
     Threads that share a session share its memory: what one gives back the other gets, out of the first one's
     cache, and where their cores have no cache in common that is far.
     """
-    count = min(loops, MOST_RUNNERS) if device == "cpu" else 1
+    count = min(workers, MAX_RUNNERS) if device == "cpu" else 1
     return [OnnxModelRunner(encoder, decoder, device, scorer=scorer) for _ in range(count)]
 
 
@@ -284,21 +284,21 @@ def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
 
 
 def _unpack(
-    before: DecoderState, groups: Groups, names: list[str], values: list[onnxruntime.OrtValue]
+    before: DecoderState, packing: Packing, names: list[str], values: list[onnxruntime.OrtValue]
 ) -> DecoderRun:
     """What a run gave out, in the order of the state before; only the caches stay where they are."""
     host = {name: value.numpy() for name, value in zip(names, values, strict=False)}
-    ids, totals, finished, best, scores, tokens, parents = (
+    ids, cum_log_probs, finished, best, scores, tokens, parents = (
         host[name] for name in _HOST_OUTPUTS if name != "next_ancestors"
     )
     # an SSRU has no entries that could be a beam's own
     ancestors = host.get("next_ancestors", np.zeros((*ids.shape, 0), np.float32))
-    place, rows = groups.place, before.rows.copy()
+    place, rows = packing.place, before.rows.copy()
     rows["position"] += len(scores)
     rows["finished"], rows["best"] = finished[place, 0], best[place, 0]
-    rows["cache"], rows["place"] = place // groups.size, place
+    rows["cache"], rows["place"] = place // packing.size, place
     ancestors = ancestors.reshape(*ids.shape, -1 if ancestors.size else 0)[place]
-    state = DecoderState(rows, ids[place], totals[place], ancestors)
+    state = DecoderState(rows, ids[place], cum_log_probs[place], ancestors)
     candidates = scores[:, place], tokens[:, place], parents[:, place]
     return DecoderRun(state, values[len(names) :], *candidates)
 
@@ -310,7 +310,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "tensor(bool)": np.bool_,
 }
 _ROW_INPUTS = ("position", "finished", "best", "beam_size", "length_penalty", "narrow", "likely")
-_GROUP_INPUTS = ("ancestors", "row", "entry", "source_row", "source_entry", "source_bias")
+_PACKED_INPUTS = ("ancestors", "row", "entry", "source_row", "source_entry", "source_bias")
 _HOST_OUTPUTS = (
     "next_ids",
     "next_totals",

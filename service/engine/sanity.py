@@ -1,7 +1,7 @@
 """Whether what the decoder computed is plausible: a graph that fails does not always say so."""
 
 import math
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,14 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
         ("tokens", run.tokens, per_step),
         ("parents", run.parents, per_step),
         ("ids", state.ids, per_beam),
-        ("totals", state.totals, per_beam),
+        ("cum_log_probs", state.cum_log_probs, per_beam),
     )
     for name, array, expected in shapes:
         if array.shape != expected:
             raise ValueError(f"the decoder's {name} are {array.shape}, and not {expected}")
     limits: tuple[tuple[Floats | Ints, float, float], ...] = (
         (run.scores, -math.inf, math.inf),
-        (state.totals, -math.inf, math.inf),
+        (state.cum_log_probs, -math.inf, math.inf),
         (run.tokens, 0, vocab_size),
         (state.ids, 0, vocab_size),
         (run.parents, 0, beams),
@@ -51,7 +51,7 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
     return plausible
 
 
-def valid_sources(encoded: Items[NDArray[np.floating]]) -> Flags:
+def valid_sources(encoded: Sequence[NDArray[np.floating]]) -> Flags:
     """Which sentences' keys and values [B, H, S, D] are finite, [B].
 
     The first layer's keys tell: what is invalid in the encoder's output is in all that is made of it.

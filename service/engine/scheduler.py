@@ -10,31 +10,30 @@ A batch that long sentences fill would take in no other for seconds: they leave 
 take before their turn.
 
 A batch is padded to its longest sentence, so those of similar length are put together: within a request the
-longest go first, and of several requests whose turn is near, each loop takes those in a range of its own.
+longest go first, and of several requests whose turn is near, each worker takes those in a range of its own.
 """
 
 import bisect
 import itertools
 import math
-from collections.abc import Iterable, Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from service.engine.config import EngineConfig
-from service.engine.types import Sequence, SequenceStatus
+from service.engine.types import DecodingSequence, SequenceStatus
 
 WINDOW = 8
-"""Requests in line, times the loops, among which a loop looks for lengths of its own."""
+"""Requests in line, times the workers, among which a worker looks for lengths of its own."""
 TURN_TOKENS = 256
 """Of a request that is served in one turn; one with more takes a turn for every sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The decision for one step of one loop."""
+    """The decision for one step of one worker."""
 
-    admitted: list[Sequence]
-    left: list[Sequence]
+    admitted: list[DecodingSequence]
+    left: list[DecodingSequence]
     """Were waiting, and are no longer wanted: aborted, or past their deadline."""
 
 
@@ -43,8 +42,8 @@ class _Request:
     """The sentences of one `add` that still wait, the next one last."""
 
     turn: float
-    """Where the line stood when its next sentence became due, in `Sequence.cost`."""
-    sequences: list[Sequence]
+    """Where the line stood when its next sentence became due, in `DecodingSequence.cost`."""
+    sequences: list[DecodingSequence]
     cost: int
     """Of all of them."""
     in_one_turn: bool
@@ -53,13 +52,15 @@ class _Request:
 class _Room:
     """What a batch takes in beside what is in it."""
 
-    def __init__(self, config: EngineConfig, max_rows: int, running: Iterable[Sequence]) -> None:
+    def __init__(
+        self, config: EngineConfig, max_rows: int, running: Iterable[DecodingSequence]
+    ) -> None:
         self.config, self.max_rows = config, max_rows
         self.rows = self.num_long = self.largest = 0
         for sequence in running:
             self.take(sequence)
 
-    def takes(self, sequence: Sequence) -> bool:
+    def takes(self, sequence: DecodingSequence) -> bool:
         """Whether a sentence fits; alone, even the largest does."""
         if not self.rows:
             return True
@@ -71,7 +72,7 @@ class _Room:
         padded = rows * max(self.largest, sequence.footprint)
         return rows <= self.config.max_num_seqs and padded <= self.config.max_num_batched_tokens
 
-    def take(self, sequence: Sequence) -> None:
+    def take(self, sequence: DecodingSequence) -> None:
         """One more is in the batch."""
         self.rows += 1
         self.num_long += is_long(sequence)
@@ -79,7 +80,7 @@ class _Room:
 
 
 class Scheduler:
-    """The waiting line of an engine and the books of what its loops run. Its caller holds a lock."""
+    """The waiting line of an engine and the books of what its workers run. Its caller holds a lock."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Start with nobody waiting and nothing running."""
@@ -88,7 +89,7 @@ class Scheduler:
         self.waiting_tokens = self.waiting_cost = 0
         self.last_deadline = -math.inf
         """The latest of those that wait, or of those that waited with them."""
-        self.running: list[set[Sequence]] = [set() for _ in range(config.num_loops)]
+        self.running: list[set[DecodingSequence]] = [set() for _ in range(config.num_workers)]
         self._line: list[tuple[float, int, _Request]] = []  # sorted by turn, then by arrival
         self._long: set[_Request] = set()  # those in line that are not served in one turn
         self._cost_in_one_turn = 0  # of all others in line
@@ -110,7 +111,7 @@ class Scheduler:
         """How much work has its turn before the last of a new request of so much."""
         return self._cost_in_one_turn + sum(min(long.cost, cost) for long in self._long)
 
-    def add(self, sequences: Items[Sequence]) -> None:
+    def add(self, sequences: Sequence[DecodingSequence]) -> None:
         """Put a request's sentences in line."""
         if not sequences:
             return
@@ -131,14 +132,14 @@ class Scheduler:
         self.waiting_tokens += sum(sequence.tokens for sequence in sequences)
         self.waiting_cost += cost
 
-    def schedule(self, loop: int, now: float) -> Schedule:
-        """Take from the line what joins the batch of `loop` now, and what has left the line."""
+    def schedule(self, worker: int, now: float) -> Schedule:
+        """Take from the line what joins the batch of `worker` now, and what has left the line."""
         left = self._expire(now)
-        admitted: list[Sequence] = []
-        running = self.running[loop]
+        admitted: list[DecodingSequence] = []
+        running = self.running[worker]
         room = _Room(self.config, self._fair_share(), running)
         while window := self._window(left):
-            at = self._first_of_its_range(loop, window)
+            at = self._first_of_its_range(worker, window)
             if not room.takes(self._next(at)):
                 short = self._first_short(room, len(window))
                 if short is None:
@@ -161,18 +162,18 @@ class Scheduler:
             admitted.append(sequence)
         return Schedule(admitted, left)
 
-    def abort(self, sequences: Iterable[Sequence]) -> None:
+    def abort(self, sequences: Iterable[DecodingSequence]) -> None:
         """Take those of `sequences` out of the line that still wait in it."""
         for sequence in sequences:
             if sequence.status is SequenceStatus.WAITING:
                 self._leave(sequence, [])
 
-    def release(self, loop: int, sequence: Sequence) -> None:
-        """Note that a sentence has left the batch of `loop`."""
-        self.running[loop].discard(sequence)
+    def release(self, worker: int, sequence: DecodingSequence) -> None:
+        """Note that a sentence has left the batch of `worker`."""
+        self.running[worker].discard(sequence)
         sequence.status = SequenceStatus.DONE
 
-    def clear(self) -> list[Sequence]:
+    def clear(self) -> list[DecodingSequence]:
         """Forget everybody, waiting and running; returns them."""
         everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
         self._line.clear()
@@ -183,9 +184,9 @@ class Scheduler:
             batch.clear()
         return everybody
 
-    def _window(self, left: list[Sequence]) -> list[int]:
+    def _window(self, left: list[DecodingSequence]) -> list[int]:
         """What the next sentences of the first requests in line cost; who has left it is taken out."""
-        size = WINDOW * self.config.num_loops
+        size = WINDOW * self.config.num_workers
         costs: list[int] = []
         while len(costs) < min(size, len(self._line)):
             at = len(costs)
@@ -198,7 +199,7 @@ class Scheduler:
                 self._leave(sequence, left)
         return costs
 
-    def _next(self, at: int) -> Sequence:
+    def _next(self, at: int) -> DecodingSequence:
         """The next sentence of the request at a place in line."""
         return self._line[at][2].sequences[-1]
 
@@ -210,14 +211,14 @@ class Scheduler:
         first = next(short, None)
         return first if first is not None and room.takes(self._next(first)) else None
 
-    def _first_of_its_range(self, loop: int, costs: list[int]) -> int:
-        """The first place in line whose cost is in the range of `loop`; the longest are the first loop's.
+    def _first_of_its_range(self, worker: int, costs: list[int]) -> int:
+        """The first place in line whose cost is in the range of `worker`; the longest are the first worker's.
 
         The ranges hold equally many places, and each place is in one at least.
         """
-        ranked, loops = sorted(costs), self.config.num_loops
-        low = ranked[(loops - 1 - loop) * len(ranked) // loops]
-        high = ranked[-(-(loops - loop) * len(ranked) // loops) - 1]
+        ranked, workers = sorted(costs), self.config.num_workers
+        low = ranked[(workers - 1 - worker) * len(ranked) // workers]
+        high = ranked[-(-(workers - worker) * len(ranked) // workers) - 1]
         return next(at for at, cost in enumerate(costs) if low <= cost <= high)
 
     def _pop(self, at: int) -> None:
@@ -231,9 +232,9 @@ class Scheduler:
             del self._line[at]
             self._long.discard(request)
 
-    def _expire(self, now: float) -> list[Sequence]:
+    def _expire(self, now: float) -> list[DecodingSequence]:
         """Who waits and is late; wherever such a one stands in its request, it is passed over from now on."""
-        left: list[Sequence] = []
+        left: list[DecodingSequence] = []
         if now >= self._next_deadline:
             for sequence in self._waiting():
                 if sequence.is_expired(now):
@@ -241,33 +242,33 @@ class Scheduler:
             self._next_deadline = min(map(_deadline, self._waiting()), default=math.inf)
         return left
 
-    def _waiting(self) -> Iterator[Sequence]:
+    def _waiting(self) -> Iterator[DecodingSequence]:
         for _, _, request in self._line:
             for sequence in request.sequences:
                 if sequence.status is SequenceStatus.WAITING:
                     yield sequence
 
-    def _leave(self, sequence: Sequence, left: list[Sequence]) -> None:
+    def _leave(self, sequence: DecodingSequence, left: list[DecodingSequence]) -> None:
         sequence.status = SequenceStatus.DONE
         self._count_out(sequence)
         left.append(sequence)
 
-    def _count_out(self, sequence: Sequence) -> None:
+    def _count_out(self, sequence: DecodingSequence) -> None:
         """One fewer waits."""
         self.num_waiting -= 1
         self.waiting_tokens -= sequence.tokens
         self.waiting_cost -= sequence.cost
 
     def _fair_share(self) -> int:
-        """Rows that one loop may hold: an even share of all there is to do, so that no loop stays idle."""
+        """Rows that one worker may hold: an even share of all there is to do, so that none stays idle."""
         total = self.num_waiting + self.num_running
-        return min(self.config.max_num_seqs, -(-total // self.config.num_loops))
+        return min(self.config.max_num_seqs, -(-total // self.config.num_workers))
 
 
-def is_long(sequence: Sequence) -> bool:
+def is_long(sequence: DecodingSequence) -> bool:
     """Whether it is a turn by itself, and is in its batch for a second or more."""
     return sequence.cost > TURN_TOKENS
 
 
-def _deadline(sequence: Sequence) -> float:
+def _deadline(sequence: DecodingSequence) -> float:
     return math.inf if sequence.deadline is None else sequence.deadline

@@ -2,17 +2,16 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 
 from service.engine.config import EngineConfig
-from service.engine.idle import IdleThreads
+from service.engine.lifo_condition import LifoCondition
 from service.engine.scheduler import Scheduler
 from service.engine.stalls import StallDetector
 from service.engine.throughput import Throughput
-from service.engine.types import DecodingOptions, Hypothesis, Sequence, StepStats
+from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis, StepStats
 from service.errors import AttendantError, EngineDeadError
 
 logger = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ class Shared:
         self.throughput = Throughput()
         self.watch = StallDetector(clock)
         lock = threading.RLock()
-        self.arrived = IdleThreads(lock)
+        self.arrived = LifoCondition(lock)
         """Idle workers; one that is idle leaves nobody waiting, so that nothing else need wake it."""
         self.changed = threading.Condition(lock)
         """Wakes whoever drains."""
@@ -48,7 +47,7 @@ class Shared:
         self.canary: tuple[tuple[int, ...], DecodingOptions] | None = None
         """The first sentence that was translated: proves later whether it is the engine that fails."""
 
-    def note_done(self, sequence: Sequence) -> None:
+    def note_done(self, sequence: DecodingSequence) -> None:
         """Take in how fast a sentence was that has left its batch; its caller holds the lock.
 
         One that was given up counts for as much as it should have come to in its time.
@@ -80,14 +79,14 @@ class Shared:
         fail(sequences, error)
 
 
-def resolve(found: Items[tuple[Sequence, list[Hypothesis]]]) -> None:
+def resolve(found: Sequence[tuple[DecodingSequence, list[Hypothesis]]]) -> None:
     """Deliver what was found; whoever has an outcome keeps it."""
     for sequence, hypotheses in found:
         with suppress(InvalidStateError):  # cancelled, or failed while the engine closed
             sequence.future.set_result(hypotheses)
 
 
-def fail(sequences: Iterable[Sequence], error: Callable[[], AttendantError]) -> None:
+def fail(sequences: Iterable[DecodingSequence], error: Callable[[], AttendantError]) -> None:
     """Fail these, each with an error of its own; whoever has an outcome keeps it."""
     for sequence in sequences:
         with suppress(InvalidStateError):

@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
@@ -106,7 +105,7 @@ class WatchedRunner:
         self,
         state: DecoderState,
         caches: Caches | None,
-        cross: Items[NDArray[np.floating]],
+        cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> DecoderRun:
         """See ModelRunner."""

@@ -1,7 +1,7 @@
 """The engine's vocabulary: plain data that its rooms exchange. Imports nothing of the project."""
 
 import math
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
@@ -65,11 +65,11 @@ class DecodingOptions:
     no_repeat_ngram_size: int = 0
     """No hypothesis holds the same n tokens in a row twice; 0 allows it."""
     stop_rule: StopRule = StopRule.FIRST
-    reverse_tag: int | None = None
-    """The token in front of a translation that asks for its source; with it, both directions rank the
-    hypotheses (see `rerank.py`)."""
-    reverse_weight: float = 0.3
-    """Of the opposite direction."""
+    channel_tag: int | None = None
+    """The token in front of a translation that asks for its source; with it, the channel model takes part in
+    ranking the hypotheses (see `rerank.py`)."""
+    channel_weight: float = 0.3
+    """Of the channel model's log-probability."""
 
     def __post_init__(self) -> None:
         """Refuse what no search can do."""
@@ -83,9 +83,9 @@ class DecodingOptions:
             raise ValueError(f"max_decoding_length = {self.max_decoding_length} must be at least 1")
         if not math.isfinite(self.length_penalty):
             raise ValueError(f"length_penalty = {self.length_penalty} must be a finite number")
-        if not 0 <= self.reverse_weight < math.inf:
+        if not 0 <= self.channel_weight < math.inf:
             raise ValueError(
-                f"reverse_weight = {self.reverse_weight} must be a finite number of at least 0"
+                f"channel_weight = {self.channel_weight} must be a finite number of at least 0"
             )
         if self.stop_rule is StopRule.BOUND and self.length_penalty < 0:
             raise ValueError(
@@ -133,7 +133,7 @@ COSTLY_TOKENS = 800
 """Of a sentence of so many, each costs twice what it does in a short one. Measured with the bundled model."""
 
 
-def tokens_of(source_ids: Items[int], options: DecodingOptions) -> int:
+def tokens_of(source_ids: Sequence[int], options: DecodingOptions) -> int:
     """Of a source and of a target as long, or as long as that is forced to be."""
     return 2 * max(len(source_ids), len(options.forced_tokens))
 
@@ -147,7 +147,7 @@ class SequenceStatus(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Sequence:
+class DecodingSequence:
     """One sentence on its way through the engine; `future` always ends, be it cancelled."""
 
     source_ids: tuple[int, ...]
@@ -193,9 +193,9 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """What one step of one loop did; durations in seconds."""
+    """What one step of one worker did; durations in seconds."""
 
-    loop: int
+    worker: int
     rows: int
     """Sentences in the batch that was decoded."""
     admitted: int
@@ -252,7 +252,7 @@ class DecoderState:
     """[B] of ROW"""
     ids: Ints
     """[B, K]"""
-    totals: Floats
+    cum_log_probs: Floats
     """[B, K]"""
     ancestors: Floats
     """[B, K, L], over the entries of the previous run's caches."""

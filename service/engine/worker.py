@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from service.engine.batch import Batch, Decoded
-from service.engine.pace import until_next_look
 from service.engine.scheduler import Schedule
 from service.engine.shared import Shared, fail, resolve
-from service.engine.types import Hypothesis, Sequence, StepStats
+from service.engine.step_budget import step_budget
+from service.engine.types import DecodingSequence, Hypothesis, StepStats
 from service.errors import AttendantError, CancelledError, DeadlineExceededError, StepFailedError
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class Worker:
         self.failures = 0
         """Failed steps since the last that decoded something."""
         self.step_seconds = math.inf
-        self.found: list[tuple[Sequence, list[Hypothesis]]] = []
+        self.found: list[tuple[DecodingSequence, list[Hypothesis]]] = []
         """Of the last step, and still to be delivered."""
 
     def run(self) -> None:
@@ -96,7 +96,7 @@ class Worker:
             return False
         try:
             for is_alone in (False, True):
-                batch, sequence = self.new_batch(), Sequence(*canary, arrived=0.0)
+                batch, sequence = self.new_batch(), DecodingSequence(*canary, arrived=0.0)
                 if batch.admit([sequence]):
                     return False
                 while batch:
@@ -127,7 +127,7 @@ class Worker:
             return
         others_wait = shared.scheduler.num_waiting > 0
         is_alone = rows == 1 == shared.scheduler.num_running and not others_wait
-        steps, stop_after = until_next_look(
+        steps, stop_after = step_budget(
             shared.config, rows, self.step_seconds, others_wait=others_wait, is_alone=is_alone
         )
         decoded = self.batch.decode(steps, stop_after, is_alone)
@@ -135,7 +135,7 @@ class Worker:
         self._take(decoded)
         in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
         stats = StepStats(
-            loop=self.index,
+            worker=self.index,
             rows=rows,
             admitted=len(schedule.admitted),
             steps=decoded.steps,
@@ -178,14 +178,14 @@ class Worker:
         if decoded.failed:
             self._fail_rows(decoded.failed)
 
-    def _fail_rows(self, sequences: list[Sequence]) -> None:
+    def _fail_rows(self, sequences: list[DecodingSequence]) -> None:
         """Fail these; the others begin again, in a batch that holds nothing of what these computed."""
         self._note_invalid(sequences)
         self._fail(sequences)
         others, self.batch = self.batch.sequences, self.new_batch()
         self._fail(self.batch.admit(others))
 
-    def _note_invalid(self, sequences: list[Sequence]) -> None:
+    def _note_invalid(self, sequences: list[DecodingSequence]) -> None:
         logger.error("%d sentences failed: invalid values (NaN, unknown ids)", len(sequences))
         self.shared.on_fault("sentence", len(sequences))
 
@@ -197,7 +197,7 @@ class Worker:
             with self.shared.changed:
                 self.shared.changed.notify_all()
 
-    def _release(self, sequences: Iterable[Sequence]) -> None:
+    def _release(self, sequences: Iterable[DecodingSequence]) -> None:
         """Tell the scheduler, and whoever waits for the end."""
         shared = self.shared
         with shared.changed:
@@ -214,7 +214,7 @@ class Worker:
         fail(schedule.left, StepFailedError)
         self._fail(running)
 
-    def _fail(self, sequences: list[Sequence]) -> None:
+    def _fail(self, sequences: list[DecodingSequence]) -> None:
         """Those of a step that failed."""
         try:
             self._release(sequences)
@@ -222,7 +222,7 @@ class Worker:
             fail(sequences, StepFailedError)
 
 
-def _reason_to_leave(sequence: Sequence, now: float) -> AttendantError:
+def _reason_to_leave(sequence: DecodingSequence, now: float) -> AttendantError:
     if sequence.deadline is None:
         return CancelledError("the request was given up by its sender")
     waited = now - sequence.arrived

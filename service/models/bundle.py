@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     Field,
     ValidationError,
@@ -84,8 +85,16 @@ class DecodingDefaults(_Strict):
     length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] = 0.6
     stop_rule: StopRule = StopRule.FIRST
     """`likely` is 1.1 times as fast, and costs the shipped model 0.4 BLEU: it ends too soon."""
-    reverse_weight: Annotated[float, Field(strict=True, ge=0, le=100)] = 0.3
-    """What the opposite direction's judgement of a hypothesis counts beside its own; 0 is nothing."""
+    channel_weight: Annotated[
+        float,
+        Field(
+            strict=True,
+            ge=0,
+            le=100,
+            validation_alias=AliasChoices("channel_weight", "reverse_weight"),
+        ),
+    ] = 0.3
+    """Of the channel model's log-probability beside a hypothesis's own; `reverse_weight` in older bundles."""
     extra_length: Annotated[int, Field(strict=True, ge=1, le=MAX_LENGTH)] = 50
     """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
 
@@ -141,7 +150,7 @@ class Manifest(_Strict):
     scorer: FileName | None = None
     """The graph that reads a translation beside its source; runs on a CPU, beside any precision.
 
-    Without it, words are aligned by their order, and no direction judges the opposite one.
+    Without it, words are aligned by their order, and there is no channel model.
     """
     rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
     """Names and parameters of the rules its text needs beside those for every model; see `service.text`."""
@@ -176,12 +185,12 @@ class Manifest(_Strict):
                 return direction
         return None
 
-    def judge(self, direction: Direction) -> Direction | None:
-        """The opposite direction, if the model has it and can read what the direction writes."""
+    def channel_direction(self, direction: Direction) -> Direction | None:
+        """The channel model: the opposite direction, if there is one that reads what `direction` writes."""
         if self.scorer is None or self.target_vocabulary is not None:
             return None
         if direction.start_tokens or not self.special_tokens.ends_source:
-            return None  # what judges puts a tag in front of a translation and EOS behind, no more
+            return None  # the channel model has a tag in front of a translation and EOS behind, no more
         return self.direction(direction.target, direction.source)
 
 

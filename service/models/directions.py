@@ -1,7 +1,6 @@
 """What a bundle's manifest says of languages: its pairs, and the tokens by which each is asked for."""
 
-from collections.abc import Iterable
-from collections.abc import Sequence as Items
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Annotated, Any, Self
 
@@ -69,7 +68,7 @@ class Many(BaseModel):
         ]
 
     @classmethod
-    def of(cls, directions: Items[Direction]) -> Self | None:
+    def of(cls, directions: Sequence[Direction]) -> Self | None:
         """What stands for just these directions; None if nothing does."""
         tags = {one.source: one.tag for one in directions}
         starts = {one.target: one.start_token for one in directions}
@@ -127,7 +126,7 @@ class SpecialTokens(BaseModel):
         return (self.eos,) if self.ends_source else ()
 
 
-def check_ids(special: SpecialTokens, directions: Items[Direction], vocab_size: int) -> None:
+def check_ids(special: SpecialTokens, directions: Sequence[Direction], vocab_size: int) -> None:
     """Whether the ids of a manifest go together.
 
     Raises:

@@ -7,8 +7,8 @@ from typing import Literal
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
 from service.engine.engine import Engine
-from service.engine.lone import runner_for_one
 from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable, runners_for
+from service.engine.single_sequence import runner_for_one
 from service.engine.types import SpecialIds
 from service.errors import BundleError
 from service.models.bundle import Bundle, Manifest, Precision
@@ -37,10 +37,10 @@ class ModelOptions:
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "int8", "fp16", "fp32"] = "auto"
-    num_loops: int = 0
+    num_workers: int = 0
     """Batches that run side by side; 0 is one for each core (1 on CUDA)."""
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """All but its `num_loops`."""
+    """All but its `num_workers`."""
     cached_sentences: int = 0
     max_beam_size: int = 8
     """Largest beam that a request may ask for."""
@@ -115,16 +115,16 @@ def start_model(
     device, precision = choose_device(options, bundle)
     tokens, tokenizers = manifest.special_tokens, load_tokenizers(bundle)
     special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, manifest.vocab_size)
-    num_loops = options.num_loops or (1 if device == "cuda" else available_cores())
-    config = replace(options.engine, num_loops=num_loops)
-    runners, lone_runner = _load_graphs(bundle, device, precision, num_loops, special)
+    num_workers = options.num_workers or (1 if device == "cuda" else available_cores())
+    config = replace(options.engine, num_workers=num_workers)
+    runners, single_sequence_runner = _load_graphs(bundle, device, precision, num_workers, special)
     runner = runners[0]
     engine = Engine(
         runners,
         special,
         config,
         observer.on_step,
-        lone_runner=lone_runner,
+        single_sequence_runner=single_sequence_runner,
         on_fault=observer.on_fault,
     )
     attention = engine.watch.watched("an alignment", runner.align) if bundle.scorer else None
@@ -145,16 +145,16 @@ def start_model(
 
 
 def _load_graphs(
-    bundle: Bundle, device: Device, precision: Precision, num_loops: int, special: SpecialIds
+    bundle: Bundle, device: Device, precision: Precision, num_workers: int, special: SpecialIds
 ) -> tuple[list[OnnxModelRunner], OnnxModelRunner | None]:
-    """A runner for each loop, and one for a batch of a single sentence.
+    """A runner for each worker, and one for a batch of a single sentence.
 
     Raises:
         BundleError: they cannot run.
     """
-    graphs, threads = bundle.graphs(precision), num_loops if device == "cpu" else 1
+    graphs, threads = bundle.graphs(precision), num_workers if device == "cpu" else 1
     try:
-        runners = runners_for(num_loops, *graphs, device, bundle.scorer)
+        runners = runners_for(num_workers, *graphs, device, bundle.scorer)
         build = partial(runner_for_one, *graphs, runners[0], special, threads)
         return runners, run_with_timeout(FIRST_RUN_SECONDS, build)
     except Exception as error:
@@ -170,7 +170,7 @@ def _aligner(
     observer: Observer,
 ) -> Aligner:
     special, longest = manifest.special_tokens, manifest.limits.max_target_length
-    threads, clock = engine.config.num_loops, engine.clock
+    threads, clock = engine.config.num_workers, engine.clock
     return Aligner(tokenizers, special, attention, threads, clock, observer.on_fault, longest)
 
 

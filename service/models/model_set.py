@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -38,7 +37,7 @@ class ModelSet:
     Its languages have codes of BCP 47, whatever the models call them.
     """
 
-    def __init__(self, models: Items[ServedModel], max_characters: int) -> None:
+    def __init__(self, models: Sequence[ServedModel], max_characters: int) -> None:
         """Where two models have the same direction, the first one serves it.
 
         `max_characters` is the limit of all texts of a request.
@@ -122,7 +121,7 @@ class ModelSet:
 
     async def translate(
         self,
-        texts: Items[str],
+        texts: Sequence[str],
         source: str | None,
         target: str | None,
         options: TranslationOptions,
@@ -181,8 +180,8 @@ class ModelSet:
     async def _group(
         self,
         codes: tuple[str, str],
-        texts: Items[str],
-        places: Items[int],
+        texts: Sequence[str],
+        places: Sequence[int],
         options: TranslationOptions,
         timeout: float,
         on_sentence: OnSentence | None,
@@ -207,7 +206,7 @@ class ModelSet:
             raise DeadlineExceededError(f"not done within the deadline of {timeout:g} s") from error
 
     async def _routes(
-        self, texts: Items[str], source: str | None, target: str | None
+        self, texts: Sequence[str], source: str | None, target: str | None
     ) -> list[_Route]:
         """The way of every text; between those whose language it detects, others get their turn.
 
@@ -247,7 +246,7 @@ class ModelSet:
 
 
 def _known(
-    code: str | None, codes: Items[str], find: Callable[[str, Items[str]], str | None]
+    code: str | None, codes: Sequence[str], find: Callable[[str, Sequence[str]], str | None]
 ) -> str | None:
     """The one of `codes` that is meant, if one is given.
 
@@ -261,7 +260,7 @@ def _known(
 
 
 async def _together(
-    work: Items[Coroutine[Any, Any, list[Translation]]],
+    work: Sequence[Coroutine[Any, Any, list[Translation]]],
 ) -> list[list[Translation]]:
     """The results of all; the first that fails cancels the others. One alone needs no task of its own."""
     if len(work) == 1:

@@ -146,7 +146,7 @@ def model_options(settings: Settings) -> ModelOptions:
     return ModelOptions(
         device=settings.device,
         precision=settings.precision,
-        num_loops=settings.num_loops,
+        num_workers=settings.num_loops,
         engine=EngineConfig(
             max_num_seqs=settings.max_num_seqs,
             max_num_batched_tokens=settings.max_num_batched_tokens,

@@ -2,8 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Annotated, TypeVar
 
@@ -28,7 +27,7 @@ Result = TypeVar("Result")
 PROOF_SECONDS = 60.0
 """In which each part of the proof must be done."""
 SENTENCES = 3
-"""Of the golden ones, by direction; more where there are more loops."""
+"""Of the golden ones, by direction; more where there are more workers."""
 MEASURED = 8
 """Of the golden sentences, all of which are aligned."""
 MAX_PROVEN = 8
@@ -127,14 +126,14 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
 
 
 def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -> None:
-    """Translate with every loop, which allocates its memory by that, and look at what comes out.
+    """Translate with every worker, which allocates its memory by that, and look at what comes out.
 
     Raises:
         BundleError: it is not what the bundle itself says it should be.
         Exception: no translation came.
     """
     golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
-    count, known = max(SENTENCES, engine.config.num_loops), []
+    count, known = max(SENTENCES, engine.config.num_workers), []
     for direction in _proven(bundle.manifest.directions, golden):
         mine = [one for one in golden if one.proves(direction)]
         known += [(mine[number % len(mine)], direction) for number in range(count)] if mine else []
@@ -145,7 +144,7 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
             )
         source = mine[0].source_ids if mine else _any_source(direction, bundle.manifest)
         # judged by the scorer, too; an engine whose steps fail has to do this one again
-        items = [(source, _options(bundle, source, direction, may_judge=True))]
+        items = [(source, _options(bundle, source, direction, reranks=True))]
         items += [] if mine else [(source, _options(bundle, source, direction))] * count
         _decoded([best for best, *_ in _translate(engine, items)], tokenizers)
     items = [(one.source_ids, _options(bundle, one.source_ids, of)) for one, of in known]
@@ -173,7 +172,7 @@ def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
         aligner.measure(sentence, direction.prefix, direction.start_tokens)
 
 
-def _proven(directions: Items[Direction], golden: Items[Golden]) -> list[Direction]:
+def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[Direction]:
     """One of each target's, or, of many, those that golden sentences are of."""
     found = {one.asking: one for one in directions}
     if len(found) > MAX_PROVEN:
@@ -191,7 +190,7 @@ def _any_source(direction: Direction, manifest: Manifest) -> tuple[int, ...]:
     return *direction.prefix, manifest.vocab_size - 1, *manifest.special_tokens.source_end
 
 
-def _decoded(found: Items[Hypothesis], tokenizers: Tokenizers) -> list[str]:
+def _decoded(found: Sequence[Hypothesis], tokenizers: Tokenizers) -> list[str]:
     return tokenizers.target.decode([one.ids for one in found])
 
 
@@ -205,7 +204,7 @@ def _is_near(golden: Golden, found: Hypothesis, text: str) -> bool:
 
 
 def _translate(
-    engine: Engine, items: Items[tuple[tuple[int, ...], DecodingOptions]]
+    engine: Engine, items: Sequence[tuple[tuple[int, ...], DecodingOptions]]
 ) -> list[list[Hypothesis]]:
     """As many at once as may wait."""
     found: list[list[Hypothesis]] = []
@@ -217,18 +216,18 @@ def _translate(
 
 
 def _options(
-    bundle: Bundle, source: tuple[int, ...], direction: Direction, may_judge: bool = False
+    bundle: Bundle, source: tuple[int, ...], direction: Direction, reranks: bool = False
 ) -> DecodingOptions:
-    """Those of the golden sentences; the opposite direction, if there is one, `may_judge` what is found."""
+    """Those of the golden sentences; with `reranks`, the channel model ranks what is found."""
     manifest = bundle.manifest
-    reverse = manifest.judge(direction) if may_judge else None
+    channel = manifest.channel_direction(direction) if reranks else None
     return DecodingOptions(
         min(len(source) - 2 + EXTRA_LENGTH, manifest.limits.max_target_length),
         beam_size=BEAM_SIZE,
         num_hypotheses=BEAM_SIZE,
         length_penalty=LENGTH_PENALTY,
         start_tokens=direction.start_tokens,
-        reverse_tag=reverse.tag if reverse else None,
+        channel_tag=channel.tag if channel else None,
     )
 
 

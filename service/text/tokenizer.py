@@ -88,7 +88,7 @@ class Tokenizer:
             return text
         return lower + text[len(word) :]
 
-    def usual_case(self, word: str, language: Language = NEUTRAL) -> str:
+    def truecase(self, word: str, language: Language = NEUTRAL) -> str:
         """A word in small letters, or with a capital in front: the one that is the likelier.
 
         Names and the nouns of German have a capital; what has it and is not in the vocabulary may be a name.

@@ -2,8 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -30,7 +29,7 @@ TURN_SECONDS = 0.02
 """After which others have their turn; a few sentences of usual length."""
 CHARACTERS_A_PAIR = 100
 """A text and its translation take as long as so many characters, even empty ones."""
-Attention = Callable[[Items[int], Items[int]], Floats]
+Attention = Callable[[Sequence[int], Sequence[int]], Floats]
 """Source ids (tag ... EOS) and target ids (BOS ... EOS) to how much each looked at each, [T, S]."""
 
 
@@ -62,18 +61,18 @@ class Aligner:
         """Take nothing new; threads end once what they have is done."""
         self._threads.shutdown(wait=False)
 
-    def promised(self, sources: Items[str], num_targets: int) -> AbstractContextManager[Promise]:
+    def promised(self, sources: Sequence[str], num_targets: int) -> AbstractContextManager[Promise]:
         """Count the alignments of these sentences as work to come, each with so many translations."""
         return self.backlog.promised(num_targets * sum(cost_of(text, text) for text in sources))
 
     async def align(
         self,
-        translated: Items[TranslatedSentence],
-        prefix: Items[int],
+        translated: Sequence[TranslatedSentence],
+        prefix: Sequence[int],
         wanted: bool,
         deadline: float,
         promise: Promise,
-        start_tokens: Items[int] = (),
+        start_tokens: Sequence[int] = (),
     ) -> list[TranslatedSentence]:
         """The same sentences with their alignments: those that have tags, or all.
 
@@ -106,7 +105,7 @@ class Aligner:
         return aligned
 
     def measure(
-        self, one: TranslatedSentence, prefix: Items[int], start_tokens: Items[int] = ()
+        self, one: TranslatedSentence, prefix: Sequence[int], start_tokens: Sequence[int] = ()
     ) -> None:
         """Align a sentence on this thread, for a first measurement of how long that takes."""
         steps = self._steps([one], (prefix, start_tokens), True, [])
@@ -114,8 +113,8 @@ class Aligner:
 
     def _steps(
         self,
-        translated: Items[TranslatedSentence],
-        around: tuple[Items[int], Items[int]],
+        translated: Sequence[TranslatedSentence],
+        around: tuple[Sequence[int], Sequence[int]],
         wanted: bool,
         into: list[TranslatedSentence],
     ) -> Iterator[int]:
@@ -143,7 +142,7 @@ class Aligner:
             into.append(replace(one, alignments=tuple(alignments)))
 
     def _alignment(
-        self, source: str, target: str, prefix: Items[int], start_tokens: Items[int]
+        self, source: str, target: str, prefix: Sequence[int], start_tokens: Sequence[int]
     ) -> Alignment:
         """Of a sentence and one of its translations."""
         bos, eos, end = self.special.bos, self.special.eos, self.special.source_end
@@ -158,7 +157,7 @@ class Aligner:
         return align_words(source, target, source_pieces, target_pieces, weights)
 
     def _weights(
-        self, attention: Attention, source: Items[int], target: Items[int], before: int
+        self, attention: Attention, source: Sequence[int], target: Sequence[int], before: int
     ) -> Floats:
         """How much each target token looked at each source token, [T, S] without `before` ids and EOS.
 

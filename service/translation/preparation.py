@@ -1,6 +1,6 @@
 """What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
 
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -58,7 +58,7 @@ class Preparation:
 
     def take_apart(
         self,
-        texts: Items[str],
+        texts: Sequence[str],
         on_count: OnCount = lambda _: None,
         on_tokens: OnCount = lambda _: None,
     ) -> tuple[list[Document], list[Task]]:
@@ -108,7 +108,7 @@ class Preparation:
     def work(
         self,
         text: str,
-        most_tokens: int,
+        max_tokens: int,
         prefix: tuple[int, ...] = (),
         num_hypotheses: int | None = None,
         written: str | None = None,
@@ -125,7 +125,7 @@ class Preparation:
         self._check_length(written or text, len(ids))
         limits, defaults = self.manifest.limits, self.manifest.decoding
         length = max(len(ids), len(prefix)) + defaults.extra_length
-        length = min(length, most_tokens) + len(self.direction.start_tokens)
+        length = min(length, max_tokens) + len(self.direction.start_tokens)
         # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
         can_be_read_back = length + 2 <= limits.max_target_length
         options = replace(
@@ -133,7 +133,7 @@ class Preparation:
             max_decoding_length=length,
             target_prefix=prefix,
             start_tokens=self.direction.start_tokens,
-            reverse_tag=self.decoding.reverse_tag if can_be_read_back else None,
+            channel_tag=self.decoding.channel_tag if can_be_read_back else None,
             num_hypotheses=num_hypotheses or self.decoding.num_hypotheses,
         )
         end = self.manifest.special_tokens.source_end
@@ -216,8 +216,8 @@ def decoding_options(
             f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
             f"{options.max_decoding_length}"
         )
-    wants_judge = rerank if options.rerank is None else options.rerank
-    reverse = manifest.judge(direction) if wants_judge else None
+    reranks = rerank if options.rerank is None else options.rerank
+    channel = manifest.channel_direction(direction) if reranks else None
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,
         beam_size=beam_size,
@@ -225,6 +225,6 @@ def decoding_options(
         length_penalty=penalty,
         no_repeat_ngram_size=options.no_repeat_ngram_size,
         stop_rule=StopRule.FIRST if penalty < 0 and rule is not StopRule.NARROW else rule,
-        reverse_tag=reverse.tag if reverse and defaults.reverse_weight else None,
-        reverse_weight=defaults.reverse_weight,
+        channel_tag=channel.tag if channel and defaults.channel_weight else None,
+        channel_weight=defaults.channel_weight,
     )

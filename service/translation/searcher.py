@@ -1,8 +1,7 @@
 """From sentences to hypotheses: what is known already, what the engine finds, what it has to do again."""
 
 import asyncio
-from collections.abc import Callable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -40,7 +39,7 @@ class Searcher:
         self.engine, self.cache = engine, cache
 
     @property
-    def most_sentences(self) -> int:
+    def max_sentences(self) -> int:
         """Sentences that a search may have at once, even while nothing else waits."""
         return self.engine.config.max_waiting
 
@@ -60,7 +59,7 @@ class Searcher:
 
     async def search(
         self,
-        work: Items[Work],
+        work: Sequence[Work],
         deadline: float,
         on_found: OnFound | None = None,
         seconds_after: float = 0.0,
@@ -102,7 +101,7 @@ class Searcher:
 
     async def _search(
         self,
-        work: Items[Work],
+        work: Sequence[Work],
         deadline: float,
         on_found: Callable[[int, list[Hypothesis]], None] | None = None,
         seconds_after: float = 0.0,

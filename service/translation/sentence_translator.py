@@ -1,7 +1,6 @@
 """From sentences to their translations: searched, decoded, and done again where something was lost."""
 
-from collections.abc import Awaitable, Callable
-from collections.abc import Sequence as Items
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
@@ -39,7 +38,7 @@ class SentenceTranslator:
     async def translate(
         self,
         request: Preparation,
-        tasks: Items[Task],
+        tasks: Sequence[Task],
         deadline: float,
         off_loop: OffLoop,
         on_done: OnDone | None = None,
@@ -77,7 +76,7 @@ class SentenceTranslator:
 
     async def _search(
         self,
-        tasks: Items[Task],
+        tasks: Sequence[Task],
         deadline: float,
         seconds_after: float,
         on_found: Callable[[int, list[Found]], None] | None,
@@ -100,7 +99,7 @@ class SentenceTranslator:
         return [[next(rest) for _ in task.work] for task in tasks]
 
     def _all_decoded(
-        self, tasks: Items[Task], found: Items[list[Found]], check: Check
+        self, tasks: Sequence[Task], found: Sequence[list[Found]], check: Check
     ) -> list[TranslatedSentence]:
         """Those of all sentences."""
         translated = []
@@ -216,9 +215,9 @@ class SentenceTranslator:
 
         await off_loop(read_all)
 
-    async def _search_all(self, work: Items[Work], deadline: float) -> list[Found]:
+    async def _search_all(self, work: Sequence[Work], deadline: float) -> list[Found]:
         """What is found, of however many."""
-        found, at_once = [], self._searcher.most_sentences
+        found, at_once = [], self._searcher.max_sentences
         for start in range(0, len(work), at_once):
             found += await self._searcher.search(work[start : start + at_once], deadline)
         return found
@@ -248,7 +247,7 @@ class _Pieces:
             prefix = ()
         return cls(sentence, pieces, places, work)
 
-    def joined(self, translations: Items[str]) -> str:
+    def joined(self, translations: Sequence[str]) -> str:
         """The sentence's translation, out of those of its pieces."""
         pieces = self.pieces.copy()
         for place, translation in zip(self.places, translations, strict=True):
@@ -267,6 +266,6 @@ def piece(source: str, translation: str) -> str:
     return source if invents else translation.rstrip(".") or source
 
 
-def ranked(found: Items[Kind], rank: int) -> Kind:
+def ranked(found: Sequence[Kind], rank: int) -> Kind:
     """The one of that rank, or the last."""
     return found[min(rank, len(found) - 1)]

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ class Translator:
 
     async def translate(
         self,
-        texts: Items[str],
+        texts: Sequence[str],
         direction: Direction,
         options: TranslationOptions,
         deadline: float,
@@ -138,7 +137,7 @@ class Translator:
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _prepared(
-        self, request: Preparation, texts: Items[str], size: int, deadline: float
+        self, request: Preparation, texts: Sequence[str], size: int, deadline: float
     ) -> tuple[list[Document], list[Task]]:
         """The sentences of texts that are so long together, and what is asked for each.
 
@@ -188,7 +187,7 @@ class Translator:
         return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
 
     def _prepare(
-        self, request: Preparation, texts: Items[str], check: Check
+        self, request: Preparation, texts: Sequence[str], check: Check
     ) -> tuple[list[Document], list[Task], float]:
         """The texts taken apart, what is asked for each of their sentences, and how many seconds that took.
 
@@ -196,7 +195,7 @@ class Translator:
             LimitExceededError: there are more sentences or tokens than a search may have; told as soon as
                 there are.
         """
-        started, max_sentences = time.perf_counter(), self.searcher.most_sentences
+        started, max_sentences = time.perf_counter(), self.searcher.max_sentences
         tokens, max_tokens = 0, self.searcher.max_tokens
 
         def counted(sentences: int) -> None:
@@ -241,7 +240,7 @@ def _outcome(error: BaseException) -> Outcome:
 class _Teller:
     """Tells the sentences of some documents, each once, as they are done."""
 
-    def __init__(self, documents: Items[Document], on_sentence: OnSentence | None) -> None:
+    def __init__(self, documents: Sequence[Document], on_sentence: OnSentence | None) -> None:
         self.on_sentence = on_sentence
         self.places = [
             (text, segment)
@@ -258,14 +257,17 @@ class _Teller:
         sentence = one.sentence
         self.on_sentence(*self.places[at], sentence.as_written, sentence.readable(one.targets[0]))
 
-    def tell_the_rest(self, translated: Items[TranslatedSentence]) -> None:
+    def tell_the_rest(self, translated: Sequence[TranslatedSentence]) -> None:
         """Tell those that have not been told."""
         for at, one in enumerate(translated):
             self.tell(at, one)
 
 
 def _assemble(
-    documents: Items[Document], translated: Items[TranslatedSentence], count: int, check: Check
+    documents: Sequence[Document],
+    translated: Sequence[TranslatedSentence],
+    count: int,
+    check: Check,
 ) -> list[Translation]:
     """Sentences back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
     rest = iter(translated)

@@ -42,7 +42,7 @@ class TranslationOptions:
     """Tokens of a sentence's translation; None: the source's and 50 more."""
     no_repeat_ngram_size: int = 0
     rerank: bool | None = None
-    """Whether the opposite direction has a say, where the model has it; None is up to the operator."""
+    """Whether the channel model, if there is one, takes part in ranking; None is up to the operator."""
     target_prefix: str = ""
     """How the translation of a text's first sentence begins."""
     format: Format = "text"

@@ -33,11 +33,11 @@ NO_PENALTY = 1e-9
 def by_engine(
     model: BenchModel, sources: Sequence[list[int]], alpha: float, *, alone: bool
 ) -> list[NBest]:
-    loops = 1 if alone else 2
+    workers = 1 if alone else 2
     engine = Engine(
-        runners_for(loops, *model.graphs("fp32")),
+        runners_for(workers, *model.graphs("fp32")),
         SpecialIds(PAD_ID, BOS_ID, EOS_ID),
-        EngineConfig(num_loops=loops, max_waiting=len(sources)),
+        EngineConfig(num_workers=workers, max_waiting=len(sources)),
     )
     engine.start()
     try:

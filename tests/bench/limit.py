@@ -25,7 +25,7 @@ from tests.bench.systems import Ours
 BEAM = 4
 REPEAT = 20
 BATCHES = 12
-"""Full batches that a loop gets, one after another."""
+"""Full batches that a worker gets, one after another."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Gauge:
         return self.cores * amount / (time.perf_counter() - started)
 
     def decoding(self, rows: int) -> Row:
-        """Operations and weight bytes a second with `rows` sentences a loop, and the host's share.
+        """Operations and weight bytes a second with `rows` sentences a worker, and the host's share.
 
         The benchmark's own sentences, in flight, while the batch is full. Were they forced to a length, EOS
         would be banned, and such runs copy their logits: 3 to 6 % slower, and not what sentences ask for.
@@ -92,7 +92,7 @@ class Gauge:
         steps = sum(stats.steps for stats in full)
         multiplied = _weights(self.model.sizes)
         return {
-            "rows a loop": rows,
+            "rows a worker": rows,
             "operations/s": 2 * multiplied * BEAM * decoded / seconds,
             "weight bytes/s": multiplied * steps / seconds,
             "host share": _host_share(full),

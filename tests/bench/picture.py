@@ -14,7 +14,7 @@ SIDES = {
     "batcher": ("CTranslate2 behind a batcher", COLOURS[1]),
     "one a call": ("CTranslate2, one a call", COLOURS[2]),
 }
-MOST_LOAD = 1.2
+MAX_LOAD = 1.2
 
 
 def latency_by_load(online: Sequence[Row]) -> str:
@@ -22,7 +22,7 @@ def latency_by_load(online: Sequence[Row]) -> str:
 
     Where more comes than can be served, latency says how long it was measured: such loads are left out.
     """
-    online = [row for row in online if row["load"] <= MOST_LOAD]
+    online = [row for row in online if row["load"] <= MAX_LOAD]
     models = list(dict.fromkeys(row["model"] for row in online))
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.4 * max(1, len(models)), 3.6), layout="constrained")

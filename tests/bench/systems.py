@@ -20,8 +20,8 @@ import ctranslate2
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.lone import runner_for_one
 from service.engine.runner import runners_for
+from service.engine.single_sequence import runner_for_one
 from service.engine.types import DecodingOptions, SpecialIds, StepStats, StopRule
 from service.process import spare_the_collector
 from tests.bench import peer
@@ -66,13 +66,19 @@ class Ours:
         self.steps: list[StepStats] = []
         runners = runners_for(self.cores, *self.model.graphs(self.precision))
         config = EngineConfig(
-            num_loops=self.cores, max_num_seqs=self.max_num_seqs, max_waiting=1_000_000
+            num_workers=self.cores, max_num_seqs=self.max_num_seqs, max_waiting=1_000_000
         )
         special = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
-        lone_runner = runner_for_one(
+        single_sequence_runner = runner_for_one(
             *self.model.graphs(self.precision), runners[0], special, self.cores
         )
-        self.engine = Engine(runners, special, config, self.steps.append, lone_runner=lone_runner)
+        self.engine = Engine(
+            runners,
+            special,
+            config,
+            self.steps.append,
+            single_sequence_runner=single_sequence_runner,
+        )
         self.engine.start()
 
     def translate(self, sources: Sequence[Ids], beam_size: int) -> list[list[int]]:

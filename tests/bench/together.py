@@ -18,15 +18,15 @@ from tests.bench.text import everyday_german
 
 PORT = 8792
 CLIENTS = 64
-MOST_WORDS = 80
+MAX_WORDS = 80
 
 
 def texts_of(seed: int) -> list[str]:
-    """One for each client, of 1 to `MOST_WORDS` words."""
+    """One for each client, of 1 to `MAX_WORDS` words."""
     rng = random.Random(seed)
     words = " ".join(everyday_german(40 * CLIENTS, seed)).split()
-    starts = [rng.randrange(len(words) - MOST_WORDS) for _ in range(CLIENTS)]
-    return [" ".join(words[at : at + rng.randint(1, MOST_WORDS)]) for at in starts]
+    starts = [rng.randrange(len(words) - MAX_WORDS) for _ in range(CLIENTS)]
+    return [" ".join(words[at : at + rng.randint(1, MAX_WORDS)]) for at in starts]
 
 
 async def translated(client: httpx.AsyncClient, text: str) -> str:

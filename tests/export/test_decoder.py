@@ -112,18 +112,18 @@ def test_cached_decoding_equals_full_decoding(
     caches = None
     prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
     for _ in range(6):
-        totals = state.totals.copy()
+        cum_log_probs = state.cum_log_probs.copy()
         run = runner.decode(state, caches, cross, RunPlan(2, 6, NO_BANS))
         for step in range(2):
             for row, source in enumerate(sources):
                 logits = network(torch.tensor([source]), torch.tensor([prefixes[row]]))[0, -1]
                 logits[list(SUPPRESSED)] = -torch.inf
                 expected = logits.log_softmax(-1)[run.tokens[step, row]].tolist()
-                found = (run.scores[step, row] - totals[row, 0]).tolist()
+                found = (run.scores[step, row] - cum_log_probs[row, 0]).tolist()
                 assert found == pytest.approx(expected, abs=tolerance)
                 chosen = next(t for t in run.tokens[step, row].tolist() if t != EOS_ID)
                 place = run.tokens[step, row].tolist().index(chosen)
-                totals[row, 0] = run.scores[step, row, place]
+                cum_log_probs[row, 0] = run.scores[step, row, place]
                 prefixes[row].append(chosen)
         state, caches = cache.retire(run.state, range(5)), run.caches
         assert state.ids[:, 0].tolist() == [prefix[-1] for prefix in prefixes]
@@ -195,7 +195,7 @@ def check_against_reference(
     ids=["plain", "forbidden", "ssru"],
 )
 @pytest.mark.parametrize(
-    "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_loops=2, max_num_seqs=6)]
+    "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_workers=2, max_num_seqs=6)]
 )
 def test_the_engines_search_is_the_references(
     network: Transformer, tmp_path: Path, config: EngineConfig
@@ -241,7 +241,7 @@ def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Che
     tag = tokenizer.tag_id("en")
     encoded = tokenizer.encode([german for german, _ in toy.sentences()[::12]])
     runner = OnnxModelRunner(TINY_BUNDLE / "encoder.fp32.onnx", TINY_BUNDLE / "decoder.fp32.onnx")
-    engine = Engine([runner], SPECIAL, EngineConfig(num_loops=2, max_num_seqs=8, steps_per_run=5))
+    engine = Engine([runner], SPECIAL, EngineConfig(num_workers=2, max_num_seqs=8, steps_per_run=5))
     engine.start()
     try:
         check_against_reference(

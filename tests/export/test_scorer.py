@@ -63,7 +63,7 @@ def log_prob(network: Transformer, source: list[int], target: list[int]) -> floa
 def searched(
     runner: OnnxModelRunner, sources: list[list[int]], options: DecodingOptions, loops: int = 1
 ) -> list[list[Hypothesis]]:
-    engine = Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_loops=loops))
+    engine = Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_workers=loops))
     engine.start()
     try:
         sequences = engine.submit([(source, options) for source in sources])
@@ -191,7 +191,7 @@ def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
     ]
     plain = DecodingOptions(40, num_hypotheses=4)
     moved = 0
-    asking = replace(plain, reverse_tag=back, reverse_weight=0.5)
+    asking = replace(plain, channel_tag=back, channel_weight=0.5)
     before, after = (searched(runner, sources, options) for options in (plain, asking))
     for source, found, ranked in zip(sources, before, after, strict=True):
 
@@ -222,7 +222,7 @@ def test_a_sentence_that_is_alone_is_judged_by_several_threads_and_to_the_same_e
     runner = Watched(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
     sources = backwards(pairs[:8])
     asking = DecodingOptions(
-        40, num_hypotheses=4, reverse_tag=checkpoint.vocabularies.source.tag_id("de")
+        40, num_hypotheses=4, channel_tag=checkpoint.vocabularies.source.tag_id("de")
     )
     alone = [searched(runner, [source], asking, loops=2)[0] for source in sources]
     assert set(judges) == {"reranker"}
@@ -244,7 +244,7 @@ def test_a_scorer_that_fails_fails_those_that_asked(
     runner = Failing(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
     sources = backwards(pairs[:8])
     assert searched(runner, sources, DecodingOptions(40))
-    asking, failed = DecodingOptions(40, reverse_tag=int(pairs[0].source[0])), []
+    asking, failed = DecodingOptions(40, channel_tag=int(pairs[0].source[0])), []
     for source in sources:  # each in an engine of its own; several in a row would end one
         try:
             searched(runner, [source], asking)

@@ -34,7 +34,7 @@ IN_ENGLISH = [ENGLISH, "", "42", "The old woman waits. The good child waits."]
 
 @pytest.fixture(scope="module")
 def translator() -> Iterator[Translator]:
-    with Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_loops=2) as translator:
+    with Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_workers=2) as translator:
         yield translator
 
 
@@ -180,13 +180,13 @@ def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path)
         translator.translate(["a", b"b"], "de", "en")  # type: ignore[list-item]
     with pytest.raises(BundleError, match="is not a bundle"):
         Translator.load(tmp_path)
-    with pytest.raises(ValueError, match="num_loops must be at least 0, and is -1"):
-        Translator.load(TINY_BUNDLE, num_loops=-1)
+    with pytest.raises(ValueError, match="num_workers must be at least 0, and is -1"):
+        Translator.load(TINY_BUNDLE, num_workers=-1)
     assert issubclass(BundleError, AttendantError)
 
 
 def test_a_closed_translator_leaves_nobody_waiting() -> None:
-    translator = Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_loops=1)
+    translator = Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_workers=1)
     before, engine = threading.active_count(), translator._models.models[0].engine
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(translator.translate, [TEXT] * 5000, "de", "en", beam_size=8)
@@ -229,7 +229,7 @@ def test_translating_needs_neither_http_nor_settings_nor_prometheus() -> None:
 def test_a_translator_that_is_not_closed_does_not_keep_the_program_from_ending() -> None:
     code = (
         "from service import Translator\n"
-        f"translator = Translator.load({str(TINY_BUNDLE)!r}, precision='fp32', num_loops=1)\n"
+        f"translator = Translator.load({str(TINY_BUNDLE)!r}, precision='fp32', num_workers=1)\n"
         f"print(translator.translate({TEXT!r}, 'de', 'en').text)"
     )
     assert run(code) == ENGLISH

@@ -15,7 +15,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
-FEWEST_LETTERS, FEWEST_SMALL_WORDS, FEWEST_CAPITAL_WORDS = 5, 3, 2
+MIN_LETTERS, MIN_SMALL_WORDS, MIN_CAPITAL_WORDS = 5, 3, 2
 """Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
 _ENDS = (".", "!", "?", "…", ":")
 _SMALL_WORD = re.compile(r"(?<![^\W\d_])[a-z]")
@@ -32,7 +32,7 @@ def is_in_capitals(text: str) -> bool:
     """
     if not text.isupper() or _CASELESS.search(text):
         return False
-    return len(_LETTER.findall(text)) >= FEWEST_LETTERS
+    return len(_LETTER.findall(text)) >= MIN_LETTERS
 
 
 def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
@@ -46,17 +46,17 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
             _CASELESS.search(text) or text == text.title()
         ):  # Georgian: no capitals go with its letters
             return False
-        return len(_WORD.findall(text)) >= FEWEST_SMALL_WORDS
+        return len(_WORD.findall(text)) >= MIN_SMALL_WORDS
     if text.isupper() or capitalizes_nouns:
         return is_in_capitals(text)
     if _SMALL_WORD.search(text) or _CASELESS.search(text):
         return False
     words = _WORD.findall(text)
-    return len(words) >= FEWEST_CAPITAL_WORDS and all(word[0].isupper() for word in words)
+    return len(words) >= MIN_CAPITAL_WORDS and all(word[0].isupper() for word in words)
 
 
-def in_usual_case(
-    text: str, usual_case: Callable[[str], str], keeps_acronyms: bool, is_first: bool = True
+def in_truecase(
+    text: str, truecase: Callable[[str], str], keeps_acronyms: bool, is_first: bool = True
 ) -> str:
     """A text with each word in the case that it has mostly, as long as it was.
 
@@ -67,7 +67,7 @@ def in_usual_case(
 
     def recase(match: re.Match[str]) -> str:
         word = match.group()
-        return word if keeps_acronyms and len(word) > 1 and word.isupper() else usual_case(word)
+        return word if keeps_acronyms and len(word) > 1 and word.isupper() else truecase(word)
 
     units = {place for unit in _UNIT.finditer(text) for place in range(*unit.span())}
     recased = _WORD.sub(lambda word: word[0] if word.start() in units else recase(word), text)
@@ -85,19 +85,19 @@ class Case(Rule):
 
     def __init__(
         self,
-        usual_case: Callable[[str], str],
+        truecase: Callable[[str], str],
         source: Language = NEUTRAL,
         target: Language = NEUTRAL,
     ) -> None:
-        """`usual_case` gives a word of the source the case that it mostly has."""
-        self._usual_case, self._source, self._target = usual_case, source, target
+        """`truecase` gives a word of the source the case that it mostly has."""
+        self._truecase, self._source, self._target = truecase, source, target
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
         """For both languages, and the vocabulary of the source."""
         source, target = setting.languages
-        usual_case = partial(setting.tokenizers.source.usual_case, language=source)
-        return cls(usual_case, source, target)
+        truecase = partial(setting.tokenizers.source.truecase, language=source)
+        return cls(truecase, source, target)
 
     def prepare(self, run: Run) -> Run:
         """The sentence with its words in their usual case."""
@@ -113,7 +113,7 @@ class Case(Rule):
         is_first = True
         for place in range(0, len(pieces), 2):
             piece = pieces[place]
-            pieces[place] = in_usual_case(piece, self._usual_case, keeps_acronyms, is_first)
+            pieces[place] = in_truecase(piece, self._truecase, keeps_acronyms, is_first)
             is_first = is_first and _LETTER.search(piece) is None
         return replace(run, text="".join(pieces))
 

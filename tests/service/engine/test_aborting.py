@@ -11,7 +11,7 @@ import numpy as np
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import DecoderRun
-from service.engine.types import DecoderState, DecodingOptions, RunPlan, Sequence
+from service.engine.types import DecoderState, DecodingOptions, DecodingSequence, RunPlan
 from tests.fakes import SPECIAL, EchoRunner, echo_of
 
 COUNT = 3000
@@ -42,10 +42,10 @@ def test_of_sentences_aborted_at_random_none_runs_on() -> None:
     sources = [
         [1, FIRST_ID + n, *range(10, 10 + chance.randint(1, 40)), SPECIAL.eos] for n in range(COUNT)
     ]
-    config = EngineConfig(num_loops=2, max_num_seqs=8, max_waiting=COUNT)
+    config = EngineConfig(num_workers=2, max_num_seqs=8, max_waiting=COUNT)
     engine = Engine([runner], SPECIAL, config)
     engine.start()
-    submitted: list[Sequence] = []
+    submitted: list[DecodingSequence] = []
     aborted: dict[int, int] = {}  # sentences, and how many runs had started by then
     try:
         for at, source in enumerate(sources):

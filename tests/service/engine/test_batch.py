@@ -14,7 +14,7 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.rerank import Reranker
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions, Floats, Ints, Sequence, SpecialIds
+from service.engine.types import DecodingOptions, DecodingSequence, Floats, Ints, SpecialIds
 from service.models import bundle
 from tests.fakes import SPECIAL, EchoRunner, echo_source
 
@@ -35,9 +35,9 @@ class Watched(EchoRunner):
         self.releases += 1
 
 
-def sequence(length: int) -> Sequence:
+def sequence(length: int) -> DecodingSequence:
     options = DecodingOptions(max_decoding_length=length + 1, beam_size=1)
-    return Sequence(tuple(echo_source(length)), options, arrived=0.0)
+    return DecodingSequence(tuple(echo_source(length)), options, arrived=0.0)
 
 
 def run(runner: Watched, lengths: list[int]) -> None:

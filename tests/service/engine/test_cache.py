@@ -7,14 +7,14 @@ from service.engine import cache
 from service.engine.types import DEAD, MASKED, ROW, DecoderState, DecodingOptions, StopRule
 
 
-def state_of(ancestors: list[list[list[float]]], totals: list[list[float]]) -> DecoderState:
+def state_of(ancestors: list[list[list[float]]], cum_log_probs: list[list[float]]) -> DecoderState:
     mask = np.array(ancestors, np.float32)
     rows, width, _ = mask.shape
     known = np.zeros(rows, ROW)
     known["position"], known["best"], known["beam_size"] = 3, DEAD, width
     known["source"] = known["cache"] = np.arange(rows)
     ids = np.arange(rows * width).reshape(rows, width)
-    return DecoderState(known, ids, np.array(totals, np.float32), mask)
+    return DecoderState(known, ids, np.array(cum_log_probs, np.float32), mask)
 
 
 def test_rows_that_stay_keep_what_is_theirs_and_dead_beams_hold_no_entry() -> None:
@@ -25,7 +25,7 @@ def test_rows_that_stay_keep_what_is_theirs_and_dead_beams_hold_no_entry() -> No
         [[no, no, 0], [0, 0, 0]],
     ]
     kept = cache.retire(state_of(ancestors, [[-1, -2], [-3, -4], [-5, DEAD]]), [2, 0])
-    assert kept.totals.tolist() == [[-5, DEAD], [-1, -2]]
+    assert kept.cum_log_probs.tolist() == [[-5, DEAD], [-1, -2]]
     assert kept.rows["cache"].tolist() == kept.rows["source"].tolist() == [2, 0]
     assert kept.ancestors.tolist() == [[[no, no, 0], [no] * 3], [[0, no, no], [0, 0, no]]]
 
@@ -60,8 +60,8 @@ def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
     assert grown.rows["likely"].tolist() == [False, False, True]
     assert grown.ids[1:].tolist() == [[2] * 3] * 2
     assert (grown.ancestors[1:] == MASKED).all()
-    assert grown.totals[1:].tolist() == [[0, DEAD, DEAD]] * 2
-    assert grown.totals[0].tolist() == [-1, DEAD, DEAD]
+    assert grown.cum_log_probs[1:].tolist() == [[0, DEAD, DEAD]] * 2
+    assert grown.cum_log_probs[0].tolist() == [-1, DEAD, DEAD]
     assert (grown.ancestors[0, 1:] == MASKED).all()
 
 

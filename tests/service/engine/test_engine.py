@@ -40,11 +40,11 @@ def result(engine: Engine, source: list[int], options: DecodingOptions = GREEDY)
     return engine.submit([(source, options)])[0].future.result(10)[0].ids
 
 
-@pytest.mark.parametrize("loops", [1, 2])
-def test_two_hundred_at_once_each_get_their_own_answer(loops: int) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_two_hundred_at_once_each_get_their_own_answer(workers: int) -> None:
     runner = EchoRunner()
     sources = [echo_source(1 + n % 23, first=10 + n) for n in range(200)]
-    with running(runner, EngineConfig(num_loops=loops, max_num_seqs=8)) as engine:
+    with running(runner, EngineConfig(num_workers=workers, max_num_seqs=8)) as engine:
         sequences = engine.submit([(source, GREEDY) for source in sources])
         answers = [sequence.future.result(20)[0].ids for sequence in sequences]
     assert answers == [echo_of(source) for source in sources]
@@ -65,7 +65,7 @@ class WatchedRunner(EchoRunner):
 
 def test_loops_have_runners_of_their_own_and_share_where_there_are_fewer() -> None:
     first, second = WatchedRunner(), WatchedRunner()
-    config = EngineConfig(num_loops=3, max_num_seqs=2)
+    config = EngineConfig(num_workers=3, max_num_seqs=2)
     engine = Engine([first, second], SPECIAL, config)
     engine.start()
     try:

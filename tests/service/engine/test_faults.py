@@ -12,7 +12,7 @@ from service import errors
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import DecoderRun
-from service.engine.types import DecodingOptions, Floats, Ints, Sequence, SpecialIds
+from service.engine.types import DecodingOptions, DecodingSequence, Floats, Ints, SpecialIds
 from tests.fakes import SPECIAL, EchoRunner, Faults, echo_of, echo_source
 from tests.waiting import wait_until
 
@@ -60,7 +60,7 @@ def running(
         assert engine.close()
 
 
-def outcome(sequence: Sequence) -> object:
+def outcome(sequence: DecodingSequence) -> object:
     """What a sentence's future holds; within ten seconds it holds something."""
     error = sequence.future.exception(10)
     return type(error) if error else sequence.future.result()[0].ids
@@ -91,7 +91,7 @@ HARMS: dict[str, Harm] = {
     "a token is negative": set_at("tokens", -1),
     "a parent is no beam": set_at("parents", 1),
     "a parent is negative": set_at("parents", -1),
-    "a beam's total is NaN": harm_state("totals", np.nan),
+    "a beam's total is NaN": harm_state("cum_log_probs", np.nan),
     "a beam's token is outside the vocabulary": harm_state("ids", VOCAB_SIZE),
     "all candidates end": set_at("tokens", SPECIAL.eos),
 }
@@ -203,7 +203,7 @@ def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> N
 
     plain = DecodingOptions(max_decoding_length=5, beam_size=2, num_hypotheses=2)
     judged = DecodingOptions(
-        max_decoding_length=5, beam_size=2, num_hypotheses=2, reverse_tag=1, length_penalty=9.0
+        max_decoding_length=5, beam_size=2, num_hypotheses=2, channel_tag=1, length_penalty=9.0
     )
     faults = Faults()
     with running(Judge(), faults=faults) as engine:
@@ -213,7 +213,7 @@ def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> N
     assert faults.counts == {"rerank": 1}
 
 
-JUDGED = DecodingOptions(max_decoding_length=5, beam_size=2, reverse_tag=1)
+JUDGED = DecodingOptions(max_decoding_length=5, beam_size=2, channel_tag=1)
 
 
 class FailingJudge(FaultyRunner):

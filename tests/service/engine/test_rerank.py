@@ -6,8 +6,15 @@ import threading
 import numpy as np
 import pytest
 
-from service.engine.rerank import MARGIN, MOST_TOKENS, TOKENS_AT_ONCE, Reranker
-from service.engine.types import DecodingOptions, FinishReason, Floats, Hypothesis, Ints, Sequence
+from service.engine.rerank import MARGIN, MAX_TOKENS, TOKENS_AT_ONCE, Reranker
+from service.engine.types import (
+    DecodingOptions,
+    DecodingSequence,
+    FinishReason,
+    Floats,
+    Hypothesis,
+    Ints,
+)
 from tests.fakes import SPECIAL, EchoRunner
 
 TAG, REVERSE_TAG = 1, 7
@@ -37,16 +44,16 @@ def found(*scores: float, length: int = 3) -> list[Hypothesis]:
 
 
 def sequence(
-    reverse_tag: int | None = REVERSE_TAG, weight: float = 0.5, alpha: float = 1.0
-) -> Sequence:
+    channel_tag: int | None = REVERSE_TAG, weight: float = 0.5, alpha: float = 1.0
+) -> DecodingSequence:
     options = DecodingOptions(
-        60, length_penalty=alpha, reverse_tag=reverse_tag, reverse_weight=weight
+        60, length_penalty=alpha, channel_tag=channel_tag, channel_weight=weight
     )
-    return Sequence(SOURCE, options, arrived=0.0)
+    return DecodingSequence(SOURCE, options, arrived=0.0)
 
 
 def rank(
-    judge: Judge, hypotheses: list[Hypothesis], asking: Sequence | None = None
+    judge: Judge, hypotheses: list[Hypothesis], asking: DecodingSequence | None = None
 ) -> list[Hypothesis]:
     """By one thread."""
     return Reranker(SPECIAL, threads=1).rank(judge, hypotheses, asking or sequence())
@@ -129,14 +136,14 @@ def test_what_is_far_behind_stays_there_unasked() -> None:
 @pytest.mark.parametrize(
     ("hypotheses", "asking"),
     [
-        (found(-1.0, -1.1), sequence(reverse_tag=None)),
+        (found(-1.0, -1.1), sequence(channel_tag=None)),
         (found(-1.0, -3.0), sequence()),
         (found(-1.0), sequence()),
-        (found(-1.0, -1.1, length=MOST_TOKENS), sequence()),
+        (found(-1.0, -1.1, length=MAX_TOKENS), sequence()),
     ],
 )
 def test_nothing_is_asked_where_nothing_can_change(
-    hypotheses: list[Hypothesis], asking: Sequence
+    hypotheses: list[Hypothesis], asking: DecodingSequence
 ) -> None:
     judge = Judge({})
     assert rank(judge, hypotheses, asking) == hypotheses
@@ -145,5 +152,5 @@ def test_nothing_is_asked_where_nothing_can_change(
 
 @pytest.mark.parametrize("weight", [-0.1, math.inf, math.nan])
 def test_a_weight_that_means_nothing_is_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match=r"reverse_weight = .* must be a finite number"):
-        DecodingOptions(60, reverse_weight=weight)
+    with pytest.raises(ValueError, match=r"channel_weight = .* must be a finite number"):
+        DecodingOptions(60, channel_weight=weight)

@@ -30,7 +30,7 @@ def golden(tiny_bundle: Path) -> list[dict[str, list[int]]]:
 def start(folder: Path, precision: Precision = "fp32", **limits: int) -> Engine:
     encoder, decoder = bundle.load(folder).graphs(precision)
     config = EngineConfig(**limits)
-    engine = Engine(runners_for(config.num_loops, encoder, decoder), SPECIAL, config)
+    engine = Engine(runners_for(config.num_workers, encoder, decoder), SPECIAL, config)
     engine.start()
     return engine
 
@@ -66,17 +66,17 @@ def test_it_finds_what_the_reference_found(
     assert [h.score for h in found] == pytest.approx([line["score"] for line in golden], abs=1e-3)
 
 
-@pytest.mark.parametrize("loops", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_neighbours_and_their_options_change_nothing(
-    tiny_bundle: Path, golden: list[dict[str, list[int]]], loops: int
+    tiny_bundle: Path, golden: list[dict[str, list[int]]], workers: int
 ) -> None:
-    rng = random.Random(loops)
+    rng = random.Random(workers)
     sources = [line["source_ids"] for line in golden for _ in range(4)]
     work = [(source, random_options(source, rng)) for source in sources]
     alone_engine = start(tiny_bundle, max_num_seqs=1)
     alone = [sequence.future.result(60) for sequence in alone_engine.submit(work)]
     alone_engine.close()
-    engine = start(tiny_bundle, num_loops=loops, max_num_seqs=8, steps_per_run=3)
+    engine = start(tiny_bundle, num_workers=workers, max_num_seqs=8, steps_per_run=3)
     with ThreadPoolExecutor(16) as pool:  # requests that come and go as they like
         together = list(pool.map(lambda item: engine.submit([item])[0].future.result(60), work))
     engine.close()

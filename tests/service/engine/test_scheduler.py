@@ -4,21 +4,23 @@ import random
 
 from service.engine.config import EngineConfig
 from service.engine.scheduler import TURN_TOKENS, WINDOW, Schedule, Scheduler
-from service.engine.types import DecodingOptions, Sequence, SequenceStatus
+from service.engine.types import DecodingOptions, DecodingSequence, SequenceStatus
 
 OPTIONS = DecodingOptions(max_decoding_length=50)
 
 
-def add_each(scheduler: Scheduler, line: list[Sequence]) -> None:
+def add_each(scheduler: Scheduler, line: list[DecodingSequence]) -> None:
     """Every sentence as a request of its own."""
     for one in line:
         scheduler.add([one])
 
 
-def sequence(length: int = 5, deadline: float | None = None, limit: int | None = None) -> Sequence:
+def sequence(
+    length: int = 5, deadline: float | None = None, limit: int | None = None
+) -> DecodingSequence:
     """With `limit`, it is searched by one beam for so many tokens."""
     options = DecodingOptions(limit, beam_size=1) if limit else OPTIONS
-    return Sequence(tuple(range(length)), options, arrived=0.0, deadline=deadline)
+    return DecodingSequence(tuple(range(length)), options, arrived=0.0, deadline=deadline)
 
 
 def test_first_come_first_served_up_to_the_row_limit() -> None:
@@ -43,8 +45,8 @@ def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
     scheduler = Scheduler(config)
     lengths = [3, 40, 7, 50, 1, 99, 20, 20, 20, 5, 64, 2, 2, 2]
     add_each(scheduler, [sequence(length, limit=length) for length in lengths])
-    served: list[Sequence] = []
-    running: list[Sequence] = []
+    served: list[DecodingSequence] = []
+    running: list[DecodingSequence] = []
     most = 0
     while len(served) < len(lengths):
         running += scheduler.schedule(0, now=0.0).admitted
@@ -61,9 +63,9 @@ def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
 def test_no_batch_may_hold_more_than_the_budget_whatever_is_asked_for() -> None:
     """Each beam may differ from all others from its first token that is not forced on."""
     rng = random.Random(1)
-    config = EngineConfig(num_loops=2)
+    config = EngineConfig(num_workers=2)
     scheduler = Scheduler(config)
-    running: list[list[Sequence]] = [[], []]
+    running: list[list[DecodingSequence]] = [[], []]
     alone = together = 0
     for _ in range(1000):
         while scheduler.num_waiting < 8:
@@ -71,10 +73,10 @@ def test_no_batch_may_hold_more_than_the_budget_whatever_is_asked_for() -> None:
             limit = rng.randint(1, length + 50)
             forced = tuple(range(rng.choice([0, limit // 2])))
             options = DecodingOptions(limit, rng.choice([1, 4, 8]), target_prefix=forced)
-            scheduler.add([Sequence(tuple(range(length)), options, arrived=0.0)])
-        loop = rng.randrange(2)
-        batch = running[loop]
-        batch += scheduler.schedule(loop, now=0.0).admitted
+            scheduler.add([DecodingSequence(tuple(range(length)), options, arrived=0.0)])
+        worker = rng.randrange(2)
+        batch = running[worker]
+        batch += scheduler.schedule(worker, now=0.0).admitted
         entries = [
             sum(
                 1 if position < len(one.options.target_prefix) else one.options.beam_size
@@ -85,7 +87,7 @@ def test_no_batch_may_hold_more_than_the_budget_whatever_is_asked_for() -> None:
         alone += len(batch) == 1
         together = max(together, len(batch))
         assert len(batch) == 1 or sum(entries) <= len(batch) * max(entries) <= 5120
-        scheduler.release(loop, batch.pop(rng.randrange(len(batch))))
+        scheduler.release(worker, batch.pop(rng.randrange(len(batch))))
     assert alone > 10
     assert together > 4
 
@@ -95,9 +97,11 @@ def test_sixteen_everyday_sentences_fit_in_a_batch_and_the_largest_in_the_bundle
 ):
     everyday = DecodingOptions(max_decoding_length=28 + 50)
     scheduler = Scheduler(EngineConfig())
-    scheduler.add([Sequence(tuple(range(30)), everyday, arrived=0.0) for _ in range(20)])
+    scheduler.add([DecodingSequence(tuple(range(30)), everyday, arrived=0.0) for _ in range(20)])
     assert len(scheduler.schedule(0, now=0.0).admitted) == 16
-    largest = Sequence(tuple(range(512)), DecodingOptions(510 + 50, beam_size=8), arrived=0.0)
+    largest = DecodingSequence(
+        tuple(range(512)), DecodingOptions(510 + 50, beam_size=8), arrived=0.0
+    )
     assert largest.footprint <= EngineConfig().max_num_batched_tokens
 
 
@@ -140,17 +144,17 @@ def test_late_and_cancelled_sentences_leave_the_line_wherever_they_stand() -> No
 
 
 def test_loops_share_the_work_evenly() -> None:
-    scheduler = Scheduler(EngineConfig(num_loops=2, max_num_seqs=16))
+    scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=16))
     scheduler.add([sequence() for _ in range(10)])
-    assert [len(scheduler.schedule(loop, now=0.0).admitted) for loop in (0, 1)] == [5, 5]
+    assert [len(scheduler.schedule(worker, now=0.0).admitted) for worker in (0, 1)] == [5, 5]
 
 
-def admitted_lengths(scheduler: Scheduler, loop: int) -> list[int]:
-    return [len(one.source_ids) for one in scheduler.schedule(loop, now=0.0).admitted]
+def admitted_lengths(scheduler: Scheduler, worker: int) -> list[int]:
+    return [len(one.source_ids) for one in scheduler.schedule(worker, now=0.0).admitted]
 
 
 def test_each_loop_takes_lengths_of_its_own_in_the_order_of_the_line() -> None:
-    scheduler = Scheduler(EngineConfig(num_loops=2, max_num_seqs=4))
+    scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=4))
     lengths = [length for pair in zip(range(3, 13), range(43, 53), strict=True) for length in pair]
     add_each(scheduler, [sequence(length) for length in lengths])
     assert admitted_lengths(scheduler, 0) == [43, 44, 45, 46]
@@ -158,13 +162,13 @@ def test_each_loop_takes_lengths_of_its_own_in_the_order_of_the_line() -> None:
 
 
 def test_three_loops_have_three_ranges() -> None:
-    scheduler = Scheduler(EngineConfig(num_loops=3, max_num_seqs=1))
+    scheduler = Scheduler(EngineConfig(num_workers=3, max_num_seqs=1))
     add_each(scheduler, [sequence(length) for length in (20, 1, 50, 21, 2, 51, 22, 3, 52)])
-    assert [admitted_lengths(scheduler, loop) for loop in (0, 1, 2)] == [[50], [20], [1]]
+    assert [admitted_lengths(scheduler, worker) for worker in (0, 1, 2)] == [[50], [20], [1]]
 
 
 def test_a_loop_takes_what_there_is_when_nothing_is_of_its_range() -> None:
-    scheduler = Scheduler(EngineConfig(num_loops=2, max_num_seqs=2))
+    scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=2))
     add_each(scheduler, [sequence(length) for length in (5, 5, 6, 90)])
     assert admitted_lengths(scheduler, 1) == [5, 5]
     assert admitted_lengths(scheduler, 0) == [90, 6]
@@ -173,25 +177,25 @@ def test_a_loop_takes_what_there_is_when_nothing_is_of_its_range() -> None:
 def test_no_length_is_passed_over_for_long_while_others_keep_coming() -> None:
     """Wherever a length lies among those around it, it is served at most a few windows late."""
     rng = random.Random(3)
-    config = EngineConfig(num_loops=2, max_num_seqs=4)
+    config = EngineConfig(num_workers=2, max_num_seqs=4)
     scheduler = Scheduler(config)
-    ranks: dict[Sequence, int] = {}
+    ranks: dict[DecodingSequence, int] = {}
     served: list[int] = []
-    running: list[list[Sequence]] = [[], []]
+    running: list[list[DecodingSequence]] = [[], []]
     for _ in range(40):
         ranks[one := sequence(rng.choice((3, 8, 20, 21, 40, 90)))] = len(ranks)
         scheduler.add([one])
     for _ in range(2000):
-        loop = rng.choice((0, 0, 1))  # one is faster than the other
-        if running[loop]:
-            scheduler.release(loop, running[loop].pop(0))
-        for one in scheduler.schedule(loop, now=0.0).admitted:
-            running[loop].append(one)
+        worker = rng.choice((0, 0, 1))  # one is faster than the other
+        if running[worker]:
+            scheduler.release(worker, running[worker].pop(0))
+        for one in scheduler.schedule(worker, now=0.0).admitted:
+            running[worker].append(one)
             served.append(ranks[one])
             ranks[new := sequence(rng.choice((3, 8, 20, 21, 40, 90)))] = len(ranks)
             scheduler.add([new])
     assert len(served) > 1500
-    assert max(place - rank for place, rank in enumerate(served)) <= 3 * WINDOW * config.num_loops
+    assert max(place - rank for place, rank in enumerate(served)) <= 3 * WINDOW * config.num_workers
 
 
 def test_clear_returns_everybody() -> None:
@@ -272,7 +276,7 @@ def test_a_newcomer_waits_for_whole_paragraphs_and_for_an_even_share_of_document
 def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
     rng = random.Random(0)
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
-    requests: list[list[Sequence]] = []
+    requests: list[list[DecodingSequence]] = []
     for _ in range(200):
         lengths = [rng.randint(1, TURN_TOKENS // 4) for _ in range(rng.choice([1, 1, 2, 9]))]
         scheduler.add(request := [sequence(length) for length in lengths])
@@ -319,8 +323,8 @@ def test_aborted_sentences_leave_the_line_at_once() -> None:
 
 def test_how_a_translation_is_forced_to_begin_is_work_too() -> None:
     options = DecodingOptions(200, target_prefix=tuple(range(50)))
-    plain = Sequence((1, 2, 3), DecodingOptions(200), arrived=0.0)
-    forced = Sequence((1, 2, 3), options, arrived=0.0)
+    plain = DecodingSequence((1, 2, 3), DecodingOptions(200), arrived=0.0)
+    forced = DecodingSequence((1, 2, 3), options, arrived=0.0)
     assert (plain.tokens, forced.tokens) == (6, 100)
     assert forced.cost > 10 * plain.cost
 
@@ -361,7 +365,7 @@ def test_short_ones_that_keep_coming_take_no_more_than_the_row_that_a_long_one_l
         running += scheduler.schedule(0, now=0.0).admitted
     assert len(running) == 1
     scheduler.release(0, document[0])
-    served: list[Sequence] = []
+    served: list[DecodingSequence] = []
     while document[1].status is not SequenceStatus.RUNNING:
         scheduler.add([sequence(5)])
         served += scheduler.schedule(0, now=0.0).admitted

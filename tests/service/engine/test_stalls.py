@@ -14,7 +14,7 @@ from tests.fakes import EchoRunner, Faults, echo_of, echo_source
 from tests.service.engine.test_faults import GREEDY, IDS, outcome, running
 from tests.waiting import wait_until
 
-RANKED = DecodingOptions(max_decoding_length=5, beam_size=2, reverse_tag=1)
+RANKED = DecodingOptions(max_decoding_length=5, beam_size=2, channel_tag=1)
 
 
 class HangingRunner(EchoRunner):
@@ -39,15 +39,15 @@ class HangingRunner(EchoRunner):
         return function(*run)
 
 
-@pytest.mark.parametrize("loops", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     ("kind", "name"), [("encode", "encoder"), ("decode", "decoder"), ("score", "scorer")]
 )
 def test_a_run_that_hangs_ends_the_engine(
-    kind: str, name: str, loops: int, caplog: pytest.LogCaptureFixture
+    kind: str, name: str, workers: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     now, runner, faults = 0.0, HangingRunner(kind), Faults()
-    config = EngineConfig(num_loops=loops, max_num_seqs=2, stall_seconds=60)
+    config = EngineConfig(num_workers=workers, max_num_seqs=2, stall_seconds=60)
     engine = Engine([runner], IDS, config, clock=lambda: now, on_fault=faults)
     engine.start()
     try:
@@ -55,7 +55,7 @@ def test_a_run_that_hangs_ends_the_engine(
         assert outcome(good) == echo_of(echo_source(9))[:5]
         runner.hangs = True
         sequences = engine.submit([(echo_source(9), RANKED)] * 9)
-        wait_until(lambda: runner.num_hanging == loops)
+        wait_until(lambda: runner.num_hanging == workers)
         for _ in range(60):
             assert engine.check(), f"after {now} s"
             now += 1.0

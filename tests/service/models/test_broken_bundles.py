@@ -151,7 +151,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (replacing('"length_penalty": 0.6', '"length_penalty": NaN'), "NaN is no number"),
     (setting("decoding.beam_size", 65), "decoding.beam_size"),
     (setting("decoding.beam_size", True), "decoding.beam_size"),
-    (setting("decoding.reverse_weight", 1e9), "decoding.reverse_weight"),
+    (setting("decoding.channel_weight", 1e9), "decoding.channel_weight"),
     (setting("decoding.extra_length", 10**9), "decoding.extra_length"),
     (setting("rules.clauses", {"max_words": -1}), "clauses.max_words"),
     (setting("rules.clauses", {}), "clauses.max_words: Field required"),
@@ -300,13 +300,13 @@ def test_a_bundle_that_does_not_translate_is_refused(
     change(copy)
     bundle: Bundle = load(copy)
     with pytest.raises(BundleError, match=message) as caught:
-        start_model(bundle, ModelOptions(precision="fp32", device="cpu", num_loops=1))
+        start_model(bundle, ModelOptions(precision="fp32", device="cpu", num_workers=1))
     assert str(copy) in str(caught.value)
     assert str(copy.parents[1]) not in caught.value.client_message
 
 
 def _start(folder: Path) -> None:
-    options = ModelOptions(precision="int8", device="cpu", num_loops=1)
+    options = ModelOptions(precision="int8", device="cpu", num_workers=1)
     model = start_model(load(folder), options)
     assert model.engine.is_alive
     assert model.engine.close()

@@ -73,6 +73,19 @@ def test_the_manifest_is_strict(
         bundle.load(copy)
 
 
+@pytest.mark.parametrize("name", ["channel_weight", "reverse_weight"])
+def test_the_weight_of_the_channel_model_is_read_by_its_former_name_too(
+    copy: Path, name: str
+) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for former in ("channel_weight", "reverse_weight"):
+        manifest["decoding"].pop(former, None)
+    manifest["decoding"][name] = 0.25
+    path.write_text(json.dumps(manifest))
+    assert bundle.load(copy).manifest.decoding.channel_weight == 0.25
+
+
 @pytest.mark.parametrize("version", [4, 5])
 def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_served(
     copy: Path, version: int

@@ -226,7 +226,7 @@ def test_a_source_need_not_end_with_eos(
     found = answers(copy, settings, text=text, return_alignment=True)
     direction = bundle.manifest.direction("de", "en")
     assert direction is not None
-    assert bundle.manifest.judge(direction) is None
+    assert bundle.manifest.channel_direction(direction) is None
     [ids] = Tokenizer(MODEL).encode([text])
     assert seen[-1] == (*direction.prefix, *ids)
     assert {len(row) for row in found["details"][0][0]["alignment"]} == {5}

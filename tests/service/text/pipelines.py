@@ -19,7 +19,7 @@ from service.text.segmenter import Splitting
 
 def every_rule(
     spells: Callable[[str], bool] = lambda _: True,
-    usual_case: Callable[[str], str] = str,
+    truecase: Callable[[str], str] = str,
     source: Language = NEUTRAL,
     target: Language = NEUTRAL,
     max_words: int = 0,
@@ -27,7 +27,7 @@ def every_rule(
     """All rules; of names there are none."""
     vocabulary = SimpleNamespace(
         spells=spells,
-        usual_case=lambda word, language: usual_case(word),
+        truecase=lambda word, language: truecase(word),
         within=lambda text, language: text,
     )
     tokenizers: Any = SimpleNamespace(source=vocabulary, target=vocabulary)

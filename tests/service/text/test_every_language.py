@@ -89,7 +89,7 @@ def test_a_number_that_is_lost_is_noticed_and_protected(code: str) -> None:
 def test_only_scripts_with_capitals_know_sentences_in_capitals(code: str) -> None:
     language = profile(code)
     text = language.upper(SENTENCES[code][1])
-    rules = {"usual_case": language.lower, "source": language, "target": profile("en")}
+    rules = {"truecase": language.lower, "source": language, "target": profile("en")}
     [sentence] = take_apart(text, "text", **rules).sentences  # type: ignore[arg-type]
     has_case = text != SENTENCES[code][1]
     assert (sentence.text != text) == has_case

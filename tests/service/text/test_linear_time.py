@@ -226,7 +226,7 @@ TOKENIZERS = Tokenizers.load(BUNDLE.vocabulary, BUNDLE.target_vocabulary)
 TOKENIZER = TOKENIZERS.source
 PIPELINE = every_rule(
     TOKENIZER.spells,
-    TOKENIZER.usual_case,
+    TOKENIZER.truecase,
     source=profile("de"),
     target=profile("en"),
     max_words=8,
@@ -288,8 +288,8 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "certainly": lambda text: DETECTOR.is_certainly(text, "en", "de"),
     "encode": TOKENIZER.encode_with_spans,
     "within": TOKENIZER.within,
-    "usual case": TOKENIZER.usual_case,
-    "casing": lambda text: casing.in_usual_case(text, str.lower, keeps_acronyms=True),
+    "usual case": TOKENIZER.truecase,
+    "casing": lambda text: casing.in_truecase(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
     "ellipses": lambda text: Ellipses().prepare(Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text)),

@@ -135,8 +135,8 @@ def test_case_says_nothing_if_no_word_tells(text: str, capitalizes_nouns: bool) 
     if casing._CASELESS.search(text):
         expected = False
     elif text.islower():
-        expected = text != text.title() and len(words) >= casing.FEWEST_SMALL_WORDS
-    elif text.isupper() or capitalizes_nouns or len(words) < casing.FEWEST_CAPITAL_WORDS:
+        expected = text != text.title() and len(words) >= casing.MIN_SMALL_WORDS
+    elif text.isupper() or capitalizes_nouns or len(words) < casing.MIN_CAPITAL_WORDS:
         expected = casing.is_in_capitals(text)
     else:
         expected = all(word[0].isupper() for word in words)

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import Mock
 
@@ -55,7 +55,7 @@ def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dic
     return alignment.links(), faults.counts
 
 
-def crossed(source: Items[int], target: Items[int]) -> Floats:
+def crossed(source: Sequence[int], target: Sequence[int]) -> Floats:
     """The last target token looks at the first source token, and so on."""
     rows = np.linspace(len(source) - 2, 1, len(target) - 2).round().astype(int)
     weights: Floats = np.eye(len(source), dtype=np.float32)[rows]
@@ -98,7 +98,7 @@ def test_attention_that_cannot_be_leaves_words_in_their_order(attention: Any) ->
 def test_attention_that_hangs_leaves_nobody_waiting() -> None:
     end = threading.Event()
 
-    def hanging(source: Items[int], target: Items[int]) -> Floats:
+    def hanging(source: Sequence[int], target: Sequence[int]) -> Floats:
         assert end.wait(10)
         return crossed(source, target)
 
@@ -128,7 +128,7 @@ class Watched:
         self.asked: list[int] = []
         self.next = threading.Semaphore(0)
 
-    def __call__(self, source: Items[int], target: Items[int]) -> Floats:
+    def __call__(self, source: Sequence[int], target: Sequence[int]) -> Floats:
         self.asked.append(len(source))
         assert self.next.acquire(timeout=10)
         return crossed(source, target)

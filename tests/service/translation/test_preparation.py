@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def spied(
     tokenizer = models.models[0].translator.tokenizers.source
     encode, seen = tokenizer.encode, list[str]()
 
-    def spy(sentences: Items[str]) -> list[list[int]]:
+    def spy(sentences: Sequence[str]) -> list[list[int]]:
         seen.extend(sentences)
         on_each()
         return encode(sentences)

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from concurrent.futures import Future
 
 import pytest
 
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis, Sequence
+from service.engine.types import DecodingOptions, DecodingSequence, FinishReason, Hypothesis
 from service.errors import DeadlineExceededError
 from service.translation import searcher
 from service.translation.cache import SentenceCache
@@ -31,16 +31,16 @@ class ScriptedEngine:
 
     def submit(
         self,
-        items: Items[tuple[Items[int], DecodingOptions]],
+        items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float,
         seconds_after: float,
-    ) -> list[Sequence]:
+    ) -> list[DecodingSequence]:
         sequences = []
         for ids, options in items:
             self.asked.append(options)
             future: Future[list[Hypothesis]] = Future()
             future.set_result([self.second if options.no_repeat_ngram_size else self.first])
-            sequences.append(Sequence(tuple(ids), options, 0.0, deadline, future=future))
+            sequences.append(DecodingSequence(tuple(ids), options, 0.0, deadline, future=future))
         return sequences
 
 

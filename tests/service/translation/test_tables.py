@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +18,7 @@ from service.translation.types import TranslationOptions
 
 
 class Copying:
-    most_sentences = 100
+    max_sentences = 100
     max_tokens = 100_000
 
     def check_deadline(self, deadline: float) -> None:
@@ -26,7 +26,7 @@ class Copying:
 
     async def search(
         self,
-        work: Items[Work],
+        work: Sequence[Work],
         deadline: float,
         on_found: OnFound | None = None,
         seconds_after: float = 0.0,

@@ -4,14 +4,14 @@ import asyncio
 import json
 import shutil
 import threading
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from prometheus_client import Counter
 
-from service.engine.types import Floats, Sequence
+from service.engine.types import DecodingSequence, Floats
 from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
 from service.metrics import Metrics
 from service.models.bundle import load
@@ -146,15 +146,15 @@ def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: M
 ALIGNED = TranslationOptions(align=True)
 
 
-def reverse_tags(models: ModelSet, options: TranslationOptions) -> set[int | None]:
+def channel_tags(models: ModelSet, options: TranslationOptions) -> set[int | None]:
     """What the engine is asked to judge translations by."""
     model = models.models[0]
     submit, seen = model.engine.submit, set[int | None]()
 
     def spy(
-        items: Items[Work], deadline: float | None = None, seconds_after: float = 0.0
-    ) -> list[Sequence]:
-        seen.update(decoding.reverse_tag for _, decoding in items)
+        items: Sequence[Work], deadline: float | None = None, seconds_after: float = 0.0
+    ) -> list[DecodingSequence]:
+        seen.update(decoding.channel_tag for _, decoding in items)
         return submit(items, deadline, seconds_after)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -168,16 +168,17 @@ def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
 ) -> None:
     german = load(TINY_BUNDLE).manifest.direction("en", "de")
     assert german is not None
-    assert reverse_tags(models, OPTIONS) == {None}
+    assert channel_tags(models, OPTIONS) == {None}
     asking, refusing = replace(OPTIONS, rerank=True), replace(OPTIONS, rerank=False)
-    assert reverse_tags(models, asking) == {german.tag}
+    assert channel_tags(models, asking) == {german.tag}
     one_way = shutil.copytree(TINY_BUNDLE, tmp_path / "one_way")
     manifest = json.loads((one_way / "manifest.json").read_text())
     manifest["directions"] = [one for one in manifest["directions"] if one["source"] == "de"]
     (one_way / "manifest.json").write_text(json.dumps(manifest))
     weightless = shutil.copytree(TINY_BUNDLE, tmp_path / "weightless")
     manifest = json.loads((weightless / "manifest.json").read_text())
-    manifest["decoding"]["reverse_weight"] = 0
+    manifest["decoding"].pop("reverse_weight", None)
+    manifest["decoding"]["channel_weight"] = 0
     (weightless / "manifest.json").write_text(json.dumps(manifest))
     settings = Settings(precision="fp32", device="cpu", rerank=True)
     for folder, options, tags in (
@@ -190,7 +191,7 @@ def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
             [start_model(load(folder), model_options(settings))], max_characters=50_000
         )
         try:
-            assert reverse_tags(others, options) == tags
+            assert channel_tags(others, options) == tags
         finally:
             others.close()
 
@@ -204,8 +205,8 @@ def test_a_translation_that_could_not_be_read_back_is_not_judged(models: ModelSe
     prefix = begins[: len(begins) * (manifest.limits.max_target_length - 4) // pieces]
     options = replace(OPTIONS, target_prefix=prefix, rerank=True)
     # the first text's sentence begins with the prefix, and so does the second's
-    assert reverse_tags(models, options) == {None}
-    assert reverse_tags(models, replace(options, target_prefix="")) == {german.tag}
+    assert channel_tags(models, options) == {None}
+    assert channel_tags(models, replace(options, target_prefix="")) == {german.tag}
 
 
 class HeldAttention:
@@ -215,7 +216,7 @@ class HeldAttention:
         self.real, self.asked, self.goes_on = aligner.attention, 0, threading.Event()
         aligner.attention = self
 
-    def __call__(self, source: Items[int], target: Items[int]) -> Floats:
+    def __call__(self, source: Sequence[int], target: Sequence[int]) -> Floats:
         self.asked += 1
         assert self.goes_on.wait(10)
         assert self.real is not None
@@ -293,7 +294,7 @@ def test_alignments_to_come_count_for_those_who_ask_for_some(
     aligner, aligning = model.translator.aligner, replace(OPTIONS, align=True)
     attention = aligner.attention
 
-    def held(source: Items[int], target: Items[int]) -> Floats:
+    def held(source: Sequence[int], target: Sequence[int]) -> Floats:
         assert end.wait(10)
         assert attention is not None
         return attention(source, target)

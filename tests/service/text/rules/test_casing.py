@@ -6,13 +6,13 @@ import pytest
 
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.text.languages import profile
-from service.text.rules.casing import Case, in_usual_case, is_in_capitals, says_nothing
+from service.text.rules.casing import Case, in_truecase, is_in_capitals, says_nothing
 from service.text.run import Run
 from service.text.tokenizer import Tokenizer
 from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import assembled
 
-LOWER: dict[str, Any] = {"usual_case": str.lower, "source": profile("de")}
+LOWER: dict[str, Any] = {"truecase": str.lower, "source": profile("de")}
 
 
 @pytest.fixture(scope="module")
@@ -90,27 +90,27 @@ def test_words_get_the_case_that_they_have_mostly(
     tokenizer: Tokenizer, text: str, nouns: bool, asked: str
 ) -> None:
     source = profile("de" if nouns else "en")
-    rules: dict[str, Any] = {"usual_case": tokenizer.usual_case, "source": source}
+    rules: dict[str, Any] = {"truecase": tokenizer.truecase, "source": source}
     [sentence] = take_apart(text, "text", spells=tokenizer.spells, **rules).sentences
     assert sentence.text == asked
 
 
 def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> None:
     html = "<p>DER <b>HUND</b> IST BEI {Name}</p>"
-    [sentence] = take_apart(html, "html", "sentences", usual_case=tokenizer.usual_case).sentences
+    [sentence] = take_apart(html, "html", "sentences", truecase=tokenizer.truecase).sentences
     assert sentence.text == "Der Hund ist bei Tom"
     assert [(tag.at, tag.raw) for tag in sentence.tags] == [(4, "<b>"), (8, "</b>")]
     assert sentence.readable("Tom's dog") == "{Name}'S DOG"
 
 
 def test_no_name_that_is_in_capitals_stands_in_for_a_placeholder(tokenizer: Tokenizer) -> None:
-    [sentence] = take_apart("TOM SIEHT {name}", "text", usual_case=tokenizer.usual_case).sentences
+    [sentence] = take_apart("TOM SIEHT {name}", "text", truecase=tokenizer.truecase).sentences
     assert sentence.text == "Tom sieht Boston"
     assert sentence.readable("Tom sees Boston") == "TOM SEES {name}"
 
 
 def test_a_text_that_would_become_longer_stays_as_it_is() -> None:
-    assert in_usual_case("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
+    assert in_truecase("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_capitals_are_those_of_their_language(
     source: str, target: str, text: str, asked: str, answer: str, expected: str
 ) -> None:
     languages: dict[str, Any] = {"source": profile(source), "target": profile(target)}
-    document = take_apart(text, "text", usual_case=profile(source).lower, **languages)
+    document = take_apart(text, "text", truecase=profile(source).lower, **languages)
     [sentence] = document.sentences
     assert sentence.text == asked
     assert assembled(document, [answer], [None]) == expected
@@ -165,13 +165,13 @@ def test_a_turkish_sentence_begins_with_its_own_capital() -> None:
 
 
 def test_a_vocabulary_is_asked_for_the_small_letters_of_the_language(tokenizer: Tokenizer) -> None:
-    assert tokenizer.usual_case("IŞIK", profile("tr")) in ("Işık", "ışık")
+    assert tokenizer.truecase("IŞIK", profile("tr")) in ("Işık", "ışık")
     assert tokenizer.within("Iğdır", profile("tr")) in ("Iğdır", "ığdır")
 
 
 def test_units_keep_their_case() -> None:
     text = "es fährt 80 km/h und wiegt 2 t am tag"
     assert (
-        in_usual_case(text, str.upper, keeps_acronyms=False)
+        in_truecase(text, str.upper, keeps_acronyms=False)
         == "ES FÄHRT 80 km/h UND WIEGT 2 t AM TAG"
     )

@@ -27,10 +27,10 @@ def test_it_is_first_cut_at_the_mark_nearest_its_middle() -> None:
     assert [len(part.split()) for part in Clauses(20).cut(LONG)] == [18, 13]
 
 
-@pytest.mark.parametrize("most_words", [0, 31, 100])
-def test_one_that_is_not_too_long_stays_whole(most_words: int) -> None:
+@pytest.mark.parametrize("max_words", [0, 31, 100])
+def test_one_that_is_not_too_long_stays_whole(max_words: int) -> None:
     assert len(LONG.split()) == 31
-    assert Clauses(most_words).cut(LONG) == [LONG]
+    assert Clauses(max_words).cut(LONG) == [LONG]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_clauses_are_the_sentence_and_none_is_too_short(words: list[str]) -> Non
     assert len(parts) == 1 or min(len(part.split()) for part in parts) >= SHORTEST
 
 
-def cut_plainly(text: str, most_words: int) -> list[str]:
+def cut_plainly(text: str, max_words: int) -> list[str]:
     """The same by its definition, in a time that grows with the square of the length."""
-    if len(text.split()) <= most_words:
+    if len(text.split()) <= max_words:
         return [text]
     places = [
         place
@@ -88,7 +88,7 @@ def cut_plainly(text: str, most_words: int) -> list[str]:
         and sum(map(text[:place].count, "()[]")) % 2 == 0
         and len(text[:place].split()) >= SHORTEST <= len(text[place:].split())
     ]
-    if not places and len(text.split()) > 2 * most_words:
+    if not places and len(text.split()) > 2 * max_words:
         places = [
             place
             for place in range(len(text) - 1)
@@ -101,7 +101,7 @@ def cut_plainly(text: str, most_words: int) -> list[str]:
     if not places:
         return [text]
     _, middle = min((abs(2 * place - len(text)), place) for place in places)
-    return cut_plainly(text[:middle], most_words) + cut_plainly(text[middle + 1 :], most_words)
+    return cut_plainly(text[:middle], max_words) + cut_plainly(text[middle + 1 :], max_words)
 
 
 PIECES = ["Wort", "a", "b,", "c;", "3,", "–", "-", "(", ")", '"', " ", "d,", "e,", "\n"]
@@ -109,10 +109,10 @@ PIECES = ["Wort", "a", "b,", "c;", "3,", "–", "-", "(", ")", '"', " ", "d,", "
 
 @given(st.lists(st.sampled_from(PIECES), max_size=200), st.integers(1, 30), st.booleans())
 def test_clauses_are_what_their_definition_says(
-    words: list[str], most_words: int, spaced: bool
+    words: list[str], max_words: int, spaced: bool
 ) -> None:
     text = (" " if spaced else "").join(words)
-    assert Clauses(most_words).cut(text) == cut_plainly(text, most_words)
+    assert Clauses(max_words).cut(text) == cut_plainly(text, max_words)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """What a run of the decoder gathers from the run before and from the sources: compaction, who shares a row.
 
 Entries that no live beam descends from are left behind. Rows are as long as the longest, and a batch holds
-sentences that have just begun beside others near their end: a long one and a short one in one row, a group,
+sentences that have just begun beside others near their end: a long one and a short one in one row, a pack,
 leave little padding, and attention has fewer, larger products. Masks keep them apart. Pure numpy.
 
-Shapes: B sentences, K beams, G groups of n sentences, L cache entries of a group, C rows of sources (a group
+Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack, C rows of sources (a pack
 or a sentence each), S source positions of one.
 """
 
@@ -18,18 +18,18 @@ from service.engine.types import MASKED, DecoderState, Floats, Ints
 ROUND = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
 LARGEST = 4
-"""Sentences in a group."""
+"""Sentences in a pack."""
 AS_MUCH_AGAIN = 16
-"""So many queries of a group make attention to an entry twice as dear as reading it is: by throughput, 14 to
+"""So many queries of a pack make attention to an entry twice as dear as reading it is: by throughput, 14 to
 20 are best, and 8 and 27 up to 2 % behind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
-    """The rows of a state in another order, n to a group."""
+class Packing:
+    """The rows of a state in another order, n to a pack."""
 
     order: Ints
-    """[B], the row of the state that is in each place; the first n are the first group."""
+    """[B], the row of the state that is in each place; the first n are the first pack."""
     place: Ints
     """[B], the place of each row of the state."""
     ancestors: Floats
@@ -47,37 +47,37 @@ class Groups:
 
     @property
     def size(self) -> int:
-        """Sentences in a group."""
+        """Sentences in a pack."""
         return len(self.order) // len(self.row)
 
     def queries(self, banned: Ints) -> Ints:
-        """[N, 3]: rows, beams and tokens become groups, queries and tokens."""
+        """[N, 3]: rows, beams and tokens become packs, queries and tokens."""
         if not len(banned):
             return banned
         rows, beams, tokens = banned.T
-        group_index, member = np.divmod(self.place[rows], self.size)
+        pack_index, member = np.divmod(self.place[rows], self.size)
         width = self.ancestors.shape[1] // self.size
-        return np.stack((group_index, member * width + beams, tokens), axis=1)
+        return np.stack((pack_index, member * width + beams, tokens), axis=1)
 
 
-def group(state: DecoderState) -> Groups:
+def pack(state: DecoderState) -> Packing:
     """Put those sentences together that leave the least padding."""
     live: NDArray[np.bool_] = state.ancestors.max(axis=1) > MASKED / 2  # [B, L']
     rows, width = state.ids.shape
     order, size, source_size = _arrange(live.sum(axis=1), state.rows["source_length"], width)
 
-    entries = _Packing(live[order], size)
+    entries = _Layout(live[order], size)
     sentence = order[entries.place]
     ancestors = np.full((rows // size, size, width, entries.width), MASKED, np.float32)
     member = entries.place % size
     ancestors[entries.at, member, :, entries.column] = state.ancestors[sentence, :, entries.old]
 
     lengths = state.rows["source_length"][order]
-    positions = _Packing(np.arange(lengths.max()) < lengths[:, None], source_size)
+    positions = _Layout(np.arange(lengths.max()) < lengths[:, None], source_size)
     bias = np.full((rows, positions.width), MASKED, np.float32)
     bias[positions.place, positions.column] = 0
 
-    return Groups(
+    return Packing(
         order,
         np.argsort(order),
         ancestors.reshape(rows // size, size * width, entries.width),
@@ -99,34 +99,34 @@ def states_of(place: Ints, width: int, old_width: int) -> Ints:
     return found
 
 
-class _Packing:
-    """What B rows have, side by side in the rows of G groups: for each thing, from where to where."""
+class _Layout:
+    """What B rows have, side by side in the rows of G packs: for each thing, from where to where."""
 
     def __init__(self, present: NDArray[np.bool_], size: int) -> None:
-        """Pack what is `present` [B, N], `size` rows to a group."""
-        self.groups = len(present) // size
+        """Pack what is `present` [B, N], `size` rows to a pack."""
+        self.packs = len(present) // size
         self.place, self.old = np.nonzero(present)
         self.at = self.place // size
-        firsts = np.searchsorted(self.at, np.arange(self.groups))
+        firsts = np.searchsorted(self.at, np.arange(self.packs))
         self.column = np.arange(len(self.at)) - firsts[self.at]
         self.width = max(1, -(-(int(self.column.max(initial=-1)) + 1) // ROUND)) * ROUND
 
     def spread(self, values: Ints) -> Ints:
         """One value for each thing, where it is to be, [G, width]; 0 where nothing is."""
-        spread = np.zeros((self.groups, self.width), np.int64)
+        spread = np.zeros((self.packs, self.width), np.int64)
         spread[self.at, self.column] = values
         return spread
 
 
 def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
-    """An order of sentences, and how many make a group, of entries and of sources: what costs the least.
+    """An order of sentences, and how many make a pack, of entries and of sources: what costs the least.
 
     Args:
         counts: cache entries of each.
         lengths: source positions of each.
         width: beams of each.
 
-    Sentences are dealt to the groups by falling length, back and forth; length is that of the one, of the
+    Sentences are dealt to the packs by falling length, back and forth; length is that of the one, of the
     other, or of both. Sources have a row each where that is cheaper.
     """
     rows = len(counts)

@@ -3,12 +3,12 @@
 import threading
 import time
 
-from service.engine.idle import IdleThreads
+from service.engine.lifo_condition import LifoCondition
 
 
 def test_the_last_to_wait_is_the_first_to_be_woken() -> None:
     lock = threading.RLock()
-    idle = IdleThreads(lock)
+    idle = LifoCondition(lock)
     waiting: list[int] = []
     woken: list[int] = []
 

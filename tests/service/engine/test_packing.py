@@ -1,17 +1,17 @@
 """Which entries a run gathers, and which sentences share a row."""
 
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.groups import LARGEST, ROUND, Groups, group, states_of
+from service.engine.packing import LARGEST, ROUND, Packing, pack, states_of
 from service.engine.types import MASKED, DecoderState, DecodingOptions
 
 
 def state_with(
-    counts: Items[int], width: int = 2, length: int = 40, sources: Items[int] | None = None
+    counts: Sequence[int], width: int = 2, length: int = 40, sources: Sequence[int] | None = None
 ) -> DecoderState:
     """Rows with so many live entries each, at random places, and every one on some beam's path.
 
@@ -30,15 +30,15 @@ def state_with(
     return state
 
 
-def paths(groups: Groups, width: int) -> dict[int, list[list[tuple[int, int]]]]:
+def paths(packing: Packing, width: int) -> dict[int, list[list[tuple[int, int]]]]:
     """By row of the state, each beam's entries as (row, entry) of the caches that they are gathered from."""
     found = {}
-    for place, row in enumerate(groups.order.tolist()):
-        at, member = divmod(place, groups.size)
-        beams = groups.ancestors[at, member * width : (member + 1) * width]
+    for place, row in enumerate(packing.order.tolist()):
+        at, member = divmod(place, packing.size)
+        beams = packing.ancestors[at, member * width : (member + 1) * width]
         found[row] = [
             sorted(
-                (int(groups.row[at, column]), int(groups.entry[at, column]))
+                (int(packing.row[at, column]), int(packing.entry[at, column]))
                 for column in np.flatnonzero(beam == 0)
             )
             for beam in beams
@@ -51,7 +51,7 @@ def paths(groups: Groups, width: int) -> dict[int, list[list[tuple[int, int]]]]:
 )
 def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[int]) -> None:
     state = state_with(counts)
-    found = paths(group(state), width=2)
+    found = paths(pack(state), width=2)
     for row in range(len(counts)):
         assert found[row] == [
             [(int(state.rows["cache"][row]), int(entry)) for entry in np.flatnonzero(beam == 0)]
@@ -60,29 +60,29 @@ def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[
 
 
 def test_compaction_leaves_behind_what_no_beam_descends_from() -> None:
-    groups = group(state_with([5, 5, 5], length=400))
-    assert groups.row.shape[1] < 20
+    packing = pack(state_with([5, 5, 5], length=400))
+    assert packing.row.shape[1] < 20
 
 
 def test_a_long_sentence_shares_its_row_with_a_short_one() -> None:
-    groups = group(state_with([30, 4, 28, 2, 8, 26]))
-    shared = {frozenset(pair) for pair in groups.order.reshape(-1, 2).tolist()}
+    packing = pack(state_with([30, 4, 28, 2, 8, 26]))
+    shared = {frozenset(pair) for pair in packing.order.reshape(-1, 2).tolist()}
     assert shared == {frozenset({0, 3}), frozenset({1, 2}), frozenset({4, 5})}
-    assert groups.row.shape == (3, 36)  # 26 and 8 are 34, in whole fours
+    assert packing.row.shape == (3, 36)  # 26 and 8 are 34, in whole fours
 
 
 @pytest.mark.parametrize("rows", range(1, 20))
-def test_groups_are_of_equal_size_and_not_large(rows: int) -> None:
+def test_packs_are_of_equal_size_and_not_large(rows: int) -> None:
     counts = np.random.default_rng(rows).integers(1, 30, rows).tolist()
-    groups = group(state_with(counts))
-    assert sorted(groups.order) == list(range(rows))
-    assert groups.size * len(groups.row) == rows
-    assert groups.size <= LARGEST
-    assert groups.row.shape[1] % ROUND == 0
+    packing = pack(state_with(counts))
+    assert sorted(packing.order) == list(range(rows))
+    assert packing.size * len(packing.row) == rows
+    assert packing.size <= LARGEST
+    assert packing.row.shape[1] % ROUND == 0
 
 
 def test_sentences_of_one_length_keep_a_row_each() -> None:
-    assert group(state_with([10] * 8)).size == 1
+    assert pack(state_with([10] * 8)).size == 1
 
 
 @pytest.mark.parametrize(
@@ -90,27 +90,27 @@ def test_sentences_of_one_length_keep_a_row_each() -> None:
 )
 def test_every_sentence_sees_its_own_source_and_no_others(lengths: list[int]) -> None:
     state = state_with([len(lengths)] * len(lengths), sources=lengths)
-    groups = group(state)
-    shared = len(lengths) // len(groups.source_row)
-    for place, row in enumerate(groups.order.tolist()):
-        columns = np.flatnonzero(groups.source_bias[place] == 0)
-        assert set(groups.source_row[place // shared, columns]) == {state.rows["source"][row]}
-        assert groups.source_entry[place // shared, columns].tolist() == list(range(lengths[row]))
-        assert (np.delete(groups.source_bias[place], columns) == np.float32(MASKED)).all()
+    packing = pack(state)
+    shared = len(lengths) // len(packing.source_row)
+    for place, row in enumerate(packing.order.tolist()):
+        columns = np.flatnonzero(packing.source_bias[place] == 0)
+        assert set(packing.source_row[place // shared, columns]) == {state.rows["source"][row]}
+        assert packing.source_entry[place // shared, columns].tolist() == list(range(lengths[row]))
+        assert (np.delete(packing.source_bias[place], columns) == np.float32(MASKED)).all()
 
 
 def test_sources_share_rows_where_that_leaves_less_padding_and_only_there() -> None:
     counts = [30, 4] * 8
-    uneven = group(state_with(counts, sources=[40, 6] * 8))
+    uneven = pack(state_with(counts, sources=[40, 6] * 8))
     assert uneven.source_row.shape[0] == len(uneven.row) < 16
-    even = group(state_with(counts, sources=[20] * 16))
+    even = pack(state_with(counts, sources=[20] * 16))
     assert len(even.row) < 16 == len(even.source_row)
     assert even.source_row.shape[1] == 20
 
 
 def test_where_entries_and_sources_disagree_about_pairs_the_sum_of_both_is_made_small() -> None:
-    groups = group(state_with([20, 20, 20, 20], sources=[40, 4, 40, 4]))
-    assert groups.source_row.shape == (2, 44)
+    packing = pack(state_with([20, 20, 20, 20], sources=[40, 4, 40, 4]))
+    assert packing.source_row.shape == (2, 44)
 
 
 def test_a_beam_finds_the_state_that_it_left() -> None:
@@ -122,13 +122,13 @@ def test_a_beam_finds_the_state_that_it_left() -> None:
     assert set(wider[:, 3].tolist()) <= set(before.tolist())
 
 
-def test_a_ban_is_told_by_group_and_query() -> None:
-    groups = group(state_with([3, 30, 5, 28], width=2))
-    assert groups.size == 2
+def test_a_ban_is_told_by_pack_and_query() -> None:
+    packing = pack(state_with([3, 30, 5, 28], width=2))
+    assert packing.size == 2
     banned = np.array([[0, 0, 7], [1, 1, 8], [3, 0, 9]])
     for (row, beam, token), (at, query, same) in zip(
-        banned.tolist(), groups.queries(banned).tolist(), strict=True
+        banned.tolist(), packing.queries(banned).tolist(), strict=True
     ):
         member, in_member = divmod(query, 2)
-        assert groups.order[at * groups.size + member] == row
+        assert packing.order[at * packing.size + member] == row
         assert (in_member, same) == (beam, token)

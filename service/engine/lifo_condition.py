@@ -1,10 +1,10 @@
-"""Threads that wait for work. Imports nothing of the project."""
+"""A condition variable for idle workers. Imports nothing of the project."""
 
 import threading
 
 
-class IdleThreads:
-    """A condition whose waiting threads are woken in the opposite order: their cores' caches are warm.
+class LifoCondition:
+    """Wakes the thread that began to wait last: the cache of its core is the warmest.
 
     As with a condition, the lock must be held by whoever calls.
     """

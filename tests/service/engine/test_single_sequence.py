@@ -1,6 +1,6 @@
 """Whether several threads pay for one sentence, by a clock that the runners themselves turn."""
 
-from collections.abc import Sequence as Items
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.lone import is_faster
 from service.engine.runner import DecoderRun
+from service.engine.single_sequence import is_faster
 from service.engine.types import DecoderState, DecodingOptions, Floats, Ints, RunPlan
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 
@@ -26,7 +26,7 @@ class Clock:
 class TimedRunner:
     """Takes so much time for a step, and ends after so many of those that were asked for."""
 
-    def __init__(self, clock: Clock, seconds: Items[float], steps: int = 99) -> None:
+    def __init__(self, clock: Clock, seconds: Sequence[float], steps: int = 99) -> None:
         self.clock, self.seconds, self.steps = clock, list(seconds), steps
         self.runs = 0
 
@@ -43,7 +43,7 @@ class TimedRunner:
         self,
         state: DecoderState,
         caches: Any,
-        cross: Items[NDArray[np.floating]],
+        cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> DecoderRun:
         steps = min(plan.steps, self.steps)
@@ -82,7 +82,7 @@ def test_only_a_sentence_that_is_alone_runs_on_all_cores() -> None:
             return decode(*arguments)
 
         runner.decode = counted  # type: ignore[method-assign, assignment]
-    engine = Engine([plain], SPECIAL, EngineConfig(num_loops=1), lone_runner=lone)
+    engine = Engine([plain], SPECIAL, EngineConfig(num_workers=1), single_sequence_runner=lone)
     engine.start()
     options = DecodingOptions(30, beam_size=1)
     try:

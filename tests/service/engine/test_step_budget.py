@@ -1,15 +1,15 @@
-"""How long a loop decodes before it looks again."""
+"""How long a worker decodes before it looks again."""
 
 import math
 
 import pytest
 
 from service.engine.config import EngineConfig
-from service.engine.pace import until_next_look
+from service.engine.step_budget import step_budget
 
 
 @pytest.mark.parametrize(
-    ("loops", "rows", "step_ms", "others_wait", "is_alone", "expected"),
+    ("workers", "rows", "step_ms", "others_wait", "is_alone", "expected"),
     [
         # as few steps as may be, until a quarter of the rows is free: somebody waits for them
         (2, 16, 1.0, True, False, (4, 4)),
@@ -17,7 +17,7 @@ from service.engine.pace import until_next_look
         # nobody waits: as many as fit in 8 ms, and no fewer than 4
         (2, 5, 1.0, False, False, (8, 1)),
         (2, 16, 4.0, False, False, (4, 1)),
-        # a lone sentence may take three times as long, unless the next one has no other loop
+        # a lone sentence may take three times as long, unless the next one has no other worker
         (2, 1, 1.0, False, True, (24, 1)),
         (1, 1, 1.0, False, True, (8, 1)),
         # however fast they are
@@ -28,7 +28,7 @@ from service.engine.pace import until_next_look
     ],
 )
 def test_a_loop_decodes_for_so_long(
-    loops: int,
+    workers: int,
     rows: int,
     step_ms: float,
     expected: tuple[int, int],
@@ -36,6 +36,6 @@ def test_a_loop_decodes_for_so_long(
     others_wait: bool,
     is_alone: bool,
 ) -> None:
-    config = EngineConfig(num_loops=loops, steps_per_run=4, seconds_per_run=0.008)
-    found = until_next_look(config, rows, step_ms / 1e3, others_wait=others_wait, is_alone=is_alone)
+    config = EngineConfig(num_workers=workers, steps_per_run=4, seconds_per_run=0.008)
+    found = step_budget(config, rows, step_ms / 1e3, others_wait=others_wait, is_alone=is_alone)
     assert found == expected
