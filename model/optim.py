@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from model.config import TrainingConfig
+from model.muon import Muon
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
@@ -60,13 +61,14 @@ class Optimizer:
                 group.update(configured)
 
 
-def build_optimizer(network: nn.Module, config: TrainingConfig) -> Optimizer:
+def build_optimizer(
+    network: nn.Module, config: TrainingConfig, precision: torch.dtype = torch.float32
+) -> Optimizer:
     """Adam with the paper's betas and epsilon, for everything or for what Muon does not take.
 
-    Muon (Jordan et al., 2024) moves a matrix by its momentum made orthogonal, as far in every direction. It
-    takes the matrices of the layers; tables, biases and norms stay with Adam. Its rate is Adam's times
-    `muon_rate_factor`, with the scaling of Liu et al. (2025), equation 4. The tables' rate, of embeddings and
-    projection, is Adam's times `table_rate_factor`: a token that comes once in many batches moves but then.
+    Muon takes the matrices of the layers, and computes in `precision`; tables, biases and norms stay with
+    Adam. Its rate is Adam's times `muon_rate_factor`. The tables' rate, of embeddings and projection, is
+    Adam's times `table_rate_factor`: a token that comes once in many batches moves but then.
     """
     matrices: list[nn.Parameter] = []
     tables: list[nn.Parameter] = []
@@ -92,5 +94,4 @@ def build_optimizer(network: nn.Module, config: TrainingConfig) -> Optimizer:
     if not matrices:
         return Optimizer(adam=adam)
     group = {"params": matrices, "rate_factor": config.muon_rate_factor}
-    muon = torch.optim.Muon([group], lr=0.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
-    return Optimizer(adam=adam, muon=muon)
+    return Optimizer(adam=adam, muon=Muon([group], precision))

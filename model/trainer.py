@@ -69,7 +69,7 @@ class Trainer:
         if init is not None:
             self.network.load_state_dict({**self.network.state_dict(), **init.weights})
         self.network.to(self.device)
-        self.optimizer = build_optimizer(self.network, config.training)
+        self.optimizer = build_optimizer(self.network, config.training, self.precision)
         training, data = config.training, config.data
         batcher = Batcher(
             corpus, training.batch_tokens, training.seed, data.subword_alpha, data.subword_sides

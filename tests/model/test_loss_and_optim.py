@@ -7,9 +7,11 @@ from functools import partial
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from model.config import TrainingConfig
 from model.loss import divergence, label_smoothed_loss
+from model.muon import Muon
 from model.optim import build_optimizer, cooldown, learning_rate
 from model.transformer import Transformer
 
@@ -147,3 +149,28 @@ def test_without_muon_all_is_adams(network: Transformer) -> None:
     torch.optim.Adam(other.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9).step()
     for ours, theirs in zip(network.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
+def test_muon_moves_as_torchs_own_does_which_computes_in_bf16(shape: tuple[int, int]) -> None:
+    torch.manual_seed(0)
+    start = torch.randn(shape)
+    ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    precise = nn.Parameter(start.clone())
+    optimizers = (
+        (ours, Muon([{"params": [ours]}], torch.bfloat16)),
+        (precise, Muon([{"params": [precise]}], torch.float32)),
+        (
+            theirs,
+            torch.optim.Muon([theirs], weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+        ),
+    )
+    for _ in range(3):
+        gradient = torch.randn(shape)
+        for parameter, optimizer in optimizers:
+            parameter.grad = gradient.clone()
+            for group in optimizer.param_groups:
+                group["lr"] = 0.02
+            optimizer.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(precise, theirs, rtol=0.0, atol=2e-3)

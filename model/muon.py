@@ -1,0 +1,55 @@
+"""Muon (Jordan et al., 2024): a matrix moves by its momentum made orthogonal, as far in every direction.
+
+torch's own class always computes in bf16, which is ten times slower than all the rest of an update on a CPU
+without instructions for it. This one computes in the number format of the run. Its state is that of torch's.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+MOMENTUM = 0.95
+STEPS = 5
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+"""Of the quintic polynomial that brings all singular values near 1 in five steps (Jordan et al., 2024)."""
+
+
+class Muon(torch.optim.Optimizer):
+    """Nesterov momentum, made orthogonal; steps as long as Adam's (Liu et al., 2025, equation 4)."""
+
+    def __init__(self, groups: Iterable[dict[str, Any]], precision: torch.dtype) -> None:
+        """Take groups of matrices; `precision` is the format to make them orthogonal in."""
+        super().__init__(groups, {"lr": 0.0})
+        self.precision = precision
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002
+        """Move every matrix that has a gradient."""
+        for group in self.param_groups:
+            for matrix in group["params"]:
+                if matrix.grad is not None:
+                    self._move(matrix, group["lr"])
+
+    def _move(self, matrix: nn.Parameter, rate: float) -> None:
+        gradient = matrix.grad
+        assert gradient is not None
+        state = self.state[matrix]
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = torch.zeros_like(gradient)
+        momentum = state["momentum_buffer"].lerp_(gradient, 1 - MOMENTUM)
+        direction = orthogonalize(gradient.lerp(momentum, MOMENTUM).to(self.precision))
+        matrix.add_(direction, alpha=-0.2 * rate * max(matrix.shape) ** 0.5)
+
+
+def orthogonalize(matrix: Tensor) -> Tensor:
+    """U V^T of a matrix U S V^T, nearly: singular values come out between 0.7 and 1.2 (Newton and Schulz)."""
+    tall = matrix.size(0) > matrix.size(1)
+    x = matrix.T if tall else matrix
+    x = x / x.norm().clamp(min=1e-7)  # no singular value above 1
+    a, b, c = COEFFICIENTS
+    for _ in range(STEPS):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x
