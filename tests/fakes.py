@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.runner import DecoderRun
-from service.engine.types import DecoderState, Floats, Ints, RunPlan, SpecialIds
+from service.engine.model_runner import PackedRun, PackedState
+from service.engine.types import Floats, Ints, RunPlan, SpecialIds
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 JUNK = 9
@@ -18,8 +18,8 @@ JUNK = 9
 class EchoRunner:
     """A model that "translates" every source into itself, token by token, with one real beam.
 
-    Its caches hold the tokens of each row, one entry a step, and every run checks that what the engine
-    gathered and unmasked is exactly what the row has decoded so far.
+    Its caches hold the tokens of each pack, one entry a beam and step, and every run checks that what the
+    engine gathered and unmasked is exactly what each sentence has decoded so far.
     """
 
     def __init__(self, seconds_per_step: float = 0.0) -> None:
@@ -44,32 +44,34 @@ class EchoRunner:
 
     def decode(
         self,
-        state: DecoderState,
+        state: PackedState,
         caches: Any,
         cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
-    ) -> DecoderRun:
+    ) -> PackedRun:
         """Emit the source again, up to its EOS."""
         assert self.hold.wait(10)
         time.sleep(self.seconds_per_step * plan.steps)
-        sources = cross[0][state.rows["source"], 0, :, 0].astype(np.int64)
+        sources = sources_of(state, cross)
         rows, width = state.ids.shape
+        packs = len(state.row)
         self.largest_batch = max(self.largest_batch, rows)
         if self.fail_on & set(sources.ravel().tolist()):
             raise RuntimeError("the graph failed")
         past = np.zeros((1, 1), np.int64) if caches is None else caches
-        entries = past[state.rows["cache"]]  # [B, L]
-        _check_rows(state, entries, sources)
-        ids, rows_after = state.ids, state.rows.copy()
+        entries = past[state.row, state.entry]  # [G, L]
+        ancestors = state.ancestors.reshape(rows, width, -1)
+        _check_rows(state, entries, ancestors, sources)
+        size = rows // packs
+        own = np.full((rows, width, size * width), -1e9, np.float32)  # a step's entries in its pack
+        for row, beam in np.ndindex(rows, width):
+            own[row, beam, row % size * width + beam] = 0
+        ids, cum_log_probs = state.ids, state.cum_log_probs
         position, finished = (state.rows[name][:, None] for name in ("position", "finished"))
-        cum_log_probs, ancestors = state.cum_log_probs, state.ancestors
         scores, tokens = [], []
         for _ in range(plan.steps):
-            entries = np.concatenate((entries, ids), axis=1)
-            own = np.where(np.eye(width, dtype=bool), 0.0, -1e9).astype(np.float32)
-            ancestors = np.concatenate(
-                (ancestors, np.broadcast_to(own, (rows, width, width))), axis=2
-            )
+            entries = np.concatenate((entries, ids.reshape(packs, -1)), axis=1)
+            ancestors = np.concatenate((ancestors, own), axis=2)
             ancestors = np.repeat(ancestors[:, :1], width, axis=1)  # all continue beam 0
             place = np.minimum(position + 1, sources.shape[1] - 1)
             token = np.take_along_axis(sources, place, axis=1)  # [B, 1]; the tag is skipped
@@ -87,17 +89,36 @@ class EchoRunner:
             position = position + 1
             if (finished[:, 0] >= state.rows["beam_size"]).sum() >= plan.stop_after:
                 break
-        rows_after["position"], rows_after["finished"] = position[:, 0], finished[:, 0]
-        rows_after["cache"] = np.arange(rows)
-        after = DecoderState(rows_after, ids, cum_log_probs, ancestors)
         parents = np.zeros((len(scores), rows, 2 * width), np.int64)
-        return DecoderRun(after, entries, np.stack(scores), np.stack(tokens), parents)
+        return PackedRun(
+            ids,
+            cum_log_probs,
+            finished[:, 0],
+            state.rows["best"],
+            ancestors,
+            entries,
+            np.stack(scores),
+            np.stack(tokens),
+            parents,
+        )
 
 
-def _check_rows(state: DecoderState, entries: Ints, sources: Ints) -> None:
+def sources_of(state: PackedState, cross: Sequence[NDArray[np.floating]]) -> Ints:
+    """Each sentence's source [B, S], as it is gathered and unmasked."""
+    gathered = cross[0][state.source_row, 0, state.source_entry, 0].astype(np.int64)  # [C, S]
+    share = len(state.rows) // len(gathered)
+    sources = np.full((len(state.rows), int(state.rows["source_length"].max())), SPECIAL.pad)
+    for row, bias in enumerate(state.source_bias):
+        source = gathered[row // share][bias == 0]
+        sources[row, : len(source)] = source
+    return sources
+
+
+def _check_rows(state: PackedState, entries: Ints, ancestors: Floats, sources: Ints) -> None:
     """Every row sees what it has decoded so far, and its source is as long as it is said to be."""
+    size = len(state.rows) // len(entries)
     for row, known in enumerate(state.rows):
-        seen = entries[row][state.ancestors[row, 0] == 0].tolist()
+        seen = entries[row // size][ancestors[row, 0] == 0].tolist()
         done, length = int(known["position"]), int(known["source_length"])
         assert seen == [SPECIAL.bos, *sources[row, 1:done].tolist()][:done], (
             "a cache row is not its own"

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.engine import cache
+from service.engine import cache, packing
 from service.engine.beam import BeamSearch
+from service.engine.model_runner import Caches, ModelRunner
+from service.engine.packing import DecoderRun
 from service.engine.rerank import Reranker
-from service.engine.runner import Caches, DecoderRun, ModelRunner
 from service.engine.sanity import plausible_rows, valid_sources
 from service.engine.types import (
     DecodingSequence,
@@ -137,7 +138,7 @@ class Batch:
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
-        run = runner.decode(self._state, self._caches, self._sources.arrays, plan)
+        run = packing.decode(runner, self._state, self._caches, self._sources.arrays, plan)
         seconds = time.perf_counter() - started
         plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
         self._state, self._caches, taken = run.state, run.caches, len(run.scores)

@@ -13,8 +13,8 @@ from itertools import cycle
 
 from service.engine.batch import Batch
 from service.engine.config import EngineConfig
+from service.engine.model_runner import ModelRunner
 from service.engine.rerank import Reranker
-from service.engine.runner import ModelRunner
 from service.engine.scheduler import is_long
 from service.engine.shared import OnFault, Shared, resolve
 from service.engine.stalls import StallDetector, WatchedRunner

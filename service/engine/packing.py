@@ -8,12 +8,14 @@ Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack,
 or a sentence each), S source positions of one.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.types import MASKED, DecoderState, Floats, Ints
+from service.engine.model_runner import Caches, ModelRunner, PackedRun, PackedState
+from service.engine.types import MASKED, DecoderState, Floats, Ints, RunPlan
 
 ROUND = 4
 """Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
@@ -24,31 +26,47 @@ AS_MUCH_AGAIN = 16
 20 are best, and 8 and 27 up to 2 % behind."""
 
 
+@dataclass(slots=True)
+class DecoderRun:
+    """What a few steps gave, in the order of the state they began with."""
+
+    state: DecoderState
+    """The same rows, so many steps on."""
+    caches: Caches
+    scores: Floats
+    """[t, B, 2K], best first; so are the next two."""
+    tokens: Ints
+    parents: Ints
+
+
+def decode(
+    runner: ModelRunner,
+    state: DecoderState,
+    caches: Caches | None,
+    cross: Sequence[NDArray[np.floating]],
+    plan: RunPlan,
+) -> DecoderRun:
+    """Pack the sentences, take the steps of `plan`, and unpack what they gave."""
+    packing = pack(state)
+    packed_plan = replace(plan, banned=packing.queries(plan.banned))
+    run = runner.decode(packing.state, caches, cross, packed_plan)
+    return packing.unpack(state, run)
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The rows of a state in another order, n to a pack."""
+    """A state whose sentences are packed, and where each has gone."""
 
+    state: PackedState
     order: Ints
     """[B], the row of the state that is in each place; the first n are the first pack."""
     place: Ints
     """[B], the place of each row of the state."""
-    ancestors: Floats
-    """[G, n K, L], the sentences' beams one after another."""
-    row: Ints
-    """[G, L], where in the previous run's caches each entry is; so is the next."""
-    entry: Ints
-    """[G, L]"""
-    source_row: Ints
-    """[C, S], where among the sources each position is; so is the next."""
-    source_entry: Ints
-    """[C, S]"""
-    source_bias: Floats
-    """[B, S], 0 at each sentence's own positions in that row, MASKED elsewhere."""
 
     @property
     def size(self) -> int:
         """Sentences in a pack."""
-        return len(self.order) // len(self.row)
+        return len(self.order) // len(self.state.row)
 
     def queries(self, banned: Ints) -> Ints:
         """[N, 3]: rows, beams and tokens become packs, queries and tokens."""
@@ -56,8 +74,19 @@ class Packing:
             return banned
         rows, beams, tokens = banned.T
         pack_index, member = np.divmod(self.place[rows], self.size)
-        width = self.ancestors.shape[1] // self.size
+        width = self.state.ids.shape[1]
         return np.stack((pack_index, member * width + beams, tokens), axis=1)
+
+    def unpack(self, before: DecoderState, run: PackedRun) -> DecoderRun:
+        """What a run gave, in the order of the state before; only the caches stay where they are."""
+        place, rows = self.place, before.rows.copy()
+        rows["position"] += len(run.scores)
+        rows["finished"], rows["best"] = run.finished[place], run.best[place]
+        rows["cache"], rows["place"] = place // self.size, place
+        ids, cum_log_probs = run.ids[place], run.cum_log_probs[place]
+        state = DecoderState(rows, ids, cum_log_probs, run.ancestors[place])
+        candidates = run.scores[:, place], run.tokens[:, place], run.parents[:, place]
+        return DecoderRun(state, run.caches, *candidates)
 
 
 def pack(state: DecoderState) -> Packing:
@@ -77,9 +106,10 @@ def pack(state: DecoderState) -> Packing:
     bias = np.full((rows, positions.width), MASKED, np.float32)
     bias[positions.place, positions.column] = 0
 
-    return Packing(
-        order,
-        np.argsort(order),
+    packed = PackedState(
+        state.rows[order],
+        state.ids[order],
+        state.cum_log_probs[order],
         ancestors.reshape(rows // size, size * width, entries.width),
         entries.spread(state.rows["cache"][sentence]),
         entries.spread(entries.old),
@@ -87,16 +117,7 @@ def pack(state: DecoderState) -> Packing:
         positions.spread(positions.old),
         bias,
     )
-
-
-def states_of(place: Ints, width: int, old_width: int) -> Ints:
-    """Where among the previous run's recurrent states each beam's is, [B, K], K being `width`.
-
-    `place` [B] are the sentences' rows in that run, with `old_width` beams each; a beam that was not there
-    has any, as it is dead.
-    """
-    found: Ints = place[:, None] * old_width + np.minimum(np.arange(width), old_width - 1)
-    return found
+    return Packing(packed, order, np.argsort(order))
 
 
 class _Layout:

@@ -14,7 +14,7 @@ from itertools import chain
 
 from service.engine import cache
 from service.engine.beam import length_penalty
-from service.engine.runner import ModelRunner
+from service.engine.model_runner import ModelRunner
 from service.engine.types import DecodingSequence, Hypothesis, SpecialIds
 
 logger = logging.getLogger(__name__)

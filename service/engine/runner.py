@@ -7,9 +7,8 @@ import ctypes
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import onnxruntime
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
 from service.engine.memory import trim
-from service.engine.packing import Packing, pack, states_of
-from service.engine.types import DecoderState, Floats, Ints, RunPlan
+from service.engine.model_runner import Caches, PackedRun, PackedState
+from service.engine.types import Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)
 
@@ -27,43 +26,6 @@ MAX_RUNNERS = 8
 """Copies of the weights, however many cores there are."""
 LARGE_ALIGNMENT = 512
 """Tokens of both sides; such are read one at a time, as 512 and 1,024 take 110 MB."""
-Caches = Any
-"""The self-attention caches that a run left behind; only the runner looks inside."""
-
-
-@dataclass(slots=True)
-class DecoderRun:
-    """What a few steps gave."""
-
-    state: DecoderState
-    """The same rows, so many steps on."""
-    caches: Caches
-    scores: Floats
-    """[t, B, 2K], best first; so are the next two."""
-    tokens: Ints
-    parents: Ints
-
-
-class ModelRunner(Protocol):
-    """What the engine needs of a model, safe to call from many threads; tests put a fake in its place."""
-
-    def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
-        """Cross-attention keys and values, [B, H, S, D] each."""
-
-    def decode(
-        self,
-        state: DecoderState,
-        caches: Caches | None,
-        cross: Sequence[NDArray[np.floating]],
-        plan: RunPlan,
-    ) -> DecoderRun:
-        """As many steps as the plan says."""
-
-    def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
-        """Log-probabilities of whole translations, [B]."""
-
-    def release_memory(self, caches: Caches | None) -> None:
-        """Give back to the system what runs took and no longer use; `caches` are still good for the next."""
 
 
 def cuda_is_usable() -> bool:
@@ -190,30 +152,28 @@ class OnnxModelRunner:
 
     def decode(
         self,
-        state: DecoderState,
+        state: PackedState,
         caches: Caches | None,
         cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
-    ) -> DecoderRun:
+    ) -> PackedRun:
         """See ModelRunner."""
         self._prepare_thread()
-        packing = pack(state)
-        rows = state.rows[packing.order]
         feeds: dict[str, NDArray[Any]] = {
             "steps": np.array(plan.steps, np.int64),
             "stop_after": np.array(plan.stop_after, np.int64),
-            "banned": packing.queries(plan.banned),
-            "ids": state.ids[packing.order],
-            "totals": state.cum_log_probs[packing.order],
-            **{name: rows[name][:, None] for name in _ROW_INPUTS},
-            **{name: getattr(packing, name) for name in _PACKED_INPUTS},
+            "banned": plan.banned,
+            "ids": state.ids,
+            "totals": state.cum_log_probs,
+            **{name: state.rows[name][:, None] for name in _ROW_INPUTS},
+            **{name: getattr(state, name) for name in _PACKED_INPUTS},
             **dict(zip(self._cross, cross, strict=True)),
         }
-        if "narrow" not in self._inputs and rows["narrow"].any():
+        if "narrow" not in self._inputs and state.rows["narrow"].any():
             raise ValueError("this decoder's graph cannot search by the stop rule narrow")
-        if "cell" in self._inputs:  # in the order of the packed sentences
-            width = state.ids.shape[1]
-            feeds["cell"] = states_of(rows["place"], width, caches[0].shape()[1] if caches else 1)
+        if "cell" in self._inputs:
+            old_width = caches[0].shape()[1] if caches else 1
+            feeds["cell"] = states_of(state.rows["place"], state.ids.shape[1], old_width)
         if caches is None:
             feeds |= dict.fromkeys(self._past, self._no_cache)
         # the arrays must live until the run ends: their values share memory
@@ -233,7 +193,7 @@ class OnnxModelRunner:
         for name in self._past:
             binding.bind_output(name.removeprefix("past_"), self.device)
         self._decoder.run_with_iobinding(binding)
-        return _unpack(state, packing, self._host_outputs, binding.get_outputs())
+        return _packed_run(self._host_outputs, binding.get_outputs())
 
     def release_memory(self, caches: Caches | None) -> None:
         """See ModelRunner; nothing on CUDA, whose memory is no other process's."""
@@ -283,24 +243,27 @@ def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
     return np.float16 if described.type == "tensor(float16)" else np.float32
 
 
-def _unpack(
-    before: DecoderState, packing: Packing, names: list[str], values: list[onnxruntime.OrtValue]
-) -> DecoderRun:
-    """What a run gave out, in the order of the state before; only the caches stay where they are."""
+def _packed_run(names: list[str], values: list[onnxruntime.OrtValue]) -> PackedRun:
+    """What a run gave out: arrays on the host, and caches that stay where they are."""
     host = {name: value.numpy() for name, value in zip(names, values, strict=False)}
-    ids, cum_log_probs, finished, best, scores, tokens, parents = (
+    ids, cum_log_probs, finished, best, *candidates = (
         host[name] for name in _HOST_OUTPUTS if name != "next_ancestors"
     )
     # an SSRU has no entries that could be a beam's own
     ancestors = host.get("next_ancestors", np.zeros((*ids.shape, 0), np.float32))
-    place, rows = packing.place, before.rows.copy()
-    rows["position"] += len(scores)
-    rows["finished"], rows["best"] = finished[place, 0], best[place, 0]
-    rows["cache"], rows["place"] = place // packing.size, place
-    ancestors = ancestors.reshape(*ids.shape, -1 if ancestors.size else 0)[place]
-    state = DecoderState(rows, ids[place], cum_log_probs[place], ancestors)
-    candidates = scores[:, place], tokens[:, place], parents[:, place]
-    return DecoderRun(state, values[len(names) :], *candidates)
+    ancestors = ancestors.reshape(*ids.shape, -1 if ancestors.size else 0)
+    caches = values[len(names) :]
+    return PackedRun(ids, cum_log_probs, finished[:, 0], best[:, 0], ancestors, caches, *candidates)
+
+
+def states_of(place: Ints, width: int, old_width: int) -> Ints:
+    """Where among the previous run's recurrent states each beam's is, [B, K], K being `width`.
+
+    `place` [B] are the sentences' rows in that run, with `old_width` beams each; a beam that was not there
+    has any, as it is dead.
+    """
+    found: Ints = place[:, None] * old_width + np.minimum(np.arange(width), old_width - 1)
+    return found
 
 
 _KINDS: dict[str, type[np.generic]] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.runner import DecoderRun
+from service.engine.packing import DecoderRun
 from service.engine.types import DecoderState, Floats, Ints
 
 Flags = NDArray[np.bool_]

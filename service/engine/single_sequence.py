@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from service.engine import cache
-from service.engine.runner import ModelRunner, OnnxModelRunner
+from service.engine import cache, packing
+from service.engine.model_runner import ModelRunner
+from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, RunPlan, SpecialIds
 
 logger = logging.getLogger(__name__)
@@ -57,5 +58,5 @@ def _seconds_a_step(runner: ModelRunner, special: SpecialIds, clock: Callable[[]
     state = cache.admit(cache.empty_state(), [options], [0], [SOURCE_TOKENS], special.bos)
     plan = RunPlan(STEPS, 1, np.zeros((0, 3), np.int64))
     started = clock()
-    run = runner.decode(state, None, runner.encode(ids, bias), plan)
+    run = packing.decode(runner, state, None, runner.encode(ids, bias), plan)
     return (clock() - started) / len(run.scores)

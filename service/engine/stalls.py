@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from service.engine.runner import Caches, DecoderRun, ModelRunner
-from service.engine.types import DecoderState, Floats, Ints, RunPlan
+from service.engine.model_runner import Caches, ModelRunner, PackedRun, PackedState
+from service.engine.types import Floats, Ints, RunPlan
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -103,11 +103,11 @@ class WatchedRunner:
 
     def decode(
         self,
-        state: DecoderState,
+        state: PackedState,
         caches: Caches | None,
         cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
-    ) -> DecoderRun:
+    ) -> PackedRun:
         """See ModelRunner."""
         with self.watch.busy("a run of the decoder"):
             return self.runner.decode(state, caches, cross, plan)

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from service.engine import cache
+from service.engine import cache, packing
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, FinishReason, Hypothesis, RunPlan, SpecialIds
@@ -122,7 +122,7 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
     )
     state.rows["position"] = longest - 1  # a source of the limit's length would keep its memory
     cross = runner.encode(source_ids, bias)
-    runner.decode(state, None, cross, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
+    packing.decode(runner, state, None, cross, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
 
 
 def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -> None:

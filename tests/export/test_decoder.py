@@ -24,7 +24,7 @@ from model.evaluate import suppressed_ids
 from model.search import SearchOptions, beam_search, next_log_probs
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
-from service.engine import cache, types
+from service.engine import cache, packing, types
 from service.engine.beam import BeamSearch
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
@@ -113,7 +113,7 @@ def test_cached_decoding_equals_full_decoding(
     prefixes: list[list[int]] = [[BOS_ID] for _ in sources]
     for _ in range(6):
         cum_log_probs = state.cum_log_probs.copy()
-        run = runner.decode(state, caches, cross, RunPlan(2, 6, NO_BANS))
+        run = packing.decode(runner, state, caches, cross, RunPlan(2, 6, NO_BANS))
         for step in range(2):
             for row, source in enumerate(sources):
                 logits = network(torch.tensor([source]), torch.tensor([prefixes[row]]))[0, -1]
@@ -297,7 +297,7 @@ def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
         padded, bias = cache.pad([source], 0)
         state = cache.admit(cache.empty_state(), [options], [0], [len(source)], BOS_ID)
         cross = runner.encode(padded, bias)
-        run = runner.decode(state, None, cross, RunPlan(40, 1, NO_BANS))
+        run = packing.decode(runner, state, None, cross, RunPlan(40, 1, NO_BANS))
         for step, candidates in enumerate(zip(run.scores, run.tokens, run.parents, strict=True)):
             assert not search.is_done, f"{rule}: done before step {step} of {len(run.scores)}"
             search.advance(*(part[0].tolist() for part in candidates))

@@ -10,8 +10,8 @@ import numpy as np
 
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import DecoderRun
-from service.engine.types import DecoderState, DecodingOptions, DecodingSequence, RunPlan
+from service.engine.model_runner import PackedRun, PackedState
+from service.engine.types import DecodingOptions, DecodingSequence, RunPlan
 from tests.fakes import SPECIAL, EchoRunner, echo_of
 
 COUNT = 3000
@@ -28,7 +28,7 @@ class RecordingRunner(EchoRunner):
         self.runs_of: defaultdict[int, list[int]] = defaultdict(list)
         self._lock = threading.Lock()
 
-    def decode(self, state: DecoderState, caches: Any, cross: Any, plan: RunPlan) -> DecoderRun:
+    def decode(self, state: PackedState, caches: Any, cross: Any, plan: RunPlan) -> PackedRun:
         names = cross[0][state.rows["source"], 0, 1, 0].astype(np.int64).tolist()
         with self._lock:
             self.started += 1

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from service import errors
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import DecoderRun
+from service.engine.model_runner import PackedRun
 from service.engine.types import DecodingOptions, DecodingSequence, Floats, Ints, SpecialIds
-from tests.fakes import SPECIAL, EchoRunner, Faults, echo_of, echo_source
+from tests.fakes import SPECIAL, EchoRunner, Faults, echo_of, echo_source, sources_of
 from tests.waiting import wait_until
 
 VOCAB_SIZE = 200
 IDS = SpecialIds(SPECIAL.pad, SPECIAL.bos, SPECIAL.eos, VOCAB_SIZE)
 GREEDY = DecodingOptions(max_decoding_length=60, beam_size=1)
 POISON = 77
-Harm = Callable[[DecoderRun, int], object]
+Harm = Callable[[PackedRun, int], object]
 
 
 class FaultyRunner(EchoRunner):
@@ -32,13 +32,12 @@ class FaultyRunner(EchoRunner):
         self.harms_all = False
         self.calls: list[str] = []
 
-    def decode(self, *run: Any) -> DecoderRun:
+    def decode(self, *run: Any) -> PackedRun:
         self.calls.append("decode")
         state, _, cross, _ = run
         found = super().decode(*run)
-        sources = cross[0][state.rows["source"], 0, :, 0]
-        for row in range(len(sources)):
-            if self.harms_all or POISON in sources[row]:
+        for row, source in enumerate(sources_of(state, cross)):
+            if self.harms_all or POISON in source:
                 self.harm(found, row)
         return found
 
@@ -69,17 +68,17 @@ def outcome(sequence: DecodingSequence) -> object:
 def set_at(name: str, value: float) -> Harm:
     """Harm that writes a value into a row of a run's candidates."""
 
-    def harm(run: DecoderRun, row: int) -> None:
+    def harm(run: PackedRun, row: int) -> None:
         getattr(run, name)[:, row] = value
 
     return harm
 
 
 def harm_state(name: str, value: float) -> Harm:
-    def harm(run: DecoderRun, row: int) -> None:
-        array = getattr(run.state, name).copy()
+    def harm(run: PackedRun, row: int) -> None:
+        array = getattr(run, name).copy()
         array[row] = value
-        setattr(run.state, name, array)
+        setattr(run, name, array)
 
     return harm
 
@@ -138,17 +137,17 @@ def test_an_engine_whose_every_row_cannot_be_dies(harm: Harm) -> None:
 
 
 def raising(error: BaseException) -> Harm:
-    def harm(run: DecoderRun, row: int) -> None:
+    def harm(run: PackedRun, row: int) -> None:
         raise error
 
     return harm
 
 
-def misshapen(run: DecoderRun, row: int) -> None:
+def misshapen(run: PackedRun, row: int) -> None:
     run.tokens = run.tokens[:, :, :1]
 
 
-def too_few_rows(run: DecoderRun, row: int) -> None:
+def too_few_rows(run: PackedRun, row: int) -> None:
     run.scores = run.scores[:, :0]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.packing import LARGEST, ROUND, Packing, pack, states_of
+from service.engine.packing import LARGEST, ROUND, Packing, pack
 from service.engine.types import MASKED, DecoderState, DecodingOptions
 
 
@@ -35,10 +35,10 @@ def paths(packing: Packing, width: int) -> dict[int, list[list[tuple[int, int]]]
     found = {}
     for place, row in enumerate(packing.order.tolist()):
         at, member = divmod(place, packing.size)
-        beams = packing.ancestors[at, member * width : (member + 1) * width]
+        beams = packing.state.ancestors[at, member * width : (member + 1) * width]
         found[row] = [
             sorted(
-                (int(packing.row[at, column]), int(packing.entry[at, column]))
+                (int(packing.state.row[at, column]), int(packing.state.entry[at, column]))
                 for column in np.flatnonzero(beam == 0)
             )
             for beam in beams
@@ -61,14 +61,14 @@ def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[
 
 def test_compaction_leaves_behind_what_no_beam_descends_from() -> None:
     packing = pack(state_with([5, 5, 5], length=400))
-    assert packing.row.shape[1] < 20
+    assert packing.state.row.shape[1] < 20
 
 
 def test_a_long_sentence_shares_its_row_with_a_short_one() -> None:
     packing = pack(state_with([30, 4, 28, 2, 8, 26]))
     shared = {frozenset(pair) for pair in packing.order.reshape(-1, 2).tolist()}
     assert shared == {frozenset({0, 3}), frozenset({1, 2}), frozenset({4, 5})}
-    assert packing.row.shape == (3, 36)  # 26 and 8 are 34, in whole fours
+    assert packing.state.row.shape == (3, 36)  # 26 and 8 are 34, in whole fours
 
 
 @pytest.mark.parametrize("rows", range(1, 20))
@@ -76,9 +76,9 @@ def test_packs_are_of_equal_size_and_not_large(rows: int) -> None:
     counts = np.random.default_rng(rows).integers(1, 30, rows).tolist()
     packing = pack(state_with(counts))
     assert sorted(packing.order) == list(range(rows))
-    assert packing.size * len(packing.row) == rows
+    assert packing.size * len(packing.state.row) == rows
     assert packing.size <= LARGEST
-    assert packing.row.shape[1] % ROUND == 0
+    assert packing.state.row.shape[1] % ROUND == 0
 
 
 def test_sentences_of_one_length_keep_a_row_each() -> None:
@@ -91,35 +91,30 @@ def test_sentences_of_one_length_keep_a_row_each() -> None:
 def test_every_sentence_sees_its_own_source_and_no_others(lengths: list[int]) -> None:
     state = state_with([len(lengths)] * len(lengths), sources=lengths)
     packing = pack(state)
-    shared = len(lengths) // len(packing.source_row)
+    shared = len(lengths) // len(packing.state.source_row)
     for place, row in enumerate(packing.order.tolist()):
-        columns = np.flatnonzero(packing.source_bias[place] == 0)
-        assert set(packing.source_row[place // shared, columns]) == {state.rows["source"][row]}
-        assert packing.source_entry[place // shared, columns].tolist() == list(range(lengths[row]))
-        assert (np.delete(packing.source_bias[place], columns) == np.float32(MASKED)).all()
+        columns = np.flatnonzero(packing.state.source_bias[place] == 0)
+        assert set(packing.state.source_row[place // shared, columns]) == {
+            state.rows["source"][row]
+        }
+        assert packing.state.source_entry[place // shared, columns].tolist() == list(
+            range(lengths[row])
+        )
+        assert (np.delete(packing.state.source_bias[place], columns) == np.float32(MASKED)).all()
 
 
 def test_sources_share_rows_where_that_leaves_less_padding_and_only_there() -> None:
     counts = [30, 4] * 8
     uneven = pack(state_with(counts, sources=[40, 6] * 8))
-    assert uneven.source_row.shape[0] == len(uneven.row) < 16
+    assert uneven.state.source_row.shape[0] == len(uneven.state.row) < 16
     even = pack(state_with(counts, sources=[20] * 16))
-    assert len(even.row) < 16 == len(even.source_row)
-    assert even.source_row.shape[1] == 20
+    assert len(even.state.row) < 16 == len(even.state.source_row)
+    assert even.state.source_row.shape[1] == 20
 
 
 def test_where_entries_and_sources_disagree_about_pairs_the_sum_of_both_is_made_small() -> None:
     packing = pack(state_with([20, 20, 20, 20], sources=[40, 4, 40, 4]))
-    assert packing.source_row.shape == (2, 44)
-
-
-def test_a_beam_finds_the_state_that_it_left() -> None:
-    before = np.array([[10, 11, 12], [20, 21, 22], [30, 31, 32]]).ravel()  # by row and beam
-    place = np.array([2, 0])
-    assert before[states_of(place, 2, 3)].tolist() == [[30, 31], [10, 11]]
-    wider = before[states_of(place, 4, 3)]  # the fourth beam is dead, and may have any
-    assert wider[:, :3].tolist() == [[30, 31, 32], [10, 11, 12]]
-    assert set(wider[:, 3].tolist()) <= set(before.tolist())
+    assert packing.state.source_row.shape == (2, 44)
 
 
 def test_a_ban_is_told_by_pack_and_query() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.engine import cache
+from service.engine import cache, packing
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
+from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for, states_of
 from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
 from service.models import bundle
 from service.models.bundle import Precision
@@ -143,6 +143,15 @@ def test_a_graph_that_does_not_narrow_says_so(tiny_bundle: Path) -> None:
     options = DecodingOptions(9, stop_rule=StopRule.NARROW)
     state = cache.admit(cache.empty_state(), [options], [0], [3], bos_id=2)
     with pytest.raises(ValueError, match="cannot search by the stop rule narrow"):
-        runner.decode(
-            state, None, runner.encode(ids, bias), RunPlan(1, 1, np.zeros((0, 3), np.int64))
+        packing.decode(
+            runner, state, None, runner.encode(ids, bias), RunPlan(1, 1, np.zeros((0, 3), np.int64))
         )
+
+
+def test_a_beam_finds_the_state_that_it_left() -> None:
+    before = np.array([[10, 11, 12], [20, 21, 22], [30, 31, 32]]).ravel()  # by row and beam
+    place = np.array([2, 0])
+    assert before[states_of(place, 2, 3)].tolist() == [[30, 31], [10, 11]]
+    wider = before[states_of(place, 4, 3)]  # the fourth beam is dead, and may have any
+    assert wider[:, :3].tolist() == [[30, 31, 32], [10, 11, 12]]
+    assert set(wider[:, 3].tolist()) <= set(before.tolist())

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import DecoderRun
+from service.engine.model_runner import PackedRun, PackedState
 from service.engine.single_sequence import is_faster
-from service.engine.types import DecoderState, DecodingOptions, Floats, Ints, RunPlan
+from service.engine.types import DecodingOptions, Floats, Ints, RunPlan
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 
 
@@ -41,16 +41,18 @@ class TimedRunner:
 
     def decode(
         self,
-        state: DecoderState,
+        state: PackedState,
         caches: Any,
         cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
-    ) -> DecoderRun:
+    ) -> PackedRun:
         steps = min(plan.steps, self.steps)
         self.clock.now += steps * self.seconds[min(self.runs, len(self.seconds) - 1)]
         self.runs += 1
-        none = np.zeros((steps, 1, 8))
-        return DecoderRun(state, None, none.astype(np.float32), none.astype(int), none.astype(int))
+        none = np.zeros((steps, 1, 8), np.int64)
+        after = state.ids, state.cum_log_probs, state.rows["finished"], state.rows["best"]
+        scores = none.astype(np.float32)
+        return PackedRun(*after, np.zeros((1, 4, 0), np.float32), None, scores, none, none)
 
 
 @pytest.mark.parametrize(
