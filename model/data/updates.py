@@ -79,7 +79,7 @@ def made_ahead(
     finally:
         # left to the garbage collector, which may come after what would tell the processes to end, they are
         # sent a SIGTERM that they ignore
-        made._shutdown_workers()  # type: ignore[attr-defined]
+        made._shutdown_workers()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 class _Updates(Dataset[Update]):
