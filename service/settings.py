@@ -8,22 +8,15 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
-from service.models.bundle import DEFAULT_BUNDLE
+from service.model_settings import ModelSettings, split
 
 PREFIX = "ATTENDANT_"
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that it sets in every container where a Service is called attendant."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 """As browsers send it: in small letters, with no path, no slash at the end."""
-
-
-def _split(value: object) -> object:
-    """What is separated by commas, from the environment; one path alone, from code."""
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return [value] if isinstance(value, Path) else value
 
 
 def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -47,7 +40,7 @@ def _check_proxies(proxies: str) -> str:
     return ",".join(entries)
 
 
-class Settings(BaseSettings):
+class Settings(ModelSettings):
     """The translation service. Every option may also come from the environment: --port as ATTENDANT_PORT."""
 
     model_config = SettingsConfigDict(
@@ -76,55 +69,6 @@ class Settings(BaseSettings):
     port: Annotated[
         int, Field(ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     ] = 8000
-    bundle: Annotated[
-        tuple[Path, ...],
-        NoDecode,
-        BeforeValidator(_split),
-        Field(
-            min_length=1,
-            description="Folders of the models to serve, separated by commas; where two have the same "
-            "direction, the first one serves it.",
-        ),
-    ] = (DEFAULT_BUNDLE,)
-    device: Annotated[
-        Literal["auto", "cpu", "cuda"],
-        Field(
-            description="Where to run; auto takes CUDA if there is a device and the bundle has graphs for it."
-        ),
-    ] = "auto"
-    precision: Annotated[
-        Literal["auto", "int8", "fp16", "fp32"],
-        Field(
-            description="Graphs to run; auto takes int8 on a CPU and fp16 on CUDA, if the bundle has them."
-        ),
-    ] = "auto"
-    num_loops: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=1024,
-            description="Batches that run side by side, a thread each; 0 means one for each core that the "
-            "container may use (1 on CUDA). On a CPU, up to 8 of them have their own copy of the weights.",
-        ),
-    ] = 0
-    max_num_seqs: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=4096,
-            description="Sentences in one batch. Higher values raise throughput and step latency.",
-        ),
-    ] = 16
-    max_num_batched_tokens: Annotated[
-        int,
-        Field(
-            ge=64,
-            le=1_048_576,
-            description="Memory budget of a batch in tokens: sentences x the largest of (beams x maximum "
-            "translation length + a quarter of the source). About 55 KB per token with the bundled model. A "
-            "single sentence may exceed it.",
-        ),
-    ] = 5120
     max_requests: Annotated[
         int,
         Field(
@@ -142,56 +86,6 @@ class Settings(BaseSettings):
             "the open-file limit.",
         ),
     ] = 1000
-    max_waiting: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=1_000_000,
-            description="Sentences that may wait; beyond them, new requests get 429, and a larger one 400.",
-        ),
-    ] = 2000
-    max_waiting_tokens: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=1_000_000_000,
-            description="Source and target tokens that may wait; beyond them, new requests get 429, "
-            "and a larger one 400.",
-        ),
-    ] = 200_000
-    steps_per_run: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=1000,
-            description="Minimum number of decoder steps between two points at which waiting sentences may "
-            "join a batch; higher values raise throughput, lower ones reduce latency.",
-        ),
-    ] = 4
-    cached_sentences: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=10_000_000,
-            description="Translated sentences kept in memory, about 2 KB each, and returned when the same "
-            "sentence is requested with the same options; 0 keeps none.",
-        ),
-    ] = 0
-    rerank: Annotated[
-        bool,
-        Field(
-            description="Whether the opposite direction helps to choose among the translations found, unless "
-            "a request says otherwise: fewer omissions, for two fifths less throughput."
-        ),
-    ] = False
-    max_beam_size: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=128,
-            description="Largest beam a request may ask for, beyond which it gets 400.",
-        ),
-    ] = 8
     max_text_characters: Annotated[
         int,
         Field(
@@ -234,16 +128,6 @@ class Settings(BaseSettings):
             description="Deadline of a request, past which it gets 504; none may ask for a longer one.",
         ),
     ] = 60.0
-    stall_seconds: Annotated[
-        float,
-        Field(
-            gt=0,
-            le=3600,
-            allow_inf_nan=False,
-            description="A model run without progress for this long is treated as hung: readiness fails and "
-            "the process exits.",
-        ),
-    ] = 60.0
     api_keys: Annotated[
         Path | None,
         Field(
@@ -267,7 +151,7 @@ class Settings(BaseSettings):
     cors_origins: Annotated[
         tuple[str, ...],
         NoDecode,
-        BeforeValidator(_split),
+        BeforeValidator(split),
         AfterValidator(_check_origins),
         Field(
             description="Origins whose web pages may call the service, separated by commas; * is any."

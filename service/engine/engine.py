@@ -18,6 +18,7 @@ from service.engine.rerank import Reranker
 from service.engine.scheduler import is_long
 from service.engine.shared import OnFault, Shared, resolve
 from service.engine.stalls import StallDetector, WatchedRunner
+from service.engine.turns import Turns
 from service.engine.types import DecodingOptions, DecodingSequence, SpecialIds, StepStats
 from service.engine.worker import Worker
 from service.errors import CancelledError, EngineDeadError, NotReadyError, QueueFullError
@@ -44,14 +45,17 @@ class Engine:
         clock: Callable[[], float] = time.monotonic,
         single_sequence_runner: ModelRunner | None = None,
         on_fault: OnFault = lambda *_: None,
+        turns: Turns | None = None,
     ) -> None:
         """Build an engine that is not running yet; `on_step` and `on_fault` are called by any thread.
 
         There are as many `runners` as workers, or fewer, which workers share; `single_sequence_runner` has
-        the same graphs with several threads an operator, for a sentence that is alone.
+        the same graphs with several threads an operator, for a sentence that is alone. Engines
+        that have the same `turns` share cores: so many of their steps run at once.
         """
         self.config, self.clock, self.on_fault = config, clock, on_fault
-        self._shared = Shared(config, clock, on_step, on_fault)
+        turns = turns or Turns(config.num_workers)
+        self._shared = Shared(config, clock, on_step, on_fault, turns)
         self.watch: StallDetector = self._shared.watch
         """Whoever runs a graph beside the engine tells it, so that `check` sees it hang."""
         watched = [WatchedRunner(runner, self.watch) for runner in runners]

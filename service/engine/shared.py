@@ -11,6 +11,7 @@ from service.engine.lifo_condition import LifoCondition
 from service.engine.scheduler import Scheduler
 from service.engine.stalls import StallDetector
 from service.engine.throughput import Throughput
+from service.engine.turns import Turns
 from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis, StepStats
 from service.errors import AttendantError, EngineDeadError
 
@@ -29,10 +30,12 @@ class Shared:
         clock: Callable[[], float],
         on_step: Callable[[StepStats], None],
         on_fault: OnFault,
+        turns: Turns,
     ) -> None:
         """Of an engine that is not running yet."""
         self.config, self.clock = config, clock
         self.on_step, self.on_fault = on_step, on_fault
+        self.turns = turns
         self.scheduler = Scheduler(config)
         self.throughput = Throughput()
         self.watch = StallDetector(clock)

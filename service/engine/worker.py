@@ -36,7 +36,7 @@ class Worker:
         """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
         try:
             while (schedule := self._next_schedule()) is not None:
-                with self.shared.watch.busy("a step"):
+                with self.shared.turns, self.shared.watch.busy("a step"):
                     self._step_or_fail(schedule)
         except BaseException as error:
             self.shared.give_up(f"a thread ended with {type(error).__name__}", error)

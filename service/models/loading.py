@@ -9,6 +9,7 @@ from service.engine.cores import available_cores
 from service.engine.engine import Engine
 from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.single_sequence import runner_for_one
+from service.engine.turns import Turns
 from service.engine.types import SpecialIds
 from service.errors import BundleError
 from service.models.bundle import Bundle, Manifest, Precision
@@ -98,7 +99,10 @@ def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precis
 
 
 def start_model(
-    bundle: Bundle, options: ModelOptions | None = None, observer: Observer | None = None
+    bundle: Bundle,
+    options: ModelOptions | None = None,
+    observer: Observer | None = None,
+    turns: Turns | None = None,
 ) -> ServedModel:
     """Load a bundle's graphs, start its engine and have it prove that it translates.
 
@@ -106,6 +110,7 @@ def start_model(
         bundle: of which model.
         options: how it is run.
         observer: told what it does.
+        turns: on the cores, which models of a process share.
 
     Raises:
         BundleError: the bundle cannot be served.
@@ -126,6 +131,7 @@ def start_model(
         observer.on_step,
         single_sequence_runner=single_sequence_runner,
         on_fault=observer.on_fault,
+        turns=turns,
     )
     attention = engine.watch.watched("an alignment", runner.align) if bundle.scorer else None
     aligner = _aligner(manifest, tokenizers, attention, engine, observer)

@@ -6,7 +6,9 @@ import threading
 import time
 
 from service.engine.config import EngineConfig
+from service.engine.cores import available_cores
 from service.engine.memory import trim
+from service.engine.turns import Turns
 from service.errors import NotReadyError
 from service.metrics import Metrics
 from service.models.bundle import load
@@ -27,6 +29,7 @@ class ModelStore:
         """Nothing is loaded yet."""
         self.settings, self.metrics = settings, metrics
         self.current: ModelSet | None = None
+        self._turns = Turns(settings.num_loops or available_cores())
         self.is_stopping = False
         """Whether readiness has turned, although what comes may still be served."""
         self._refuses_new = False
@@ -111,7 +114,7 @@ class ModelStore:
         options = model_options(self.settings)
         try:
             for bundle in [load(folder) for folder in self.settings.bundle]:
-                started.append(start_model(bundle, options, self.metrics))
+                started.append(start_model(bundle, options, self.metrics, self._turns))
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()

@@ -1,0 +1,130 @@
+"""What an operator can set of the models: which are served, where they run and how much they take on."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_settings import BaseSettings, NoDecode
+
+from service.models.bundle import DEFAULT_BUNDLE
+
+
+def split(value: object) -> object:
+    """What is separated by commas, from the environment; one path alone, from code."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value] if isinstance(value, Path) else value
+
+
+class ModelSettings(BaseSettings):
+    """Those of the settings that are about models."""
+
+    bundle: Annotated[
+        tuple[Path, ...],
+        NoDecode,
+        BeforeValidator(split),
+        Field(
+            min_length=1,
+            description="Folders of the models to serve, separated by commas; where two have the same "
+            "direction, the first one serves it.",
+        ),
+    ] = (DEFAULT_BUNDLE,)
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        Field(
+            description="Where to run; auto takes CUDA if there is a device and the bundle has graphs for it."
+        ),
+    ] = "auto"
+    precision: Annotated[
+        Literal["auto", "int8", "fp16", "fp32"],
+        Field(
+            description="Graphs to run; auto takes int8 on a CPU and fp16 on CUDA, if the bundle has them."
+        ),
+    ] = "auto"
+    num_loops: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=1024,
+            description="Batches that run side by side, a thread each; 0 means one for each core that the "
+            "container may use (1 on CUDA). On a CPU, up to 8 of them have their own copy of the weights.",
+        ),
+    ] = 0
+    max_num_seqs: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=4096,
+            description="Sentences in one batch. Higher values raise throughput and step latency.",
+        ),
+    ] = 16
+    max_num_batched_tokens: Annotated[
+        int,
+        Field(
+            ge=64,
+            le=1_048_576,
+            description="Memory budget of a batch in tokens: sentences x the largest of (beams x maximum "
+            "translation length + a quarter of the source). About 55 KB per token with the bundled model. A "
+            "single sentence may exceed it.",
+        ),
+    ] = 5120
+    max_waiting: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="Sentences that may wait; beyond them, new requests get 429, and a larger one 400.",
+        ),
+    ] = 2000
+    max_waiting_tokens: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1_000_000_000,
+            description="Source and target tokens that may wait; beyond them, new requests get 429, "
+            "and a larger one 400.",
+        ),
+    ] = 200_000
+    steps_per_run: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1000,
+            description="Minimum number of decoder steps between two points at which waiting sentences may "
+            "join a batch; higher values raise throughput, lower ones reduce latency.",
+        ),
+    ] = 4
+    cached_sentences: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=10_000_000,
+            description="Translated sentences kept in memory, about 2 KB each, and returned when the same "
+            "sentence is requested with the same options; 0 keeps none.",
+        ),
+    ] = 0
+    rerank: Annotated[
+        bool,
+        Field(
+            description="Whether the opposite direction helps to choose among the translations found, unless "
+            "a request says otherwise: fewer omissions, for two fifths less throughput."
+        ),
+    ] = False
+    max_beam_size: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=128,
+            description="Largest beam a request may ask for, beyond which it gets 400.",
+        ),
+    ] = 8
+    stall_seconds: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=3600,
+            allow_inf_nan=False,
+            description="A model run without progress for this long is treated as hung: readiness fails and "
+            "the process exits.",
+        ),
+    ] = 60.0
