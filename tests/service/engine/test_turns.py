@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import DecoderRun
+from service.engine.model_runner import PackedRun, PackedState
 from service.engine.turns import Turns
-from service.engine.types import DecoderState, DecodingOptions, RunPlan
+from service.engine.types import DecodingOptions, RunPlan
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 from tests.waiting import wait_until
 
@@ -42,8 +42,8 @@ class CountingRunner(EchoRunner):
     most: ClassVar[int] = 0
 
     def decode(
-        self, state: DecoderState, caches: Any, cross: Sequence[NDArray[np.floating]], plan: RunPlan
-    ) -> DecoderRun:
+        self, state: PackedState, caches: Any, cross: Sequence[NDArray[np.floating]], plan: RunPlan
+    ) -> PackedRun:
         self.running.add(threading.get_ident())
         CountingRunner.most = max(CountingRunner.most, len(self.running))
         try:
