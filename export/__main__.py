@@ -3,8 +3,8 @@
 A bundle in the place of the run is exported anew, in the format of this version. Of several, the weights are
 averaged, which pays for runs that began from the same ones.
 
-`python -m export import SOURCE` makes a bundle of a model of others, and `python -m export inspect BUNDLE`
-says what a bundle is.
+`python -m export import SOURCE` makes a bundle of a model of others, `python -m export convert BUNDLE` brings
+an older bundle to this version's format, and `python -m export inspect BUNDLE` says what a bundle is.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import service.models.bundle
-from export import inspect
+from export import convert, inspect
 from export.bundle_writer import ExportOptions, write_bundle
 from export.importers import command
 from export.verify import VerificationError
@@ -107,6 +107,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["import"]:
         return command.main(given[1:])
+    if given[:1] == ["convert"]:
+        return convert.main(given[1:])
     if given[:1] == ["inspect"]:
         return inspect.main(given[1:])
     options = parse(given)

@@ -4,13 +4,13 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 from tqdm import tqdm
 
 from export.alignment import choose_heads
@@ -27,6 +27,7 @@ from export.verify import (
     verify,
     verify_scorer,
 )
+from export.weights import WEIGHTS, WeightsFile
 from model.checkpoint import Checkpoint
 from model.data.batches import batches_of
 from model.search import Found
@@ -79,19 +80,30 @@ def publish(material: Material, out: Path, options: ExportOptions) -> Manifest:
         VerificationError: a graph does not compute what the network does.
         FileExistsError: `out` is there and is no bundle.
     """
+    with replacing(out) as folder:
+        manifest = _write(material, folder, options)
+        keep_documents(out, folder)
+    return manifest
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of the bundle `out` once all went well.
+
+    Raises:
+        FileExistsError: `out` is there and is no bundle.
+    """
     check_place(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        manifest = _write(material, partial, options)
+        yield partial
         partial.chmod(0o755)
         if out.exists():
-            _keep_documents(out, partial)
             shutil.rmtree(out)
         partial.rename(out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return manifest
 
 
 def check_place(out: Path) -> None:
@@ -124,9 +136,9 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
         reference += reference_translations(network, [source], material.suppressed, start)
     _write_golden(folder / GOLDEN, sources, reference, [one.target for one in directions])
 
-    graphs: dict[Precision, Graphs] = {}
+    file, graphs = WeightsFile(folder), dict[Precision, Graphs]()
     for precision in options.precisions:
-        graphs[precision] = _write_graphs(material, weights, ranges, folder, precision)
+        graphs[precision] = _write_graphs(material, weights, ranges, file, precision)
         encoder, decoder = folder / graphs[precision].encoder, folder / graphs[precision].decoder
         found = engine_translations(encoder, decoder, SPECIAL, sources, starts)
         logger.info(verify(precision, reference, found))
@@ -135,7 +147,7 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
     logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
     if share >= MIN_ALIGNED or material.has_opposites:
         scorer = build_scorer(GraphBuilder("int8", weights, ranges), network.config, heads)
-        onnx.save(scorer, folder / SCORER)
+        file.save(scorer, SCORER)
         runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
         logger.info(verify_scorer(network, heads, runner, pairs))
     else:
@@ -172,6 +184,7 @@ def _describe(
         decoding=material.decoding,
         graphs=graphs,
         scorer=SCORER if (folder / SCORER).exists() else None,
+        weights=WEIGHTS,
         files={path.name: sha256(path) for path in sorted(folder.iterdir())},
         provenance=material.provenance,
     )
@@ -190,21 +203,26 @@ def _write_graphs(
     material: Material,
     weights: dict[str, np.ndarray],
     ranges: dict[str, ActivationRange],
-    folder: Path,
+    file: WeightsFile,
     precision: Precision,
 ) -> Graphs:
     def builder(prefix: str = "") -> GraphBuilder:
         return GraphBuilder(precision, weights, ranges, prefix)
 
     sizes = material.network.config
-    graphs = Graphs(encoder=f"encoder.{precision}.onnx", decoder=f"decoder.{precision}.onnx")
-    onnx.save(build_encoder(builder(), sizes), folder / graphs.encoder)
+    graphs = graph_files(precision)
+    file.save(build_encoder(builder(), sizes), graphs.encoder)
     narrowing = material.decoding.stop_rule is StopRule.NARROW
     decoder = build_decoder(
         builder(), builder("step."), sizes, material.suppressed, narrowing=narrowing
     )
-    onnx.save(decoder, folder / graphs.decoder)
+    file.save(decoder, graphs.decoder)
     return graphs
+
+
+def graph_files(precision: Precision) -> Graphs:
+    """What the files of a precision are called."""
+    return Graphs(encoder=f"encoder.{precision}.onnx", decoder=f"decoder.{precision}.onnx")
 
 
 def _write_golden(
@@ -242,7 +260,7 @@ def _copy_tables(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
     return rules
 
 
-def _keep_documents(old: Path, new: Path) -> None:
-    """A bundle's own documents outlive its next version."""
+def keep_documents(old: Path, new: Path) -> None:
+    """A bundle's own documents outlive its next version; `old` need not be there."""
     for document in old.glob("*.md"):
         shutil.copy2(document, new / document.name)

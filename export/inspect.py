@@ -34,10 +34,8 @@ def describe(bundle: Bundle) -> str:
         f"{manifest.limits.max_target_length} of a translation",
         "decoding": f"beam {manifest.decoding.beam_size}, length penalty "
         f"{manifest.decoding.length_penalty:g}",
-        "precisions": ", ".join(
-            f"{precision} ({sum(path.stat().st_size for path in bundle.graphs(precision)) / 1e6:.1f} MB)"
-            for precision in manifest.graphs
-        ),
+        "precisions": ", ".join(manifest.graphs),
+        "size": f"{sum((bundle.folder / name).stat().st_size for name in manifest.files) / 1e6:.1f} MB",
         "alignment": "yes" if manifest.scorer else "no: tags go by the order of the words",
         "rules": ", ".join(manifest.rules) or "those for every model",
         "format": str(manifest.format_version),

@@ -30,11 +30,13 @@ from service.text import pipeline
 from service.text.pipeline import Pipeline
 from service.text.tokenizer import Tokenizers
 
-FORMAT_VERSION = 8
-GRAPHS_ALIKE = (7, FORMAT_VERSION)
+FORMAT_VERSION = 9
+GRAPHS_ALIKE = (7, 8, FORMAT_VERSION)
 """Formats whose graphs run."""
 MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
 """Formats of which everything but the graphs can be taken over."""
+HAS_RULES = 8
+"""The first format whose manifest lists the rules for its text."""
 DEFAULT_BUNDLE = Path(__file__).parents[1] / "default_bundle"
 GOLDEN = "golden.jsonl"
 """Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
@@ -152,6 +154,8 @@ class Manifest(_Strict):
 
     Without it, words are aligned by their order, and there is no channel model.
     """
+    weights: FileName | None = None
+    """What the graphs compute with, mapped into memory; before format 9, each graph held its own."""
     rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
     """Names and parameters of the rules its text needs beside those for every model; see `service.text`."""
     files: Annotated[
@@ -163,7 +167,7 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        maybe = self.target_vocabulary, self.pieces, self.target_pieces, self.scorer
+        maybe = (self.target_vocabulary, self.pieces, self.target_pieces, self.scorer, self.weights)
         named = {self.vocabulary, *(name for name in maybe if name is not None)}
         asked = [pipeline.checked(name, parameters) for name, parameters in self.rules.items()]
         named |= {file for parameters in asked for file in parameters.files}
@@ -261,7 +265,7 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
             path,
         )
     try:
-        manifest = Manifest.model_validate(raw if version == FORMAT_VERSION else _with_rules(raw))
+        manifest = Manifest.model_validate(raw if version >= HAS_RULES else _with_rules(raw))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "manifest"
@@ -277,7 +281,7 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
 
 
 def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of an older format, in which all rules were for every model, as one of this format."""
+    """A manifest of an older format, in which all rules were for every model, with the rules listed."""
     new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
     rules: dict[str, dict[str, Any]] = {"quotes": {}, "case": {}}
     if raw.get("names"):
@@ -286,4 +290,4 @@ def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
         new["decoding"] = dict(raw["decoding"])
         if max_words := new["decoding"].pop("most_words", 0):
             rules["clauses"] = {"max_words": max_words}
-    return new | {"rules": rules, "format_version": FORMAT_VERSION}
+    return new | {"rules": rules, "format_version": HAS_RULES}

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import onnx
 import torch
 
 from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import GraphBuilder
 from export.quantize import calibrate
+from export.weights import WeightsFile
 from model import bundle
 from model.config import ModelConfig, load_config
 from model.data.batches import Batch
@@ -99,12 +99,16 @@ def _write(model: BenchModel, network: Transformer) -> None:
     model.folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     ranges = calibrate(network, _calibration(model.sources[:64]))
+    file = WeightsFile(model.folder)
     for precision in ("int8", "fp32"):
         encoder, decoder = model.graphs(precision)
-        onnx.save(build_encoder(GraphBuilder(precision, weights, ranges), model.sizes), encoder)
+        file.save(
+            build_encoder(GraphBuilder(precision, weights, ranges), model.sizes), encoder.name
+        )
         outer = GraphBuilder(precision, weights, ranges)
         body = GraphBuilder(precision, weights, ranges, prefix="step.")
-        onnx.save(build_decoder(outer, body, model.sizes, tuple(model.suppressed)), decoder)
+        graph = build_decoder(outer, body, model.sizes, tuple(model.suppressed))
+        file.save(graph, decoder.name)
     peer.convert(network, model.peer("fp32"))
     peer.convert(network, model.peer("int8"), quantization="int8")
 

@@ -12,6 +12,7 @@ import torch
 from export.__main__ import main
 from export.bundle_writer import ExportOptions, write_bundle
 from export.verify import VerificationError
+from export.weights import WeightsFile
 from model import bundle as training_bundle
 from model.checkpoint import Checkpoint, save
 from service.models import bundle
@@ -33,7 +34,7 @@ def test_a_bundle_loads_and_a_second_export_has_the_same_bytes(
     first = write_bundle(checkpoint, text, tmp_path / "one", OPTIONS)
     second = write_bundle(checkpoint, text, tmp_path / "two", OPTIONS)
     assert first.files == second.files
-    assert len(first.files) == 9
+    assert len(first.files) == 10
     loaded = bundle.load(tmp_path / "one")
     assert loaded.manifest.graphs.keys() == {"fp32", "fp16", "int8"}
     assert loaded.manifest.provenance.step == checkpoint.step
@@ -62,7 +63,9 @@ def test_a_corrupted_weight_fails_verification_and_publishes_nothing(
     monkeypatch: pytest.MonkeyPatch,
     precision: bundle.Precision,
 ) -> None:
-    def corrupting(model: onnx.ModelProto, path: Path) -> None:
+    save = WeightsFile.save
+
+    def corrupting(file: WeightsFile, model: onnx.ModelProto, name: str) -> None:
         for node in model.graph.node:
             for attribute in node.attribute:
                 for tensor in attribute.g.initializer:
@@ -70,9 +73,9 @@ def test_a_corrupted_weight_fails_verification_and_publishes_nothing(
                         values = np.frombuffer(tensor.raw_data, np.uint8).copy()
                         values[: len(values) // 2] ^= 0b01000000
                         tensor.raw_data = values.tobytes()
-        path.write_bytes(model.SerializeToString())
+        save(file, model, name)
 
-    monkeypatch.setattr(onnx, "save", corrupting)
+    monkeypatch.setattr(WeightsFile, "save", corrupting)
     with pytest.raises(VerificationError, match=precision):
         write_bundle(checkpoint, text, tmp_path / "b", replace(OPTIONS, precisions=(precision,)))
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from tests.conftest import TINY_BUNDLE
 
 Break = Callable[[Path], object]
 MISSING = object()
+W_1 = "{}.0.feed_forward.w_1.weight.T"
+"""A weight of one of the two graphs in fp32."""
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -194,6 +197,9 @@ AT_LOADING: list[tuple[Break, str]] = [
     (in_place_of("scorer.int8.onnx", Path.mkdir), "scorer.int8.onnx is not a regular file"),
     (in_place_of("scorer.int8.onnx", os.mkfifo), "scorer.int8.onnx is not a regular file"),
     (in_place_of("scorer.int8.onnx", in_a_circle), "scorer.int8.onnx cannot be read"),
+    (lambda folder: (folder / "weights.bin").unlink(), "weights.bin is missing"),
+    (setting("weights", "other.bin"), "no sha256 for other.bin"),
+    (setting("weights", "../weights.bin"), "weights: must be a path inside"),
 ]
 
 
@@ -236,17 +242,38 @@ def swapped(folder: Path) -> None:
     _write(folder, manifest)
 
 
-def positions(name: str, value: float) -> Break:
-    """Write one value over all encodings of positions in a graph, the first one's aside."""
-    first = np.tile(np.array([0, 1], np.float32), 16).tobytes()  # sines and cosines of 0
+def _place(graph: bytes, weight: str) -> re.Match[bytes]:
+    """Where a graph says that a weight lies: "offset" and "length" in digits, each behind its own length."""
+    name = b"B" + bytes([len(weight)]) + weight.encode()  # as a tensor's field of protobuf
+    pattern = re.escape(name) + rb".*?offset\x12.(\d+).*?length\x12.(\d+)"
+    found = re.search(pattern, graph, re.DOTALL)
+    assert found, weight
+    return found
+
+
+def filled(name: str, weight: str, value: float) -> Break:
+    """Write one value over all of a graph's weight."""
 
     def change(folder: Path) -> None:
-        data = (folder / name).read_bytes()
-        at = data.index(first) + len(first)
-        values = np.full((127, 32), value, np.float32).tobytes()
-        file(name, data[:at] + values + data[at + len(values) :])(folder)
+        offset, length = map(int, _place((folder / name).read_bytes(), weight).groups())
+        data = bytearray((folder / "weights.bin").read_bytes())
+        data[offset : offset + length] = np.full(length // 4, value, np.float32).tobytes()
+        file("weights.bin", bytes(data))(folder)
 
     return change
+
+
+def pointing_out(folder: Path) -> None:
+    """A graph whose weight lies before the beginning of the file."""
+    graph = (folder / "decoder.fp32.onnx").read_bytes()
+    start = _place(graph, W_1.format("decoder")).start(1)
+    file("decoder.fp32.onnx", graph[:start] + b"-" + graph[start + 1 :])(folder)
+
+
+def mixed_up(folder: Path) -> None:
+    """The second half of the weights in front of the first."""
+    data = (folder / "weights.bin").read_bytes()
+    file("weights.bin", data[len(data) // 2 :] + data[: len(data) // 2])(folder)
 
 
 def misjudged(folder: Path) -> None:
@@ -286,10 +313,17 @@ AT_START: list[tuple[Break, str]] = [
     (file("golden.jsonl", line() + line(source_ids=[5, 99, 3])), "line 2 has id 99"),
     (tags_swapped, "line 1 is a translation to .., for which the manifest has another tag"),
     (misjudged, "only 0 of 6 sentences of golden.jsonl come out as they should"),
-    (positions("decoder.fp32.onnx", np.nan), "a first translation failed: StepFailedError"),
-    (positions("encoder.fp32.onnx", np.nan), "a first translation failed"),
-    (positions("decoder.fp32.onnx", 3.0), "only . of 6 sentences"),
-    (positions("encoder.fp32.onnx", 30.0), "only . of 6 sentences"),
+    (
+        filled("decoder.fp32.onnx", W_1.format("decoder"), np.nan),
+        "a first translation failed: StepFailedError",
+    ),
+    (filled("encoder.fp32.onnx", W_1.format("encoder"), np.nan), "a first translation failed"),
+    (filled("decoder.fp32.onnx", W_1.format("decoder"), 3.0), "only . of 6 sentences"),
+    (filled("encoder.fp32.onnx", W_1.format("encoder"), 30.0), "only . of 6 sentences"),
+    (mixed_up, "only 0 of 6 sentences"),
+    (file("weights.bin", b""), "fp32 graphs cannot run on cpu"),
+    (file("weights.bin", 50_000 * b"\x00"), "fp32 graphs cannot run on cpu"),
+    (pointing_out, "fp32 graphs cannot run on cpu"),
 ]
 
 

@@ -1,0 +1,75 @@
+"""`python -m export convert BUNDLE`: a bundle of an older format becomes one of this version's.
+
+Its graphs compute what they did, to the bit; only where their weights lie changes. Formats whose graphs this
+version cannot run need held-out text to be exported anew: `python -m export OLD --data DIR --out NEW`.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import onnx
+
+import service.models.bundle
+from export.bundle_writer import SCORER, graph_files, keep_documents, replacing, write_manifest
+from export.weights import WEIGHTS, WeightsFile
+from service.errors import BundleError
+from service.models.bundle import FORMAT_VERSION, Bundle, Manifest, sha256
+
+
+def convert(bundle: Bundle, out: Path) -> Manifest:
+    """Write a bundle in this version's format as the folder `out`, which may be its own.
+
+    Raises:
+        FileExistsError: `out` is there and is no bundle.
+        OSError: a file cannot be read or written.
+    """
+    old = bundle.manifest
+    graphs = {precision: graph_files(precision) for precision in old.graphs}
+    moved = {bundle.folder / name for name in (old.scorer, old.weights) if name is not None}
+    with replacing(out) as folder:
+        weights = WeightsFile(folder)
+        for precision, new in graphs.items():
+            files = bundle.graphs(precision)
+            moved.update(files)
+            for file, name in zip(files, (new.encoder, new.decoder), strict=True):
+                weights.save(onnx.load(file), name)
+        if bundle.scorer is not None:
+            weights.save(onnx.load(bundle.scorer), SCORER)
+        written = [path.name for path in folder.iterdir()]
+        kept = [name for name in old.files if bundle.folder / name not in moved]
+        for name in kept:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(bundle.folder / name, folder / name)
+        keep_documents(bundle.folder, folder)
+        manifest = old.model_copy(
+            update={
+                "format_version": FORMAT_VERSION,
+                "graphs": graphs,
+                "scorer": SCORER if bundle.scorer is not None else None,
+                "weights": WEIGHTS,
+                "files": {name: sha256(folder / name) for name in sorted(written + kept)},
+            }
+        )
+        write_manifest(folder, manifest)
+    return manifest
+
+
+def main(arguments: list[str]) -> int:
+    """Convert; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m export convert", description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument(
+        "--out", type=Path, help="the new bundle's folder; default: the old one's place"
+    )
+    options = parser.parse_args(arguments)
+    out = options.out or options.bundle
+    try:
+        manifest = convert(service.models.bundle.load(options.bundle), out)
+    except (BundleError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    size = sum((out / name).stat().st_size for name in manifest.files)
+    print(f"{out}: {manifest.name}, format {FORMAT_VERSION}, {size / 1e6:.1f} MB")
+    return 0

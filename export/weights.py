@@ -1,0 +1,53 @@
+"""A bundle's `weights.bin`: what its graphs compute with, each tensor once, whichever graphs it is of.
+
+ONNX Runtime maps the file into memory, so that all sessions of all processes read the same pages. To a graph,
+it is external data: a tensor has an offset and a length.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+from onnx.external_data_helper import set_external_data
+
+WEIGHTS = "weights.bin"
+MIN_MAPPED = 4096
+"""Bytes of a tensor that is worth a mapping, which takes a page; smaller ones stay in the graph."""
+ALIGNMENT = 64
+"""Bytes; kernels read whole lines of a cache."""
+
+
+class WeightsFile:
+    """Writes `weights.bin`, and beside it the graphs that refer to it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin an empty one in `folder`."""
+        self.folder = folder
+        self._offsets: dict[bytes, int] = {}
+        (folder / WEIGHTS).write_bytes(b"")
+
+    def save(self, model: onnx.ModelProto, name: str) -> None:
+        """Write a graph as the file `name`; `model` loses its weights to the file."""
+        with (self.folder / WEIGHTS).open("ab") as file:
+            for tensor in initializers(model.graph):
+                size = len(tensor.raw_data)
+                if size < MIN_MAPPED:
+                    continue
+                digest = hashlib.sha256(tensor.raw_data).digest()
+                if digest not in self._offsets:
+                    file.write(bytes(-file.tell() % ALIGNMENT))
+                    self._offsets[digest] = file.tell()
+                    file.write(tensor.raw_data)
+                set_external_data(tensor, WEIGHTS, self._offsets[digest], size)
+                tensor.ClearField("raw_data")
+        onnx.save(model, self.folder / name)
+
+
+def initializers(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Those of a graph and of the bodies of its loops."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from initializers(attribute.g)
