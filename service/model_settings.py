@@ -25,20 +25,20 @@ class ModelSettings(BaseSettings):
         BeforeValidator(split),
         Field(
             min_length=1,
-            description="Folders of the models to serve, separated by commas; where two have the same "
+            description="Folders of the models to serve, separated by commas; if two have the same "
             "direction, the first one serves it.",
         ),
     ] = (DEFAULT_BUNDLE,)
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         Field(
-            description="Where to run; auto takes CUDA if there is a device and the bundle has graphs for it."
+            description="Where to run; auto uses CUDA if there is a device and the bundle has graphs for it."
         ),
     ] = "auto"
     precision: Annotated[
         Literal["auto", "int8", "fp16", "fp32"],
         Field(
-            description="Graphs to run; auto takes int8 on a CPU and fp16 on CUDA, if the bundle has them."
+            description="Precision; auto uses int8 on a CPU and fp16 on CUDA, if the bundle has them."
         ),
     ] = "auto"
     num_loops: Annotated[
@@ -46,7 +46,7 @@ class ModelSettings(BaseSettings):
         Field(
             ge=0,
             le=1024,
-            description="Batches that run side by side, a thread each; 0 means one for each core that the "
+            description="Batches that run in parallel, one thread each; 0 means one per core that the "
             "container may use (1 on CUDA). On a CPU, up to 8 of them have their own copy of the weights.",
         ),
     ] = 0
@@ -55,7 +55,7 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=4096,
-            description="Sentences in one batch. Higher values raise throughput and step latency.",
+            description="Maximum sentences in one batch. Higher values raise throughput and step latency.",
         ),
     ] = 16
     max_num_batched_tokens: Annotated[
@@ -107,7 +107,7 @@ class ModelSettings(BaseSettings):
         bool,
         Field(
             description="Whether the opposite direction helps to choose among the translations found, unless "
-            "a request says otherwise: fewer omissions, for two fifths less throughput."
+            "a request says otherwise: fewer omissions, but two fifths less throughput."
         ),
     ] = False
     max_beam_size: Annotated[
@@ -115,7 +115,7 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=128,
-            description="Largest beam a request may ask for, beyond which it gets 400.",
+            description="Largest beam size that a request may ask for, beyond which it gets 400.",
         ),
     ] = 8
     stall_seconds: Annotated[

@@ -91,7 +91,7 @@ class Settings(ModelSettings):
         Field(
             ge=1,
             le=10_000_000,
-            description="Characters of all texts of a request, beyond which it gets 400.",
+            description="Characters in all texts of a request, beyond which it gets 400.",
         ),
     ] = 50_000
     max_body_bytes: Annotated[
@@ -125,14 +125,13 @@ class Settings(ModelSettings):
             gt=0,
             le=86_400,
             allow_inf_nan=False,
-            description="Deadline of a request, past which it gets 504; none may ask for a longer one.",
+            description="Deadline of a request, after which it gets 504; none may ask for a longer one.",
         ),
     ] = 60.0
     api_keys: Annotated[
         Path | None,
         Field(
-            description="TOML file of API keys (python -m service.keys makes entries); without it, keys are "
-            "ignored."
+            description="TOML file of API keys, made by python -m service.keys; without it, keys are ignored."
         ),
     ] = None
     key_required: Annotated[
@@ -144,8 +143,8 @@ class Settings(ModelSettings):
         Field(
             ge=0,
             le=1_000_000,
-            description="Requests that one address (of IPv6, one network of 64 bits) may make without a key, "
-            "beyond which it gets 429; 0 is unlimited.",
+            description="Requests per minute that one address (for IPv6, one /64 network) may send without a "
+            "key, beyond which it gets 429; 0 means no limit.",
         ),
     ] = 0
     cors_origins: Annotated[
@@ -154,7 +153,7 @@ class Settings(ModelSettings):
         BeforeValidator(split),
         AfterValidator(_check_origins),
         Field(
-            description="Origins whose web pages may call the service, separated by commas; * is any."
+            description="Origins whose web pages may call the service, separated by commas; * means any."
         ),
     ] = ("*",)
     trusted_proxies: Annotated[
@@ -171,8 +170,8 @@ class Settings(ModelSettings):
             ge=0,
             le=3600,
             allow_inf_nan=False,
-            description="How long after SIGTERM the service keeps serving while it reports that it is not "
-            "ready, so that proxies stop sending to it.",
+            description="How long the service keeps serving after SIGTERM while it reports that it is not "
+            "ready, so that proxies stop sending requests.",
         ),
     ] = 0.0
     drain_seconds: Annotated[
@@ -191,7 +190,7 @@ class Settings(ModelSettings):
     log_format: Annotated[
         Literal["text", "json"],
         Field(
-            description="Lines for people, or one JSON object a line; neither contains text of a request."
+            description="Plain text, or one JSON object per line; neither contains text from requests."
         ),
     ] = "text"
     tracing: Annotated[
