@@ -1,4 +1,4 @@
-"""Ellipses: models write two dots for three, or none; those of a text stand where they stood."""
+"""Ellipses and rows of marks, as ?!?!: models write two for three, or none; those of a text come through."""
 
 import re
 from typing import ClassVar, Literal
@@ -8,45 +8,55 @@ from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
 _ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
+_ROW = re.compile(r"(?<=\w)(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)")
+_ENDS_WITH_ROW = re.compile(rf"{_ROW.pattern}\Z")
+_MAY_HOLD_ONE = re.compile(r"\.\.\.|…|[!?！？]{2}")
 _END = re.compile(r"(?:\A|\w)(\W*+)\Z")
 
 
 class Ellipses(Rule):
-    """Takes them out of a sentence as tags."""
+    """Takes them out of a sentence as tags; of a row of marks, the first stays."""
 
     name: ClassVar[str] = "ellipses"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
 
     def prepare(self, run: Run) -> Run:
         """The sentence without them."""
-        if not _may_hold_one(run.text):
+        if _MAY_HOLD_ONE.search(run.text) is None:
             return run
         found = [
             _taken(match)
             for match in run.between_tags(_ELLIPSIS.finditer)
             if not run.is_protected(match.start("dots"))
         ]
+        found += [
+            ((*match.span("rest"), ""), match["rest"])
+            for match in run.between_tags(_ROW.finditer)
+            if not run.is_protected(match.start())
+        ]
+        found.sort()
         new = run.lifted([place for place, _ in found], [raw for _, raw in found], in_front=True)
         return new if has_letter(new.unprotected()) else run
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """The translation without a dot in front of an ellipsis at its end."""
-        if not _may_hold_one(source.text):
-            return translation
+        """The translation without a dot in front of an ellipsis at its end; with the first mark of a row."""
         text = translation.text
-        if not text.endswith(".") or text.endswith("..") or not _ends_with_one(source.text):
+        if _MAY_HOLD_ONE.search(source.text) is None or not text:
             return translation
-        return translation.edited([(len(text) - 1, len(text), "")])
-
-
-def _may_hold_one(text: str) -> bool:
-    return "..." in text or "…" in text
+        has_dot = text.endswith(".") and not text.endswith("..")
+        at = len(text) - has_dot
+        row = _ENDS_WITH_ROW.search(source.text)
+        if row and text[-1] not in "!?！？":
+            return translation.edited([(at, len(text), row["first"])])
+        if has_dot and _ends_with_one(source.text):
+            return translation.edited([(at, len(text), "")])
+        return translation
 
 
 def _ends_with_one(text: str) -> bool:
     """Whether one is behind the last word."""
     end = _END.search(text)
-    return end is not None and _may_hold_one(end[1])
+    return end is not None and ("..." in end[1] or "…" in end[1])
 
 
 def _taken(match: re.Match[str]) -> tuple[Place, str]:

@@ -22,7 +22,8 @@ KINDS = {
     "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
     rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}.,;:!?…])",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
-    "account": r"(?<!\w)@\w++(?:@[\w.-]*\w)?",  # @somebody, @somebody@example.org
+    # @somebody, @somebody@example.org, @scope/package
+    "account": r"(?<!\w)@\w++(?:(?:@|(?:-\w++)*+/(?=[a-z]))[\w.-]*\w)?",
     "hashtag": HASHTAG,
     "domain or file": r"(?<![\w.@/\\-])\w[\w-]++(?:\.[\w-]{2,64}+)*?\.[a-z]{2,24}+(?![\w-]|\.\w)"
     r"""(?:/(?:[^\s<>"']*[^\s<>"'.,;:!?)\]}])?)?""",
@@ -42,7 +43,7 @@ KINDS = {
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
-    "language of programs": r"(?<![\w+\#])[A-Z](?:\+\+|\#)(?![\w+\#])",  # C++, C#
+    "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
     "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""

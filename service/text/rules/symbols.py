@@ -1,4 +1,4 @@
-"""Emoji, smileys, arrows, hashtags behind a text, single marks of direction: models lose or change them.
+"""Emoji, smileys, arrows and lines, hashtags behind a text, single marks of direction: models change them.
 
 They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
 """
@@ -13,17 +13,30 @@ from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_PICTURE = (  # those in private use are an icon font's
-    f"[•©®™†‡¶{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
-    "\U0001f000-\U0001faff\U000f0000-\U0010ffff]"
+_PICTURES = (  # those in private use are an icon font's
+    f"•©®™†‡¶{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
+    "\U0001f000-\U0001faff\U000f0000-\U0010ffff"
 )
-_MAY_HOLD_ONE = re.compile(_PICTURE.replace("[•", "[•<:;=#\u20e3", 1))
-"""A quick look: most texts have nothing of all this."""
 _DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
+_ARROW = r"(?:<?[-=~]+>+|<+[-=~]+)"
+_SIGN = r"[-=~*+_<>|#^/\\&:]"
+_OF_ONE = r"-=~*+_#|<>"
+_DRAWN = "|".join(
+    [
+        rf"(?<!\w){_ARROW}|{_ARROW}(?!\w)",
+        rf"(?<!\S)(?!(?<=\w )-{{2,3}} \w){_SIGN}{{2,}}+(?!\S)",  # by itself, and no dash
+        *(rf"[{one}]{{4,}}+|(?<!\S)[{one}](?: [{one}]){{3,}}+(?!\S)" for one in _OF_ONE),
+    ]
+)
+"""Arrows and lines that are drawn with signs."""
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
-_SYMBOL = f"(?:{_PICTURE}|{_KEYCAP}|{_SMILEY}){_JOINED}*"
+_SYMBOL = f"(?:[{_PICTURES}]|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
+_MAY_HOLD_ONE = re.compile(  # signs in words and between them stand alone: it's up-to-date, and/or
+    rf"[{_PICTURES}<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
+)
+"""A quick look: most texts have nothing of all this."""
 _SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
 _WITH_HASHTAGS = re.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")

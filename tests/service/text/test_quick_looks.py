@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
-from service.text.rules import already, casing, placeholders, quotes, scripts, unread
+from service.text.rules import already, casing, placeholders, quotes, scripts, symbols, unread
 from service.text.rules.already import Already
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
 from service.text.rules.scripts import Scripts
+from service.text.rules.symbols import Symbols
 from service.text.rules.unread import Unread
 from service.text.run import Run
 
@@ -25,6 +26,7 @@ LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
     "placeholders": (placeholders, lambda text: Placeholders().prepare(Run(text))),
     "quotes": (quotes, lambda text: Quotes("„“‚‘").prepare(Run(text))),
     "scripts": (scripts, lambda text: Scripts(str.isascii).prepare(Run(text))),
+    "symbols": (symbols, lambda text: Symbols().prepare(Run(text))),
     "unread": (unread, lambda text: Unread(str.isascii).prepare(Run(text))),
     "already": (already, lambda text: Already("de", "en").leaves(Run(text))),
 }
@@ -48,6 +50,7 @@ PIECES = (
         "日",
         "ª",
     ),
+    *("->", "<==", "--", "- - - -", "++", "****", "||", "^^", "😀", "⃣"),
     *(
         "a",
         "A",

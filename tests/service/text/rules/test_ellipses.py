@@ -25,6 +25,11 @@ RULE = Ellipses()
         ("Er kam …, sah", "Er kam, sah"),
         ("Wirklich...?", "Wirklich...?"),
         ("...", "..."),
+        ("Was?!?!", "Was?"),
+        ("Halt!!! rief er", "Halt! rief er"),
+        ("真的？！", "真的？"),
+        ("a!!b", "a!!b"),
+        ("?!", "?!"),
         ("Nr. 5. Ende", "Nr. 5. Ende"),
     ],
 )
@@ -46,6 +51,13 @@ def test_those_at_an_end_are_around_the_sentence() -> None:
 def test_no_dot_is_left_in_front_of_one() -> None:
     assert RULE.restore(Run("Bitte warten..."), Run("Please wait.")).text == "Please wait"
     assert RULE.restore(Run("Bitte warten."), Run("Please wait.")).text == "Please wait."
+
+
+@pytest.mark.parametrize("translation", ["What?", "What.", "What"])
+def test_the_first_mark_of_a_row_stands_in_front_of_the_rest(translation: str) -> None:
+    [sentence] = take_apart("Was?!?!", "text", pipeline=Pipeline([RULE])).sentences
+    assert sentence.around == ((), ("!?!",))
+    assert sentence.readable(translation) == "What?"
 
 
 def test_tags_stay_in_order() -> None:

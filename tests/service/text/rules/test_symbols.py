@@ -38,6 +38,14 @@ from tests.service.text.test_document import unchanged
         ("Zum \ue0a0 Menü", "Zum Menü", [(4, "\ue0a0 ")]),
         ("siehe https://a.org/😀/b", "siehe https://a.org/😀/b", []),
         ("20 °C, 3 €, § 4, A & B, 1 #2 *", "20 °C, 3 €, § 4, A & B, 1 #2 *", []),
+        ("Datei ---> Neu <- Alt", "Datei Neu Alt", [(6, "---> "), (10, "<- ")]),
+        ("===== Ende =====", "Ende", [(0, "===== "), (4, " =====")]),
+        ("-----Nachricht-----", "Nachricht", [(0, "-----"), (9, "-----")]),
+        ("+++ Neu +++ Alt +++", "Neu Alt", [(0, "+++ "), (4, "+++ "), (7, " +++")]),
+        ("~~~~ Aus - - - - -", "Aus", [(0, "~~~~ "), (3, " - - - - -")]),
+        ("-- Anna", "Anna", [(0, "-- ")]),
+        ("Rot -- Gelb --- Grün", "Rot -- Gelb --- Grün", []),
+        ("auf-und-ab, und/oder, a->b, 2-3", "auf-und-ab, und/oder, a->b, 2-3", []),
     ],
 )
 def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int, str]]) -> None:
