@@ -1,6 +1,7 @@
 """`attendant translate`: standard input line by line, or a file as one document, to standard output.
 
-The file's structure (Markdown, subtitles, HTML) is seen as a whole; lines stand for themselves.
+The file's structure (Markdown, subtitles, HTML) is seen as a whole; lines stand for themselves. With --out, a
+file or a folder of any size, line by line, in a run that may be killed: the same command continues it.
 """
 
 import argparse
@@ -17,6 +18,8 @@ from pathlib import Path
 from queue import Queue
 from typing import get_args
 
+from service.bulk.command import add_options, check_options, translate_files
+from service.bulk.errors import BulkError
 from service.errors import AttendantError, TextTooLongError
 from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
@@ -36,12 +39,26 @@ def main(arguments: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="")
     try:
-        with Translator.load(options.bundle) as translator, closing(_Progress()) as progress:
+        if options.out is not None:
+            return translate_files(options)
+        if sys.stdout is None:
+            raise OSError("standard output is closed")
+        if options.file is not None and options.file.is_dir():
+            raise IsADirectoryError(
+                f"{options.file} is a folder: --out OUT translates it line by line"
+            )
+        with (
+            Translator.load(
+                options.bundle, device=options.device, precision=options.precision
+            ) as translator,
+            closing(_Progress()) as progress,
+        ):
             chosen = partial(
                 translator.translate,
                 source=options.source,
                 target=options.target,
                 format=options.format,
+                beam_size=options.beam_size,
             )
             if options.file is None:
                 return _translate_lines(chosen, progress)
@@ -55,30 +72,30 @@ def main(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
+        if options.out is not None:
+            print("\nstopped: the same command continues", file=sys.stderr)
         return 130
-    except (AttendantError, OSError, UnicodeError) as error:
+    except (AttendantError, BulkError, OSError, UnicodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="attendant translate", description=__doc__)
-    parser.add_argument(
-        "file", type=Path, nargs="?", help="in UTF-8; without it, lines of standard input"
-    )
-    parser.add_argument(
-        "--bundle", type=Path, default=DEFAULT_BUNDLE, help="the model's folder; default: bundled"
-    )
-    parser.add_argument(
-        "--source", metavar="CODE", help="code of the language; default: the only one, or detected"
-    )
-    parser.add_argument(
-        "--target", metavar="CODE", help="code of the language; needed where there are several"
-    )
-    parser.add_argument(
-        "--format", choices=get_args(Format), default="text", help="what the input is (text)"
-    )
-    return parser.parse_args(arguments)
+    add = parser.add_argument
+    add("file", type=Path, nargs="?", help="in UTF-8; without it, lines of standard input")
+    add("--bundle", type=Path, default=DEFAULT_BUNDLE, help="the model's folder; default: bundled")
+    add("--source", metavar="CODE", help="code of the language; default: the only one, or detected")
+    add("--target", metavar="CODE", help="code of the language; needed where there are several")
+    add("--format", choices=get_args(Format), default="text", help="what the input is (text)")
+    add("--beam-size", type=int, metavar="N", help="of the search; default: the bundle's")
+    add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where it runs (auto)")
+    precisions = ("auto", "int8", "fp16", "fp32")
+    add("--precision", choices=precisions, default="auto", help="of the model's graphs (auto)")
+    add_options(parser)
+    options = parser.parse_args(arguments)
+    check_options(parser, options)
+    return options
 
 
 def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -> int:

@@ -329,7 +329,11 @@ def _check_python(words: list[str]) -> None:
     files = (
         path.rglob("*.py")
         if path.is_dir()
-        else [path.with_suffix(".py"), *path.parent.glob("d*.py")]
+        else [
+            path.with_suffix(".py"),
+            *path.parent.glob("d*.py"),
+            *path.parent.glob("*/command.py"),
+        ]
     )
     source = "".join(read(file) for file in files)
     for option in (word.partition("=")[0] for word in words if word.startswith("--")):

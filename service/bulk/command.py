@@ -1,0 +1,72 @@
+"""The part of `attendant translate` that has an --out: its options, and what they start."""
+
+import argparse
+import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from service.bulk.files import KINDS, Wanted
+from service.bulk.pump import Translate
+from service.bulk.run import Job, run
+from service.models.bundle import MANIFEST
+from service.python_api import Translator
+from service.translation.types import Translation
+
+_LINES = ("column", "field", "keep", "kind")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Those of translating line by line."""
+    add = parser.add_argument_group(
+        "line by line",
+        "With --out, FILE is a .txt, .tsv or .jsonl, or such a file compressed (.gz, .zst), or a folder of "
+        "them. A run that was stopped or killed is continued by the same command.",
+    ).add_argument
+    add("--out", type=Path, metavar="OUT", help="file or folder for the translation")
+    add("--column", type=int, metavar="N", help="of a .tsv: which one is translated, from 1")
+    add("--field", metavar="NAME", help="of a .jsonl: which one is translated")
+    add("--keep", action="store_true", help="keep that, and add the translation behind it")
+    add("--kind", choices=KINDS, help="what the lines are, if the file's name does not say it")
+
+
+def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End the program with a message where they make no sense together."""
+    if options.out is None:
+        for name in _LINES:
+            if getattr(options, name):
+                parser.error(f"--{name} is for translating line by line, which needs --out")
+    elif options.file is None:
+        parser.error("--out needs a FILE, or a folder")
+    elif options.column is not None and options.column < 1:
+        parser.error(f"--column must be at least 1, and is {options.column}")
+
+
+def translate_files(options: argparse.Namespace) -> int:
+    """Translate FILE line by line into OUT; returns the exit status.
+
+    Raises:
+        BulkError, AttendantError, OSError: it was not done; see `service.bulk.run`.
+    """
+    job = Job(
+        options.file, options.out, Wanted(**{name: getattr(options, name) for name in _LINES})
+    )
+    asked = {"source": options.source, "target": options.target}
+    asked |= {"format": options.format, "beam_size": options.beam_size}
+    manifest: Path = options.bundle / MANIFEST
+    with ExitStack() as stack:
+
+        def load() -> tuple[Translate, dict[str, Any]]:
+            translator = stack.enter_context(
+                Translator.load(options.bundle, device=options.device, precision=options.precision)
+            )
+
+            def translate(texts: Sequence[str]) -> list[Translation]:
+                return translator.translate(texts, **asked)
+
+            translate([])  # a language that is not there is told at once
+            model = hashlib.sha256(manifest.read_bytes()).hexdigest()[:16]
+            return translate, {**asked, "model": model, "precision": options.precision}
+
+        return run(job, load)

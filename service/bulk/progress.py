@@ -1,0 +1,61 @@
+"""How far a run is, how fast it goes and how long it still takes: a line on a terminal."""
+
+import sys
+import time
+from collections.abc import Callable
+
+BAR_CELLS = 20
+SHOWN_SECONDS = 0.5
+
+
+class ProgressBar:
+    """Shown on standard error while that is a terminal."""
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """`total` bytes are to be read."""
+        self.total, self.clock = total, clock
+        self.done = self.lines = self.sentences = 0
+        self.is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._started = self._shown_at = clock()
+        self._first: tuple[float, int] | None = None  # an earlier run may have done much of it
+
+    def add(self, done: int, lines: int, sentences: int) -> None:
+        """So many more lines are translated, and with them all that was read up to byte `done`."""
+        self.done = done
+        self._first = self._first or (self.clock(), done)
+        self.lines += lines
+        self.sentences += sentences
+        if self.is_shown and self.clock() >= self._shown_at + SHOWN_SECONDS:
+            self._show()
+
+    def close(self) -> None:
+        """Show the end."""
+        if self.is_shown and self.lines:
+            self._show("\n")
+
+    def told(self) -> str:
+        """The line that is shown."""
+        now = self.clock()
+        rate = self.sentences / max(now - self._started, 1e-3)
+        share = min(1.0, self.done / self.total) if self.total else 1.0
+        bar = f"[{'#' * int(share * BAR_CELLS):<{BAR_CELLS}}] {share:4.0%}"
+        told = f"{bar}  {self.lines:,} lines, {rate:,.1f} sentences/s"
+        if self._first and self.done > self._first[1]:
+            since, begun = self._first
+            left = max(0, self.total - self.done) * (now - since) / (self.done - begun)
+            told += f", {_duration(left)} left"
+        return told
+
+    def _show(self, end: str = "") -> None:
+        self._shown_at = self.clock()
+        print(f"\r{self.told()}\x1b[K", end=end, file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    """As clocks show it.
+
+    >>> _duration(59.6), _duration(3_725)
+    ('0:01:00', '1:02:05')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

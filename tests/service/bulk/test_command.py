@@ -1,0 +1,135 @@
+"""`attendant translate FILE --out OUT`: killed, short of room, on a terminal, misused."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from io import FileIO
+from pathlib import Path
+
+import pytest
+
+from service import Translator
+from service.bulk.disk import append
+from service.bulk.errors import BulkError
+from service.translate import main
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+
+SMALL_STEPS = """
+import signal, sys
+from service.bulk import reader, run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is ignored by whoever runs the tests
+reader.WINDOW_LINES, run.CHECKPOINT_SECONDS = 16, 0
+from attendant.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""Of 16 lines each, so that little text is enough."""
+OPTIONS = ["--bundle", str(TINY_BUNDLE), "--precision", "fp32", "--source", "de", "--target", "en"]
+GERMAN = [sentence for sentence, _ in toy.sentences()]
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-c", SMALL_STEPS, "translate", *map(str, arguments), *OPTIONS]
+
+
+def killed_after(checkpoints: int, arguments: list[str], state: Path) -> None:
+    """Run until the journal has so many more lines, then SIGKILL."""
+    before = state.read_text().count("\n") if state.exists() else 0
+    with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 120
+        while not state.exists() or state.read_text().count("\n") < before + checkpoints:
+            assert process.poll() is None, "it is done, or failed"
+            assert time.monotonic() < end
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_twice_gives_what_one_run_gives(tmp_path: Path) -> None:
+    lines = [*GERMAN, "", "42"]
+    source, out, state = (tmp_path / name for name in ("in.txt", "out.txt.gz", "out.txt.gz.state"))
+    source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    arguments = command(source, "--out", out)
+    killed_after(5, arguments, state)
+    killed_after(6, arguments, state)
+    assert 11 <= state.read_text().count("\n") < len(lines) / 16
+    assert subprocess.run(arguments, timeout=120).returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt.gz"]
+    written = subprocess.run(["gunzip", "-c", out], capture_output=True, check=True).stdout.decode()
+    with Translator.load(TINY_BUNDLE, device="cpu", precision="fp32") as translator:
+        expected = {line: translator.translate(line, "de", "en").text for line in set(lines)}
+    assert written.splitlines() == [expected[line] for line in lines]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+def test_a_full_disk_is_told() -> None:
+    with FileIO("/dev/full", "w") as full, pytest.raises(BulkError) as told:
+        append(full, b"text")
+    problem, remedy = str(told.value).split("; ")
+    assert problem == "/dev/full: No space left on device"
+    assert remedy == "once that is mended, the same command continues"
+
+
+def test_progress_on_a_terminal_with_standard_output_closed(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("".join(f"{line}\n" for line in GERMAN[:40]), encoding="utf-8")
+    terminal, side = pty.openpty()
+    try:
+        closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command(source, "--out", out)]
+        done = subprocess.run(closed, stderr=side, timeout=120)
+        shown = os.read(terminal, 10_000).decode()
+    finally:
+        os.close(side)
+        os.close(terminal)
+    assert done.returncode == 0
+    assert out.read_text().count("\n") == 40
+    assert "100%  40 lines, " in shown
+    assert " sentences/s" in shown
+
+
+def test_an_interrupt_leaves_what_was_done(tmp_path: Path) -> None:
+    source, state = tmp_path / "in.txt", tmp_path / "out.txt.state"
+    source.write_text("".join(f"{line}\n" for line in GERMAN), encoding="utf-8")
+    arguments = command(source, "--out", tmp_path / "out.txt")
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE) as process:
+        while not state.exists() or state.read_text().count("\n") < 3:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert told.decode().strip() == "stopped: the same command continues"
+    assert state.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["{in}", "--column", "2"], "--column is for translating line by line, which needs --out"),
+        (["--out", "{out}"], "--out needs a FILE, or a folder"),
+        (["{in}", "--out", "{out}", "--column", "0"], "--column must be at least 1, and is 0"),
+        (["{in}", "--out", "{in}"], "in.txt exists already: delete it, or name another output"),
+        (["{none}", "--out", "{out}"], "No such file or directory: '{none}'"),
+        (["{folder}"], "is a folder: --out OUT translates it line by line"),
+        (["{in}", "--out", "{out}"], "line 2 is not UTF-8: byte 1 is 0xff"),
+        (["{in}", "--out", "{out}", "--target", "fr"], "fr is not supported"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.txt").write_bytes(b"Hund\n\xff\n")
+    names = {"folder": tmp_path} | {
+        name: tmp_path / f"{name}.txt" for name in ("in", "out", "none")
+    }
+    arguments = [*OPTIONS, *(option.format(**names) for option in options)]
+    try:
+        status = main(arguments)
+    except SystemExit as error:
+        status = int(str(error.code))
+    assert status in (1, 2)
+    assert said.format(**names) in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "out.txt").exists()

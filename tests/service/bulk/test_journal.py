@@ -1,0 +1,56 @@
+"""What a run has done is read again, as far as it was written; another run's is refused."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.bulk.errors import BulkError
+from service.bulk.journal import Journal, Place
+
+RUN = {"input": "abc", "target": "en"}
+
+
+def place_in(path: Path, run: dict[str, Any] = RUN, *then: Place) -> Place:
+    """Where a run is; then it goes on."""
+    with closing(Journal(path, run)) as journal:
+        found = journal.place
+        for place in then:
+            journal.note(place)
+    return found
+
+
+def test_the_last_whole_line_counts(tmp_path: Path) -> None:
+    path = tmp_path / "out.state"
+    assert place_in(path, RUN, Place(0, 3, 30, 1), Place(0, 7, 70, 1)) == Place()
+    with path.open("ab") as file:
+        file.write(b'{"file": 0, "li')  # the power failed
+    assert place_in(path, RUN, Place(1, 2, 20, 1)) == Place(0, 7, 70, 1)
+    assert place_in(path) == Place(1, 2, 20, 1)
+
+
+def test_another_run_is_refused_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "out.state"
+    place_in(path, RUN, Place(0, 1, 2, 0))
+    with pytest.raises(BulkError, match="whose target was en and not fr"):
+        place_in(path, {**RUN, "target": "fr"})
+    assert place_in(path) == Place(0, 1, 2, 0)
+
+
+def test_where_nothing_was_written_another_run_may_begin(tmp_path: Path) -> None:
+    path, other = tmp_path / "out.state", {**RUN, "target": "fr"}
+    place_in(path)
+    assert place_in(path, other, Place(0, 1, 2, 0)) == Place()
+    with pytest.raises(BulkError, match="whose target was fr and not en"):
+        place_in(path)
+
+
+def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
+    path = tmp_path / "out.state"
+    journal = Journal(path, RUN)
+    with pytest.raises(BulkError, match="is in use: the same command is running"):
+        place_in(path)
+    journal.remove()
+    assert not path.exists()
+    assert place_in(path) == Place()

@@ -1,0 +1,85 @@
+"""Windows come out in their order, whatever order their lines are translated in."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from service.bulk.pump import REQUEST_LINES, WINDOWS, translated
+from service.bulk.reader import Window
+from service.bulk.records import Lines
+from service.translation.types import Translation
+
+
+def windows(sizes: Sequence[int]) -> Iterator[Window]:
+    rng, first = random.Random(0), 1
+    for size in sizes:
+        lines = [f"{'x' * rng.randint(0, 30)} {first + at}\n" for at in range(size)]
+        yield Window(0, first, lines, first)
+        first += size
+
+
+def upper(texts: Sequence[str]) -> list[Translation]:
+    time.sleep(random.Random(texts[0]).random() / 100)
+    return [Translation(text.upper(), (), ()) for text in texts]
+
+
+def test_lines_keep_their_places() -> None:
+    sizes = [300, 1, 64, 65, 200]
+    given = list(windows(sizes))
+    found = list(translated(given, [Lines()], upper))
+    assert [done.window for done in found] == given
+    for done, window in zip(found, given, strict=True):
+        assert done.lines == [line.upper() for line in window.lines]
+
+
+def test_requests_have_lines_of_one_length_and_the_next_window_is_ready() -> None:
+    requests: list[list[int]] = []
+    read: list[int] = []
+    lock, may_go_on = threading.Lock(), threading.Event()
+
+    def watched() -> Iterator[Window]:
+        for window in windows([256] * 6):
+            read.append(window.first)
+            yield window
+
+    def translate(texts: Sequence[str]) -> list[Translation]:
+        with lock:
+            requests.append([len(text) for text in texts])
+        assert may_go_on.wait(10)
+        return upper(texts)
+
+    def let_go() -> None:
+        while len(requests) < 256 // REQUEST_LINES * WINDOWS:  # of more than the first window
+            time.sleep(0.001)
+        may_go_on.set()
+
+    threading.Thread(target=let_go).start()
+    work = translated(watched(), [Lines()], translate)
+    next(work)
+    assert len(read) == WINDOWS + 1, "no more is read than is needed"
+    assert len(list(work)) == 5
+    assert all(len(lengths) <= REQUEST_LINES for lengths in requests)
+    spread = [max(lengths) - min(lengths) for lengths in requests]
+    assert max(spread) < 15, "of 30"
+
+
+def test_what_was_not_translated_is_numbered() -> None:
+    def translate(texts: Sequence[str]) -> list[Translation]:
+        problems = {"x": "too long"}
+        return [Translation(text, (), (), problem=problems.get(text, "")) for text in texts]
+
+    window = Window(0, 11, ["a\n", "x\n", "\n", "x\n"], 0)
+    [done] = translated([window], [Lines()], translate)
+    assert done.problems == {12: "too long", 14: "too long"}
+    assert done.lines == window.lines
+
+
+def test_an_error_ends_it_and_nothing_is_left_waiting() -> None:
+    def translate(texts: Sequence[str]) -> list[Translation]:
+        raise OSError("broken")
+
+    with pytest.raises(OSError, match="broken"):
+        list(translated(windows([1000] * 5), [Lines()], translate))

@@ -1,0 +1,166 @@
+"""Whole runs with a translation that is known, so that each line can be accounted for."""
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from service.bulk import reader, run
+from service.bulk.compression import opened
+from service.bulk.errors import BulkError
+from service.bulk.files import Wanted
+from service.bulk.pump import Translate
+from service.translation.types import Translation
+
+LINES = [f"line {number}\n" for number in range(1, 101)]
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "WINDOW_LINES", 10)
+    monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
+
+
+def upper(texts: Sequence[str]) -> list[Translation]:
+    return [Translation(text.upper(), (), ()) for text in texts]
+
+
+def failing_at(number: int) -> Translate:
+    def translate(texts: Sequence[str]) -> list[Translation]:
+        if f"line {number}" in texts:
+            raise OSError("the power failed")
+        return upper(texts)
+
+    return translate
+
+
+def started(job: run.Job, translate: Translate = upper, target: str = "en") -> int:
+    return run.run(job, lambda: (translate, {"target": target}))
+
+
+def read(path: Path) -> str:
+    with opened(path) as (file, _):
+        return file.read().decode()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.txt"
+    path.write_text("".join(LINES))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_run_that_fails_twice_is_continued(tmp_path: Path, source: Path, suffix: str) -> None:
+    job = run.Job(source, tmp_path / f"out.txt{suffix}", Wanted())
+    asked: list[str] = []
+
+    def counted(texts: Sequence[str]) -> list[Translation]:
+        asked.extend(texts)
+        return upper(texts)
+
+    for number in (55, 85):
+        with pytest.raises(OSError, match="the power failed"):
+            started(job, failing_at(number))
+        assert job.part.stat().st_size > 0
+        assert not job.out.exists()
+        with job.part.open("ab") as file:
+            file.write(b"cut shor")  # written, but not noted
+    assert started(job, counted) == 0
+    assert read(job.out) == "".join(LINES).upper()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", job.out.name]
+    assert 15 < len(asked) < 50, "what was written is not translated again"
+
+
+def test_a_folder_is_translated_file_by_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.txt").write_text("".join(LINES))
+    (folder / "b.txt").write_text("")
+    (folder / "c.tsv").write_text("1\tone\n2\ttwo\n")
+    (folder / "sub" / "d.jsonl.gz").write_bytes(gzip.compress(b'{"t": "three"}\n' * 40))
+    (folder / "e.pdf").write_bytes(b"%PDF")
+    job = run.Job(folder, tmp_path / "out", Wanted(column=2, field="t"))
+    for text in ("line 33", "three"):
+
+        def failing(texts: Sequence[str], text: str = text) -> list[Translation]:
+            if text in texts:
+                raise OSError("the power failed")
+            return upper(texts)
+
+        with pytest.raises(OSError, match="the power failed"):
+            started(job, failing)
+    assert started(job) == 0
+    assert read(job.out / "a.txt") == "".join(LINES).upper()
+    assert read(job.out / "b.txt") == ""
+    assert read(job.out / "c.tsv") == "1\tONE\n2\tTWO\n"
+    assert read(job.out / "sub" / "d.jsonl.gz") == '{"t": "THREE"}\n' * 40
+    assert not (job.out / "e.pdf").exists()
+    assert f"{folder / 'e.pdf'} is left out" in capsys.readouterr().err
+
+
+def test_lines_that_cannot_be_translated_are_told_and_counted_over_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"u": 1}\n' + "".join(f'{{"t": "line {n}"}}\n' for n in range(2, 81)))
+    job = run.Job(source, tmp_path / "out.jsonl", Wanted(field="t"))
+    with pytest.raises(OSError, match="the power failed"):
+        started(job, failing_at(55))
+    assert f"{source}, line 1 is not translated: its field t is missing" in capsys.readouterr().err
+    assert started(job) == 1
+    assert read(job.out).splitlines()[:2] == ['{"u": 1}', '{"t": "LINE 2"}']
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path, source: Path) -> None:
+    job = run.Job(source, tmp_path / "out.txt", Wanted())
+    job.out.write_text("precious")
+    with pytest.raises(BulkError, match=r"out.txt exists already: delete it, or name another"):
+        started(job)
+    job.out.rename(job.part)
+    with pytest.raises(BulkError, match=r"out.txt.part exists already, and no out.txt.state says"):
+        started(job)
+    assert job.part.read_text() == "precious"
+
+
+@pytest.mark.parametrize("what", ["target", "input", "column", "part"])
+def test_another_command_does_not_continue_a_run(tmp_path: Path, source: Path, what: str) -> None:
+    job = run.Job(source, tmp_path / "out.txt", Wanted())
+    with pytest.raises(OSError, match="the power failed"):
+        started(job, failing_at(85))
+    said = f"whose {what} was "
+    if what == "part":
+        job.part.write_bytes(b"")
+        said = "out.txt.part has 0 bytes, and [0-9]+ were written"
+    if what == "input":
+        source.write_text("".join([*LINES, "one more\n"]))
+    wanted = Wanted(kind="tsv", column=1) if what == "column" else Wanted()
+    with pytest.raises(BulkError, match=said):
+        started(run.Job(source, job.out, wanted), target="fr" if what == "target" else "en")
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "said"),
+    [
+        ("in.csv", Wanted(), r"does not end in .txt, .tsv or .jsonl: --kind says"),
+        ("in.tsv", Wanted(), "--column says which column"),
+        ("in.jsonl.gz", Wanted(), "--field says which field"),
+    ],
+)
+def test_how_lines_are_read_must_be_known(
+    tmp_path: Path, name: str, wanted: Wanted, said: str
+) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(BulkError, match=said):
+        started(run.Job(tmp_path / name, tmp_path / "out", wanted))
+
+
+def test_a_folder_must_have_files_and_not_hold_its_own_output(tmp_path: Path) -> None:
+    with pytest.raises(BulkError, match="has no file whose name ends in"):
+        started(run.Job(tmp_path, tmp_path.parent / "none", Wanted()))
+    (tmp_path / "a.txt").write_text("a\n")
+    with pytest.raises(BulkError, match="its files would be translated again"):
+        started(run.Job(tmp_path, tmp_path / "out", Wanted()))
