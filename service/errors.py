@@ -12,7 +12,8 @@ AttendantError
 ├── RefusedError                 nothing was done; try again later
 │   ├── QueueFullError
 │   ├── RateLimitError           this caller asks too often
-│   └── NotReadyError            starting or draining
+│   ├── NotReadyError            starting or draining
+│   └── ModelUnavailableError    this model cannot be loaded; others serve
 ├── AbandonedError               admitted, then given up
 │   ├── DeadlineExceededError
 │   └── CancelledError           nobody waits, or the engine was closed
@@ -131,6 +132,12 @@ class NotReadyError(RefusedError):
     """The service is starting, or draining before it stops."""
 
     code = "not_ready"
+
+
+class ModelUnavailableError(RefusedError):
+    """The model of this direction cannot be loaded; it is tried again later."""
+
+    code = "model_unavailable"
 
 
 class AbandonedError(AttendantError):

@@ -5,7 +5,7 @@ No label ever holds a key, an address or a text.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from prometheus_client import (
@@ -17,6 +17,8 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from service.engine.types import StepStats
 from service.models.observer import Observer
@@ -43,6 +45,7 @@ class Metrics(Observer):
         ProcessCollector(registry=self.registry)
         self._register_http()
         self._register_engine()
+        self._register_models()
 
     def _register_http(self) -> None:
         self.requests = self._counter(
@@ -109,11 +112,23 @@ class Metrics(Observer):
         )
         for kind in ("step", "sentence", "rerank", "alignment", "stall"):
             self.faults.labels(kind)
-        self.model_info = self._gauge(
-            "attendant_model_info",
-            "1, labelled with what is served and what really runs it.",
-            ["bundle", "provider", "precision"],
+
+    def _register_models(self) -> None:
+        self.loads = self._counter(
+            "attendant_model_loads", "Models of a folder loaded, or not (ok, failed).", ["outcome"]
         )
+        self.load_seconds = self._histogram(
+            "attendant_model_load_duration_seconds", "Loading and verifying a model of a folder."
+        )
+        self.unloads = self._counter(
+            "attendant_model_unloads",
+            "Models of a folder unloaded, by reason (idle, memory, removed).",
+            ["reason"],
+        )
+        for outcome in ("ok", "failed"):
+            self.loads.labels(outcome)
+        for reason in ("idle", "memory", "removed"):
+            self.unloads.labels(reason)
 
     def _counter(self, name: str, text: str, labels: Labels = ()) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
@@ -125,13 +140,21 @@ class Metrics(Observer):
         return Histogram(name, text, labels, buckets=SECONDS, registry=self.registry)
 
     def watch(
-        self, waiting: Callable[[], int], running: Callable[[], int], alive: Callable[[], bool]
+        self,
+        waiting: Callable[[], int],
+        running: Callable[[], int],
+        alive: Callable[[], bool],
+        loaded: Callable[[], Sequence[Labels]] = tuple,
+        described: Callable[[], int] = int,
     ) -> None:
-        """Read the engines' state whenever the metrics are read."""
+        """Read the engines' state, and what is loaded, whenever the metrics are read."""
+        self.registry.register(_ModelInfo(loaded))
         for name, text, read in (
             ("attendant_sequences_waiting", "Sentences that wait for a place in a batch.", waiting),
             ("attendant_sequences_running", "Sentences in a batch.", running),
             ("attendant_engine_up", "1 while every engine works.", alive),
+            ("attendant_models_loaded", "Models that are loaded.", lambda: len(loaded())),
+            ("attendant_models", "Models that are served, loaded or not.", described),
         ):
             self._gauge(name, text).set_function(partial(_as_float, read))
 
@@ -169,6 +192,19 @@ class Metrics(Observer):
         """Take in how long it took to take a request's texts apart."""
         self.tokenize_seconds.observe(seconds)
 
+    def on_loaded(self, seconds: float) -> None:
+        """Take in that a model was loaded."""
+        self.loads.labels("ok").inc()
+        self.load_seconds.observe(seconds)
+
+    def on_load_failed(self) -> None:
+        """Take in that a model could not be loaded."""
+        self.loads.labels("failed").inc()
+
+    def on_unloaded(self, reason: str) -> None:
+        """Take in that a model was unloaded."""
+        self.unloads.labels(reason).inc()
+
     def on_cached(self) -> None:
         """Take in a sentence that was given again."""
         self.cached_sentences.inc()
@@ -189,6 +225,23 @@ class Metrics(Observer):
         if now >= self._rendered_at + RENDER_SECONDS:
             self._rendered, self._rendered_at = self.render(), now
         return self._rendered
+
+
+class _ModelInfo(Collector):
+    """What is loaded, and what really runs it."""
+
+    def __init__(self, loaded: Callable[[], Sequence[Labels]]) -> None:
+        self.loaded = loaded
+
+    def collect(self) -> Iterator[Metric]:
+        """A sample for each model."""
+        text = "1, labelled with what is loaded and what really runs it."
+        family = GaugeMetricFamily(
+            "attendant_model_info", text, labels=["bundle", "provider", "precision"]
+        )
+        for labels in set(map(tuple, self.loaded())):
+            family.add_metric(labels, 1)
+        yield family
 
 
 def _as_float(read: Callable[[], int]) -> float:

@@ -16,8 +16,17 @@ def split(value: object) -> object:
     return [value] if isinstance(value, Path) else value
 
 
+ALL = "all"
+"""To be preloaded."""
+
+
 class ModelSettings(BaseSettings):
     """Those of the settings that are about models."""
+
+    @property
+    def named_bundles(self) -> tuple[Path, ...]:
+        """Those that are loaded at the start; with a folder of bundles, the bundled model must be named."""
+        return self.bundle if self.bundles is None or "bundle" in self.model_fields_set else ()
 
     bundle: Annotated[
         tuple[Path, ...],
@@ -29,6 +38,40 @@ class ModelSettings(BaseSettings):
             "direction, the first one serves it.",
         ),
     ] = (DEFAULT_BUNDLE,)
+    bundles: Annotated[
+        Path | None,
+        Field(
+            description="Folder whose subfolders are bundles, each loaded when it is first needed; "
+            "ATTENDANT_BUNDLE is then empty by default, and comes first where both have a direction."
+        ),
+    ] = None
+    preload: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(split),
+        Field(
+            description="Names of bundles in that folder that are loaded at the start, separated by commas, "
+            "or all, as far as there is memory for them."
+        ),
+    ] = ()
+    max_memory_mb: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=10_000_000,
+            description="Resident memory of the process in MB, beyond which models of that folder are "
+            "unloaded, those used longest ago first; 0 is unlimited.",
+        ),
+    ] = 0
+    model_idle_seconds: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=31_536_000,
+            allow_inf_nan=False,
+            description="A model of that folder that nobody has used for so long is unloaded; 0 is never.",
+        ),
+    ] = 0.0
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         Field(

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         server.should_exit = True
 
     try:
-        for folder in settings.bundle:  # before anything listens: a bad bundle is told in one line
+        for folder in settings.named_bundles:  # before anything listens: one bad bundle, one line
             bundle.load(folder)
         app = create_app(settings, fail)
     except (BundleError, KeysError, TracingError) as error:

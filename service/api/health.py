@@ -31,9 +31,9 @@ async def live() -> Health:
     return Health(status="ok")
 
 
-@router.get("/health/ready", responses=_UNREADY)
+@router.get("/health/ready", responses=_UNREADY, response_model_exclude_none=True)
 async def ready(store: StoreDependency, models: ModelsDependency) -> Readiness:
-    """All models are loaded and their engines work, and the service is not about to stop."""
+    """What is loaded at the start is, its engines work, and the service is not about to stop."""
     if store.is_stopping:
         raise NotReadyError("the service is stopping")
     _check(models)
@@ -62,8 +62,12 @@ def readiness(models: ModelSet) -> Readiness:
     """What is served, and what really runs it."""
     served = [
         ServedBundle(
-            bundle=one.bundle.manifest.name, provider=one.provider, precision=one.precision
+            bundle=one.bundle.manifest.name,
+            state=one.state,
+            reason=one.failure or None,
+            provider=one.loaded.provider if one.loaded else None,
+            precision=one.loaded.precision if one.loaded else None,
         )
-        for one in models.models
+        for one in models.described
     ]
     return Readiness(status="ok", models=served)

@@ -22,4 +22,6 @@ def is_deepl(path: str) -> bool:
 
     All under /v2 and /v3 is but for what the Open Inference Protocol has there.
     """
-    return path.startswith(("/v2/", "/v3/")) and not path.startswith(("/v2/health", "/v2/models"))
+    return path.startswith(("/v2/", "/v3/")) and not path.startswith(
+        ("/v2/health", "/v2/models", "/v2/repository")
+    )

@@ -1,13 +1,24 @@
-"""Memory that is free within the process goes back to the system. Imports nothing of the project."""
+"""What memory the process has, and how it gives back what is free in it. Imports nothing of the project."""
 
 import ctypes
+import os
 import sys
+from pathlib import Path
 
 LARGE_BYTES = 4 << 20
 """So large a piece is mapped by itself, and goes back when it is freed; everyday ones are smaller."""
 KEPT_BYTES = 64 << 20
 """Free at the end of the heap, beyond which it is given back."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+
+
+def resident_bytes() -> int | None:
+    """Physical memory that the process has; None where the system does not tell as Linux does."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def keep_large_apart() -> None:

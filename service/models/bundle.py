@@ -256,6 +256,20 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     Raises:
         BundleError: whatever is wrong with it, by file.
     """
+    bundle = describe(folder, formats)
+    for name, expected in bundle.manifest.files.items():
+        file = regular_file(folder, name)
+        if sha256(file) != expected:
+            raise BundleError(f" is damaged: its sha256 is not the one in {MANIFEST}", file)
+    return bundle
+
+
+def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
+    """Read a bundle's manifest alone: what it translates, without looking at its other files.
+
+    Raises:
+        BundleError: whatever is wrong with it.
+    """
     path, raw = folder / MANIFEST, read_manifest(folder)
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version not in formats:
@@ -273,10 +287,6 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
         raise BundleError(f": {printable(where)}: {printable(message)}", path) from None
     except RecursionError:
         raise BundleError(": it is nested too deeply", path) from None
-    for name, expected in manifest.files.items():
-        file = regular_file(folder, name)
-        if sha256(file) != expected:
-            raise BundleError(f" is damaged: its sha256 is not the one in {MANIFEST}", file)
     return Bundle(folder, manifest)
 
 

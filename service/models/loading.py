@@ -1,8 +1,9 @@
 """A model in service: bundle, runner, engine and translator, built together."""
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, Self
 
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
@@ -47,6 +48,8 @@ class ModelOptions:
     """Largest beam that a request may ask for."""
     rerank: bool = False
     """Where a request does not say."""
+    single_sequence: bool = True
+    """Whether to try, at the start, if a sentence that is alone runs faster on all cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,25 @@ class ServedModel:
     translator: Translator
     precision: Precision
     provider: str
+
+    @property
+    def loaded(self) -> Self:
+        """Itself; a model of a pool may not be loaded."""
+        return self
+
+    @property
+    def state(self) -> Literal["loaded"]:
+        """As `PooledModel` has it."""
+        return "loaded"
+
+    @property
+    def failure(self) -> str:
+        """Why it could not be loaded: it was."""
+        return ""
+
+    def lease(self, timeout: float) -> AbstractAsyncContextManager[Self]:  # noqa: ARG002
+        """Itself, at once; see `PooledModel.lease`."""
+        return nullcontext(self)
 
     @property
     def expected_wait(self) -> float | None:
@@ -122,8 +144,8 @@ def start_model(
     special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, manifest.vocab_size)
     num_workers = options.num_workers or (1 if device == "cuda" else available_cores())
     config = replace(options.engine, num_workers=num_workers)
-    runners, single_sequence_runner = _load_graphs(bundle, device, precision, num_workers, special)
-    runner = runners[0]
+    how = device, precision, num_workers, options.single_sequence
+    runners, single_sequence_runner = _load_graphs(bundle, *how, special)
     engine = Engine(
         runners,
         special,
@@ -133,7 +155,7 @@ def start_model(
         on_fault=observer.on_fault,
         turns=turns,
     )
-    attention = engine.watch.watched("an alignment", runner.align) if bundle.scorer else None
+    attention = engine.watch.watched("an alignment", runners[0].align) if bundle.scorer else None
     aligner = _aligner(manifest, tokenizers, attention, engine, observer)
     translator = Translator(
         bundle,
@@ -145,20 +167,26 @@ def start_model(
         observer.on_outcome,
         observer.on_prepared,
     )
-    model = ServedModel(bundle, engine, translator, precision, runner.provider)
-    _start(model, runner, special)
+    model = ServedModel(bundle, engine, translator, precision, runners[0].provider)
+    _start(model, runners[0], special)
     return model
 
 
 def _load_graphs(
-    bundle: Bundle, device: Device, precision: Precision, num_workers: int, special: SpecialIds
+    bundle: Bundle,
+    device: Device,
+    precision: Precision,
+    num_workers: int,
+    single_sequence: bool,
+    special: SpecialIds,
 ) -> tuple[list[OnnxModelRunner], OnnxModelRunner | None]:
-    """A runner for each worker, and one for a batch of a single sentence.
+    """A runner for each worker, and one for a batch of a `single_sequence`, if that is wanted and pays.
 
     Raises:
         BundleError: they cannot run.
     """
-    graphs, threads = bundle.graphs(precision), num_workers if device == "cpu" else 1
+    graphs = bundle.graphs(precision)
+    threads = num_workers if device == "cpu" and single_sequence else 1
     try:
         runners = runners_for(num_workers, *graphs, device, bundle.scorer)
         build = partial(runner_for_one, *graphs, runners[0], special, threads)

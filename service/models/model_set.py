@@ -12,6 +12,7 @@ from service.errors import DeadlineExceededError, MissingParameterError, TextToo
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.models.bundle import Direction
 from service.models.loading import ServedModel
+from service.models.pool import PooledModel
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source, standard
 from service.translation.types import OnSentence, Translation, TranslationOptions
@@ -37,16 +38,21 @@ class ModelSet:
     Its languages have codes of BCP 47, whatever the models call them.
     """
 
-    def __init__(self, models: Sequence[ServedModel], max_characters: int) -> None:
-        """Where two models have the same direction, the first one serves it.
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        max_characters: int,
+        pooled: Sequence[PooledModel] = (),
+    ) -> None:
+        """Where two models have the same direction, the first one serves it; a pool's come last.
 
         `max_characters` is the limit of all texts of a request.
         """
-        self.models, self.max_characters = models, max_characters
+        self.own, self.pooled, self.max_characters = models, pooled, max_characters
         self._active = 0
-        self._by_codes: dict[tuple[str, str], tuple[ServedModel, Direction]] = {}
+        self._by_codes: dict[tuple[str, str], tuple[ServedModel | PooledModel, Direction]] = {}
         known = cache(standard)
-        for model in models:
+        for model in self.described:
             for direction in model.bundle.manifest.directions:
                 codes = (known(direction.source), known(direction.target))
                 self._by_codes.setdefault(codes, (model, direction))
@@ -58,20 +64,39 @@ class ModelSet:
         self.targets = sorted({target for _, target in self._by_codes})
         self.detector = Detector(self.sources)
         self._parts: dict[str, ModelSet] = {}
-        if len(models) > 1:
-            for model in models:
-                name = model.bundle.manifest.name
-                self._parts.setdefault(name, ModelSet([model], max_characters))
+
+    @property
+    def described(self) -> list[ServedModel | PooledModel]:
+        """All models, whether they are loaded or not."""
+        return [*self.own, *self.pooled]
+
+    @property
+    def models(self) -> list[ServedModel]:
+        """Those that are loaded now."""
+        return [*self.own, *(one.loaded for one in self.pooled if one.loaded is not None)]
 
     def named(self, name: str) -> "ModelSet | None":
         """The model of that name alone, the first of several; None where there is none."""
-        if len(self.models) > 1:
-            return self._parts.get(name)
-        return self if self.models[0].bundle.manifest.name == name else None
+        if [one.bundle.manifest.name for one in self.described] == [name]:
+            return self
+        if name not in self._parts:
+            own = [one for one in self.own if one.bundle.manifest.name == name][:1]
+            pooled = [one for one in self.pooled if one.bundle.manifest.name == name][:1]
+            if not own and not pooled:
+                return None
+            self._parts[name] = ModelSet(own, self.max_characters, () if own else pooled)
+        return self._parts[name]
+
+    def unloaded(self, source: str) -> list[str]:
+        """Targets of a source for which a model must be loaded first."""
+        if len(self.models) == len(self.described):
+            return []
+        targets = self.languages[source]
+        return [target for target in targets if not self._by_codes[source, target][0].loaded]
 
     @property
     def is_alive(self) -> bool:
-        """Whether every engine works."""
+        """Whether every engine works that is loaded."""
         return all(model.engine.is_alive for model in self.models)
 
     def check(self) -> bool:
@@ -111,12 +136,12 @@ class ModelSet:
         end = time.monotonic() + timeout
         while self.num_active and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
-        left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.models]
+        left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.own]
         return all(left) and not self.num_active
 
     def close(self) -> bool:
-        """Stop every model; whether all their threads ended in time."""
-        closed = [model.close() for model in self.models]
+        """Stop every model that is no pool's; whether all their threads ended in time."""
+        closed = [model.close() for model in self.own]
         return all(closed)
 
     async def translate(
@@ -188,20 +213,22 @@ class ModelSet:
     ) -> list[Translation]:
         """Those of the texts that have one direction."""
         model, direction = self._by_codes[codes]
-        deadline = model.engine.clock() + timeout
+        started = time.monotonic()
 
         def renumbered(text: int, *sentence: Any) -> None:
             assert on_sentence is not None
             on_sentence(places[text], *sentence)
 
         try:
-            return await model.translator.translate(
-                [texts[at] for at in places],
-                direction,
-                options,
-                deadline,
-                renumbered if on_sentence else None,
-            )
+            async with model.lease(timeout) as loaded:
+                left = timeout - (time.monotonic() - started)
+                return await loaded.translator.translate(
+                    [texts[at] for at in places],
+                    direction,
+                    options,
+                    loaded.engine.clock() + left,
+                    renumbered if on_sentence else None,
+                )
         except DeadlineExceededError as error:  # which knows what was left when its part began
             raise DeadlineExceededError(f"not done within the deadline of {timeout:g} s") from error
 

@@ -4,16 +4,20 @@ import gc
 import logging
 import threading
 import time
+from dataclasses import replace
 
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
 from service.engine.memory import trim
 from service.engine.turns import Turns
-from service.errors import NotReadyError
+from service.errors import BundleError, NotReadyError
 from service.metrics import Metrics
-from service.models.bundle import load
+from service.model_settings import ALL
+from service.models.bundle import Bundle, load
+from service.models.folder import find_bundles
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
+from service.models.pool import ModelPool, PooledModel
 from service.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -29,7 +33,11 @@ class ModelStore:
         """Nothing is loaded yet."""
         self.settings, self.metrics = settings, metrics
         self.current: ModelSet | None = None
-        self._turns = Turns(settings.num_loops or available_cores())
+        self._options, self._turns = (
+            model_options(settings),
+            Turns(settings.num_loops or available_cores()),
+        )
+        self._pool = self._new_pool() if settings.bundles else None
         self.is_stopping = False
         """Whether readiness has turned, although what comes may still be served."""
         self._refuses_new = False
@@ -40,6 +48,8 @@ class ModelStore:
             lambda: self.current.num_waiting if self.current else 0,
             lambda: self.current.num_running if self.current else 0,
             lambda: self.current is not None and self.current.is_alive,
+            self._loaded_labels,
+            lambda: len(self.current.described) if self.current else 0,
         )
 
     def get(self) -> ModelSet:
@@ -62,17 +72,19 @@ class ModelStore:
     @property
     def shortest_wait(self) -> float | None:
         """Seconds until the shortest request would have its turn; None where that cannot be told."""
-        waits = (
-            [model.engine.shortest_wait for model in self.current.models] if self.current else []
-        )
+        models = self.current.models if self.current else []
+        waits = [model.engine.shortest_wait for model in models]
         known = [wait for wait in waits if wait is not None]
-        return min(known) if known and len(known) == len(waits) else None
+        is_known = self.current is not None and len(known) == len(self.current.described)
+        return min(known) if known and is_known else None
 
     def load(self) -> ModelSet:
         """Load, verify and warm up all bundles, then serve them; those that served before finish and go.
 
+        Of a folder, bundles that are new or have changed are found, and the models of the others stay loaded.
+
         Raises:
-            BundleError: one of them cannot be served; nothing has changed.
+            BundleError: one that is named cannot be served, or the folder has none; nothing has changed.
             NotReadyError: another load is under way, or the service is stopping.
         """
         if not self._changing.acquire(blocking=False):
@@ -83,7 +95,7 @@ class ModelStore:
             before, self.current = self.current, self._start_all()
         finally:
             self._changing.release()
-        self._describe(self.current)
+        self._say(self.current)
         if before is not None:
             threading.Thread(
                 target=self._retire, args=([before], GRACE_SECONDS), name="retire"
@@ -107,31 +119,78 @@ class ModelStore:
         if loaded:
             self._changing.release()
         closed = last is None or self._finish(last, 0.0)
+        closed &= self._pool is None or self._pool.close()
         self.has_hung |= not (closed and loaded)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
-        options = model_options(self.settings)
         try:
-            for bundle in [load(folder) for folder in self.settings.bundle]:
-                started.append(start_model(bundle, options, self.metrics, self._turns))
+            pooled = self._find_pooled()
+            for bundle in [load(folder) for folder in self.settings.named_bundles]:
+                started.append(start_model(bundle, self._options, self.metrics, self._turns))
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()
             raise
-        return ModelSet(started, self.settings.max_text_characters)
+        return ModelSet(started, self.settings.max_text_characters, pooled)
 
-    def _describe(self, models: ModelSet) -> None:
-        self.metrics.model_info.clear()
+    def _new_pool(self) -> ModelPool:
+        # beside others' work, how long a sentence takes alone cannot be measured
+        options = replace(self._options, single_sequence=False)
+
+        def start(bundle: Bundle) -> ServedModel:
+            return start_model(load(bundle.folder), options, self.metrics, self._turns)
+
+        max_bytes = self.settings.max_memory_mb * 1_000_000
+        return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.metrics)
+
+    def _find_pooled(self) -> list[PooledModel]:
+        """The bundles of the folder: as they were, where they have not changed, and those to preload loaded.
+
+        Raises:
+            BundleError: there is none, or none of a name that is to be preloaded.
+        """
+        if self._pool is None or self.settings.bundles is None:
+            return []
+        before = self.current.pooled if self.current else ()
+        known = {one.bundle.folder: one for one in before}
+        found = []
+        for bundle in find_bundles(self.settings.bundles, self.metrics):
+            same = known.get(bundle.folder)
+            is_same = same is not None and same.bundle == bundle and same.state != "failed"
+            found.append(same if same is not None and is_same else PooledModel(bundle, self._pool))
+        wanted = self.settings.preload
+        names = {one.bundle.manifest.name for one in found}
+        if missing := sorted(set(wanted) - names - {ALL}):
+            raise BundleError(
+                f" has no bundle named {missing[0]} to preload", self.settings.bundles
+            )
+        chosen = [one for one in found if ALL in wanted or one.bundle.manifest.name in wanted]
+        self._pool.preload(chosen)
+        return found
+
+    def _loaded_labels(self) -> list[tuple[str, str, str]]:
+        """Of each loaded model its name, and what really runs it."""
+        models = self.current.models if self.current else []
+        return [(one.bundle.manifest.name, one.provider, one.precision) for one in models]
+
+    def _say(self, models: ModelSet) -> None:
+        """Say in the log what is served."""
         for model in models.models:
             name = model.bundle.manifest.name
-            self.metrics.model_info.labels(name, model.provider, model.precision).set(1)
             logger.info("serving %s with %s in %s", name, model.provider, model.precision)
+        if waiting := len(models.described) - len(models.models):
+            logger.info("%d more bundles are loaded when they are needed", waiting)
 
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
         """Let the models in `leaving` finish; it is emptied, so that their memory comes free."""
         time.sleep(grace_seconds)
-        self.has_hung |= not self._finish(leaving.pop(), self.settings.drain_seconds)
+        last = leaving.pop()
+        self.has_hung |= not self._finish(last, self.settings.drain_seconds)
+        if self._pool is not None:
+            kept = self.current.pooled if self.current else ()
+            self._pool.remove([one for one in last.pooled if one not in kept])
+        del last
         gc.collect()
         trim()
 

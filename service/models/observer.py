@@ -18,5 +18,14 @@ class Observer:
     def on_prepared(self, seconds: float) -> None:
         """A request's texts were taken apart into sentences and tokens, in so many seconds."""
 
+    def on_loaded(self, seconds: float) -> None:
+        """A model of a folder was loaded, in so many seconds."""
+
+    def on_load_failed(self) -> None:
+        """A model of a folder could not be loaded."""
+
+    def on_unloaded(self, reason: str) -> None:
+        """A model of a folder was unloaded: idle, memory, removed."""
+
     def on_cached(self) -> None:
         """A sentence was given again without being translated again."""

@@ -1,17 +1,17 @@
 """The Open Inference Protocol's health and metadata under /v2, as KServe's and Triton's clients read them."""
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from service.api import health
 from service.api.dependencies import ModelsDependency, StoreDependency
 from service.api.errors import documented, shortened
 from service.api.native.schemas import ErrorResponse
-from service.errors import EngineDeadError
+from service.errors import EngineDeadError, ModelUnavailableError
 from service.models.model_set import ModelSet
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
@@ -47,6 +47,21 @@ class ServerMetadata(BaseModel):
     name: str
     version: str
     extensions: list[str]
+
+
+class ModelNames(BaseModel):
+    """`GET /v2/models` of KServe."""
+
+    models: list[str]
+
+
+class IndexedModel(BaseModel):
+    """One entry of Triton's `POST /v2/repository/index`."""
+
+    name: str
+    version: str
+    state: Literal["READY", "UNAVAILABLE"]
+    reason: Annotated[str, Field(description="unloaded, or why it could not be loaded.")]
 
 
 class TensorMetadata(BaseModel):
@@ -88,6 +103,26 @@ async def server() -> ServerMetadata:
     )
 
 
+@router.get("/models", responses=_UNREADY)
+async def names(models: ModelsDependency) -> ModelNames:
+    """The names of all models, loaded or not, as KServe lists them."""
+    return ModelNames(models=[one.bundle.manifest.name for one in models.described])
+
+
+@router.post("/repository/index", responses=_UNREADY)
+async def index(models: ModelsDependency) -> list[IndexedModel]:
+    """Which models are loaded, as Triton says it; the others are loaded when they are first needed."""
+    return [
+        IndexedModel(
+            name=one.bundle.manifest.name,
+            version=ONE,
+            state="READY" if one.loaded else "UNAVAILABLE",
+            reason=one.failure or ("" if one.loaded else "unloaded"),
+        )
+        for one in models.described
+    ]
+
+
 @router.get("/models/{name}", responses=_UNKNOWN)
 async def model(name: ModelName, models: ModelsDependency) -> ModelMetadata:
     """What a model takes and gives."""
@@ -109,9 +144,13 @@ async def model_version(
 
 @router.get("/models/{name}/ready", responses=_UNKNOWN)
 async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
-    """Whether a model's engine works."""
-    if not find(models, name).is_alive:
+    """Whether a model's engine works, or would be loaded for a request."""
+    found = find(models, name)
+    if not found.is_alive:
         raise EngineDeadError(f"the engine of {name} does not work")
+    [described] = found.described
+    if described.failure:
+        raise ModelUnavailableError(described.failure)
     return ModelReady(name=name, ready=True)
 
 

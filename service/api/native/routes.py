@@ -78,11 +78,16 @@ async def detect(
     ]
 
 
-@router.get("/languages", responses=UNREADY)
+@router.get("/languages", responses=UNREADY, response_model_exclude_none=True)
 async def list_languages(models: ModelsDependency) -> list[Language]:
     """What can be translated into what."""
     return [
-        Language(code=code, name=languages.name(code), targets=targets)
+        Language(
+            code=code,
+            name=languages.name(code),
+            targets=targets,
+            unloaded=models.unloaded(code) or None,
+        )
         for code, targets in models.languages.items()
     ]
 

@@ -1,6 +1,6 @@
 """Bodies of requests and answers; also the source of the OpenAPI document."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -251,6 +251,10 @@ class Language(BaseModel):
     code: str
     name: str
     targets: list[str]
+    unloaded: Annotated[
+        list[str] | None,
+        Field(description="Those of the targets whose model is loaded when it is first needed."),
+    ] = None
 
 
 class SideSettings(BaseModel):
@@ -290,8 +294,15 @@ class ServedBundle(BaseModel):
     """A model, and what really runs it."""
 
     bundle: str
-    provider: str
-    precision: str
+    state: Annotated[
+        Literal["loaded", "unloaded", "failed"],
+        Field(
+            description="`unloaded`: loaded when it is first needed; `failed`: tried again when it is needed."
+        ),
+    ]
+    reason: Annotated[str | None, Field(description="Why it could not be loaded.")] = None
+    provider: Annotated[str | None, Field(description="Where it is loaded.")] = None
+    precision: str | None = None
 
 
 class Readiness(Health):

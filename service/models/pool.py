@@ -1,0 +1,322 @@
+"""Models that are loaded when they are needed, in bounded memory.
+
+One thread loads and unloads, one model at a time: loading takes the cores, and how much memory a model takes
+can be told only while no other is loaded. What requests do with a pool may be done on any thread.
+"""
+
+import asyncio
+import gc
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import Literal
+
+from service.engine.memory import resident_bytes, trim
+from service.errors import (
+    BundleError,
+    DeadlineExceededError,
+    ModelUnavailableError,
+    NotReadyError,
+    RefusedError,
+)
+from service.models.bundle import Bundle
+from service.models.loading import ServedModel
+from service.models.observer import Observer
+
+logger = logging.getLogger(__name__)
+
+State = Literal["loaded", "unloaded", "failed"]
+RETRY_SECONDS = 30.0
+"""After which a model that could not be loaded is tried again, if it is asked for."""
+LOOK_SECONDS = 1.0
+"""Between two looks at who is idle, and at the memory."""
+CLOSE_SECONDS = 10.0
+"""In which a load that is under way at the end should be done."""
+GROWTH = 2.0
+"""What a model takes of memory over the size of its files, until it has been loaded once."""
+
+
+class PooledModel:
+    """A bundle of a pool: always described, and loaded while it is needed."""
+
+    def __init__(self, bundle: Bundle, pool: "ModelPool") -> None:
+        """Not loaded yet."""
+        self.bundle, self.pool = bundle, pool
+        self.loaded: ServedModel | None = None
+        self.users = 0
+        """Requests that it serves; while there are any, it stays loaded."""
+        self.used_at = 0.0
+        self.is_leaving = False
+        """Whether it is unloaded once nobody uses it; whoever comes waits until it is loaded anew."""
+        self.waiting: list[Future[ServedModel]] = []
+        self.failure = ""
+        """Why it could not be loaded, for clients."""
+        self.retry_at = 0.0
+        self.bytes = round(GROWTH * sum(_size(bundle, name) for name in bundle.manifest.files))
+        """That loading it is expected to take of memory: as much as it took last time."""
+
+    @property
+    def state(self) -> State:
+        """Whether it is loaded, or could not be."""
+        if self.loaded is not None:
+            return "loaded"
+        return "failed" if self.failure else "unloaded"
+
+    @asynccontextmanager
+    async def lease(self, timeout: float) -> AsyncIterator[ServedModel]:
+        """The loaded model, which stays loaded for the length of the block.
+
+        Raises:
+            DeadlineExceededError: it was not loaded within `timeout` seconds.
+            ModelUnavailableError: it cannot be loaded.
+            NotReadyError: the service is stopping.
+        """
+        asked = self.pool.ask(self)
+        try:
+            try:
+                async with asyncio.timeout(timeout):
+                    model = asked.result() if asked.done() else await asyncio.wrap_future(asked)
+            except TimeoutError:
+                name = self.bundle.manifest.name
+                raise DeadlineExceededError(
+                    f"{name} was not loaded within the deadline of {timeout:g} s"
+                ) from None
+            yield model
+        finally:
+            self.pool.give_back(self, asked)
+
+
+class ModelPool:
+    """Loads models when they are asked for, and unloads those that have been idle for longest."""
+
+    def __init__(
+        self,
+        start: Callable[[Bundle], ServedModel],
+        max_bytes: int = 0,
+        idle_seconds: float = 0.0,
+        observer: Observer | None = None,
+        resident: Callable[[], int | None] = resident_bytes,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Start with no model.
+
+        Args:
+            start: loads one; what it raises is why it cannot be.
+            max_bytes: of the whole process, beyond which models are unloaded; 0 is unlimited.
+            idle_seconds: after which one is unloaded that nobody used; 0 is never.
+            observer: told of loads and unloads.
+            resident: how much memory the process has.
+            clock: in seconds.
+        """
+        self._start, self._resident, self._clock = start, resident, clock
+        self._max_bytes, self._idle_seconds = max_bytes, idle_seconds
+        self._observer = observer or Observer()
+        self.has_hung = False
+        """Whether a thread was left that does not end."""
+        self._changed = threading.Condition()
+        self._line: deque[PooledModel] = deque()
+        self._loaded: set[PooledModel] = set()
+        self._removed: list[PooledModel] = []
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
+        self._thread.start()
+
+    def ask(self, model: PooledModel) -> "Future[ServedModel]":
+        """Use a model, as soon as it is loaded; whoever asks gives it back, whatever comes of it."""
+        asked: Future[ServedModel] = Future()
+        with self._changed:
+            if self._is_closing:
+                asked.set_exception(NotReadyError("the service is stopping"))
+            elif model.loaded is not None and not model.is_leaving:
+                self._grant(model, [asked])
+            elif model.failure and self._clock() < model.retry_at:
+                asked.set_exception(self._why(model))
+            else:
+                model.waiting.append(asked)
+                if len(model.waiting) == 1 and not model.is_leaving:
+                    self._line.append(model)
+                    self._changed.notify_all()
+        return asked
+
+    def give_back(self, model: PooledModel, asked: "Future[ServedModel]") -> None:
+        """Use a model no longer, or wait for it no longer."""
+        if asked.cancel() or asked.exception() is not None:
+            return
+        with self._changed:
+            model.users -= 1
+            model.used_at = self._clock()
+            if not model.users:
+                self._changed.notify_all()
+
+    def preload(self, models: Sequence[PooledModel]) -> None:
+        """Load these now, as many as there is room for; the failures are in the log."""
+        for at, model in enumerate(models):
+            if self._is_too_much(model.bytes):
+                names = ", ".join(one.bundle.manifest.name for one in models[at:])
+                logger.warning("not loaded yet, as there is no room in memory: %s", names)
+                return
+            asked = self.ask(model)
+            asked.exception()
+            self.give_back(model, asked)
+
+    def remove(self, models: Sequence[PooledModel]) -> None:
+        """Unload models that nobody will ask for any more."""
+        with self._changed:
+            self._removed += models
+            self._changed.notify_all()
+
+    def close(self) -> bool:
+        """Unload everything, whoever uses it; whether all threads ended in time."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        self._thread.join(CLOSE_SECONDS)
+        self.has_hung |= self._thread.is_alive()
+        with self._changed:
+            waiting = [model for model in [*self._line, *self._loaded] if model.waiting]
+            loaded = [model.loaded for model in self._loaded if model.loaded is not None]
+            self._loaded.clear()
+        for model in waiting:
+            self._fail(model)
+        for one in loaded:
+            self.has_hung |= not one.close()
+        return not self.has_hung
+
+    def _run(self) -> None:
+        """Load and unload until the end."""
+        while True:
+            with self._changed:
+                if not (self._line or self._removed or self._is_closing):
+                    looks = self._loaded and (self._max_bytes or self._idle_seconds)
+                    self._changed.wait(LOOK_SECONDS if looks else None)
+                if self._is_closing:
+                    return
+                wanted = self._line.popleft() if self._line else None
+                removed, self._removed = self._removed, []
+                for model in removed:
+                    model.is_leaving = True
+            for model in removed:
+                self._unload(model, "removed")
+            if wanted is not None:
+                self._make_room(wanted.bytes)
+                self._load(wanted)
+            self._unload_idle()
+            self._make_room(0)
+
+    def _load(self, wanted: PooledModel) -> None:
+        """Load a model that somebody waits for; however that ends, nobody is left waiting."""
+        with self._changed:
+            wanted.waiting = [asked for asked in wanted.waiting if not asked.cancelled()]
+            is_wanted = bool(wanted.waiting) and not self._is_closing
+        if not is_wanted:
+            self._fail(wanted)
+            return
+        name = wanted.bundle.manifest.name
+        before, started = self._resident() or 0, time.perf_counter()
+        try:
+            model = self._start(wanted.bundle)
+        except BaseException as error:
+            reason = "the server's log says why"
+            if is_told := isinstance(error, BundleError):
+                reason = error.client_message
+            logger.error("%s cannot be loaded: %s", name, error, exc_info=not is_told)
+            self._observer.on_load_failed()
+            with self._changed:
+                wanted.failure = f"{name} cannot be loaded: {reason}"
+                wanted.retry_at = self._clock() + RETRY_SECONDS
+            self._fail(wanted)
+            return
+        seconds = time.perf_counter() - started
+        logger.info("loaded %s in %.1f s", name, seconds)
+        self._observer.on_loaded(seconds)
+        with self._changed:
+            wanted.loaded, wanted.failure = model, ""
+            wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - before)
+            self._loaded.add(wanted)
+            waiting, wanted.waiting = wanted.waiting, []
+            self._grant(wanted, waiting)
+
+    def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:
+        """Count those as users who still wait; the caller holds the lock."""
+        assert model.loaded is not None
+        model.used_at = self._clock()
+        for asked in waiting:
+            if asked.set_running_or_notify_cancel():  # from now on, it cannot be cancelled unseen
+                model.users += 1
+                asked.set_result(model.loaded)
+
+    def _fail(self, model: PooledModel) -> None:
+        """Tell whoever waits for a model that it does not come."""
+        with self._changed:
+            waiting, model.waiting = model.waiting, []
+            for asked in waiting:
+                if asked.set_running_or_notify_cancel():
+                    asked.set_exception(self._why(model))
+
+    def _why(self, model: PooledModel) -> RefusedError:
+        """The error of one who is not given a model."""
+        if self._is_closing:
+            return NotReadyError("the service is stopping")
+        return ModelUnavailableError(model.failure, model.retry_at - self._clock())
+
+    def _is_too_much(self, more: int) -> bool:
+        return bool(self._max_bytes) and (self._resident() or 0) + more > self._max_bytes
+
+    def _make_room(self, more: int) -> None:
+        """Unload what was used longest ago, until there is room for so much or nothing left to unload.
+
+        What is in use is only made to leave for another model: its users finish first.
+        """
+        while self._is_too_much(more):
+            with self._changed:
+                may_go = [model for model in self._loaded if more or not model.users]
+                if not may_go or self._is_closing:
+                    return
+                oldest = min(may_go, key=lambda model: (model.users > 0, model.used_at))
+                oldest.is_leaving = True
+            self._unload(oldest, "memory")
+
+    def _unload_idle(self) -> None:
+        """Unload what nobody has used for long."""
+        with self._changed:
+            since = self._clock() - self._idle_seconds
+            idle = [model for model in self._loaded if not model.users and model.used_at <= since]
+            idle = idle if self._idle_seconds else []
+            for model in idle:
+                model.is_leaving = True
+        for model in idle:
+            self._unload(model, "idle")
+
+    def _unload(self, model: PooledModel, reason: str) -> None:
+        """Unload a model that is leaving, once nobody uses it; whoever came meanwhile has it loaded anew."""
+        with self._changed:
+            self._changed.wait_for(lambda: not model.users or self._is_closing)
+            if self._is_closing:
+                return
+            loaded, model.loaded = model.loaded, None
+            self._loaded.discard(model)
+        if loaded is not None:
+            if not loaded.close():
+                self.has_hung = True
+                logger.critical("a thread of %s hangs", model.bundle.manifest.name)
+            del loaded
+            gc.collect()
+            trim()
+            logger.info("unloaded %s: %s", model.bundle.manifest.name, reason)
+            self._observer.on_unloaded(reason)
+        with self._changed:
+            model.is_leaving = False
+            if model.waiting:
+                self._line.append(model)
+
+
+def _size(bundle: Bundle, name: str) -> int:
+    """Of one of its files; 0 where it is not there, which is told when it is loaded."""
+    try:
+        return (bundle.folder / name).stat().st_size
+    except OSError:
+        return 0

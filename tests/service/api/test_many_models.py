@@ -1,0 +1,178 @@
+"""A folder of bundles: described at the start, loaded when needed, changed while the service runs."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.models.loading import ServedModel, start_model
+from service.settings import Settings
+from tests.conftest import TINY_BUNDLE, started
+from tests.waiting import wait_until
+
+CODES = ("fr", "it", "nl")
+TEXT, TRANSLATION = "Der alte Hund schläft.", "The old dog sleeps."
+
+
+def add(folder: Path, code: str, **changed: Any) -> Path:
+    """The tiny bundle, as if its German were another language."""
+    path = folder / code
+    shutil.copytree(TINY_BUNDLE, path, dirs_exist_ok=True)
+    text = (TINY_BUNDLE / "manifest.json").read_text("utf-8").replace('"de"', f'"{code}"')
+    manifest = {**json.loads(text), "name": f"tiny-{code}", **changed}
+    (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "no bundle").mkdir()
+    for code in CODES:
+        add(tmp_path, code)
+    return tmp_path
+
+
+def settings_of(folder: Path, **changed: Any) -> Settings:
+    return Settings(bundles=folder, precision="fp32", device="cpu", num_loops=1, **changed)
+
+
+def ask(client: TestClient, code: str, **fields: Any) -> Any:
+    return client.post("/translate", json={"q": TEXT, "source": code, "target": "en", **fields})
+
+
+def states(client: TestClient) -> dict[str, str]:
+    found = client.get("/health/ready").json()["models"]
+    return {one["bundle"].removeprefix("tiny-"): one["state"] for one in found}
+
+
+def test_a_model_is_loaded_when_it_is_first_needed(folder: Path) -> None:
+    with started(settings_of(folder)) as client:
+        assert states(client) == dict.fromkeys(CODES, "unloaded")
+        assert client.get("/v2/models").json() == {"models": ["tiny-fr", "tiny-it", "tiny-nl"]}
+        assert ask(client, "it").json() == {"translatedText": TRANSLATION}
+        assert states(client) == {"fr": "unloaded", "it": "loaded", "nl": "unloaded"}
+        listed = {one["code"]: one.get("unloaded") for one in client.get("/languages").json()}
+        assert listed == {"en": ["fr", "nl"], "fr": ["en"], "it": None, "nl": ["en"]}
+        index = {one.pop("name"): one for one in client.post("/v2/repository/index").json()}
+        assert index["tiny-it"] == {"version": "1", "state": "READY", "reason": ""}
+        assert index["tiny-fr"] == {"version": "1", "state": "UNAVAILABLE", "reason": "unloaded"}
+        told = client.get("/metrics").text
+        for line in (
+            "attendant_models 3.0",
+            "attendant_models_loaded 1.0",
+            'attendant_model_loads_total{outcome="ok"} 1.0',
+            'attendant_model_info{bundle="tiny-it",precision="fp32",provider="CPUExecutionProvider"} 1.0',
+        ):
+            assert line in told
+        assert 'bundle="tiny-fr"' not in told
+
+
+def test_a_language_is_detected_and_a_model_named_whatever_is_loaded(folder: Path) -> None:
+    add(folder, "de")
+    with started(settings_of(folder)) as client:
+        found = ask(client, "auto").json()
+        assert (found["translatedText"], found["detectedLanguage"]["language"]) == (
+            TRANSLATION,
+            "de",
+        )
+        tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": [TEXT]}
+        body = {"inputs": [tensor], "parameters": {"target": "en", "source": "nl"}}
+        answer = client.post("/v2/models/tiny-nl/infer", json=body).json()
+        assert answer["outputs"][0]["data"] == [TRANSLATION]
+        assert states(client)["nl"] == "loaded"
+
+
+def test_what_is_preloaded_is_ready_with_the_service(folder: Path) -> None:
+    with started(settings_of(folder, preload="tiny-nl,tiny-fr")) as client:
+        assert states(client) == {"fr": "loaded", "it": "unloaded", "nl": "loaded"}
+
+
+def test_a_misspelt_preload_stops_the_start(folder: Path) -> None:
+    reasons: list[str] = []
+    with TestClient(create_app(settings_of(folder, preload=("tiny-xx",)), reasons.append)):
+        wait_until(lambda: bool(reasons))
+    assert reasons == [f"{folder} has no bundle named tiny-xx to preload"]
+
+
+def test_a_folder_without_bundles_stops_the_start(tmp_path: Path) -> None:
+    reasons: list[str] = []
+    with TestClient(create_app(settings_of(tmp_path), reasons.append)):
+        wait_until(lambda: bool(reasons))
+    assert reasons == [f"{tmp_path} has no subfolder with the manifest.json of a bundle"]
+
+
+def test_a_broken_bundle_fails_its_directions_only(folder: Path) -> None:
+    (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
+    (folder / "nl" / "manifest.json").write_text("{")
+    with started(settings_of(folder)) as client:
+        answer = ask(client, "it")
+        assert (answer.status_code, answer.json()["code"]) == (503, "model_unavailable")
+        assert answer.json()["error"].startswith(
+            "tiny-it cannot be loaded: it/decoder.fp32.onnx is damaged"
+        )
+        assert int(answer.headers["Retry-After"]) > 1
+        assert ask(client, "fr").json() == {"translatedText": TRANSLATION}
+        assert states(client) == {"fr": "loaded", "it": "failed"}
+        assert client.get("/v2/models/tiny-it/ready").status_code == 503
+        assert client.get("/v2/models/tiny-fr/ready").status_code == 200
+        assert ask(client, "nl").status_code == 400
+        assert 'attendant_model_loads_total{outcome="failed"} 2.0' in client.get("/metrics").text
+
+
+def test_a_reload_finds_what_is_new_changed_mended_and_gone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.models.model_store.GRACE_SECONDS", 0.0)
+    decoder = folder / "nl" / "decoder.fp32.onnx"
+    whole = decoder.read_bytes()
+    decoder.write_bytes(b"broken")
+    with started(settings_of(folder)) as client:
+        assert [ask(client, code).status_code for code in CODES] == [200, 200, 503]
+        store = client.app.state.models  # type: ignore[attr-defined]
+        kept, changed, _ = store.current.pooled
+        same = kept.loaded
+        add(folder, "it", name="newer")
+        add(folder, "es")
+        decoder.write_bytes(whole)
+        store.load()
+        assert store.current.pooled[1].loaded is same
+        assert {**states(client), "fr": "loaded"} == {
+            **{"es": "unloaded", "fr": "loaded", "newer": "unloaded", "nl": "unloaded"}
+        }
+        for code in ("es", "fr", "it", "nl"):
+            assert ask(client, code).json() == {"translatedText": TRANSLATION}
+        wait_until(lambda: changed.loaded is None)
+        shutil.rmtree(folder / "fr")
+        store.load()
+        assert ask(client, "fr").status_code == 400
+        wait_until(lambda: kept.loaded is None)
+        assert 'attendant_model_unloads_total{reason="removed"} 2.0' in client.get("/metrics").text
+
+
+def test_a_named_bundle_comes_first(folder: Path) -> None:
+    add(folder, "de", name="other")
+    with started(settings_of(folder, bundle=(TINY_BUNDLE,))) as client:
+        assert states(client) == {"tiny": "loaded", "other": "unloaded"} | dict.fromkeys(
+            CODES, "unloaded"
+        )
+        assert ask(client, "de").json() == {"translatedText": TRANSLATION}
+        assert states(client)["other"] == "unloaded"
+
+
+def test_a_request_that_waits_for_a_load_has_its_deadline(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*args: Any) -> ServedModel:
+        time.sleep(0.5)
+        return start_model(*args)
+
+    monkeypatch.setattr("service.models.model_store.start_model", slowly)
+    with started(settings_of(folder)) as client:
+        answer = ask(client, "fr", timeout_seconds=0.1)
+        assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
+        assert ask(client, "fr").json() == {"translatedText": TRANSLATION}

@@ -1,0 +1,259 @@
+"""A pool of models: who waits, who shares, who is unloaded, and that nobody is forgotten."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from service.errors import (
+    BundleError,
+    DeadlineExceededError,
+    ModelUnavailableError,
+    NotReadyError,
+)
+from service.models.bundle import Bundle, describe
+from service.models.loading import ServedModel
+from service.models.pool import RETRY_SECONDS, ModelPool, PooledModel
+from tests.conftest import TINY_BUNDLE
+from tests.waiting import until, wait_until
+
+SIZE = 100
+"""Of each model, in the memory of these tests."""
+
+
+class Machine:
+    """Models that do nothing but exist, and a clock that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.loaded: list[str] = []
+        self.loads: list[str] = []
+        self.broken: Exception | None = None
+        self.may_load = threading.Event()
+        self.may_load.set()
+
+    def start(self, bundle: Bundle) -> ServedModel:
+        name = bundle.folder.name
+        self.loads.append(name)
+        assert self.may_load.wait(10)
+        if self.broken is not None:
+            raise self.broken
+        self.loaded.append(name)
+        return cast(ServedModel, Loaded(self, name))
+
+    def pool(self, **limits: Any) -> ModelPool:
+        return ModelPool(
+            self.start, **limits, resident=lambda: SIZE * len(self.loaded), clock=lambda: self.now
+        )
+
+
+class Loaded:
+    """One of its models."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        self.machine, self.name = machine, name
+
+    def close(self) -> bool:
+        self.machine.loaded.remove(self.name)
+        return True
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+Pooled = Callable[..., tuple[ModelPool, list[PooledModel]]]
+
+
+@pytest.fixture
+def pooled(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pooled]:
+    monkeypatch.setattr("service.models.pool.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("service.models.pool.gc.collect", lambda: 0)  # there is nothing to collect
+    pools: list[ModelPool] = []
+
+    def make(names: Sequence[str], **limits: Any) -> tuple[ModelPool, list[PooledModel]]:
+        pools.append(machine.pool(**limits))
+        manifest = describe(TINY_BUNDLE).manifest
+        models = [PooledModel(Bundle(Path(name), manifest), pools[-1]) for name in names]
+        for model in models:
+            model.bytes = SIZE
+        return pools[-1], models
+
+    yield make
+    machine.may_load.set()
+    for pool in pools:
+        assert pool.close()
+    assert machine.loaded == []
+
+
+async def use(model: PooledModel, timeout: float = 10) -> str:
+    async with model.lease(timeout) as loaded:
+        return cast(Loaded, loaded).name
+
+
+def test_requests_share_one_load(machine: Machine, pooled: Pooled) -> None:
+    _, [model] = pooled(["a"])
+
+    async def together() -> list[str]:
+        return await asyncio.gather(*(use(model) for _ in range(20)))
+
+    assert asyncio.run(together()) == ["a"] * 20
+    assert asyncio.run(use(model)) == "a"
+    assert machine.loads == ["a"]
+    assert model.state == "loaded"
+
+
+def test_the_one_used_longest_ago_makes_room(machine: Machine, pooled: Pooled) -> None:
+    _, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+    a, b, c = models
+    for at, model in enumerate([a, b, a, c, a]):
+        machine.now = at
+        asyncio.run(use(model))
+        assert len(machine.loaded) <= 2
+    assert machine.loads == ["a", "b", "c"]
+    assert machine.loaded == ["a", "c"]
+    assert [one.state for one in models] == ["loaded", "unloaded", "loaded"]
+
+
+def test_a_model_is_not_unloaded_while_it_serves(machine: Machine, pooled: Pooled) -> None:
+    _, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+
+    async def run() -> None:
+        async with a.lease(10):
+            others = [asyncio.ensure_future(use(b))]
+            await until(lambda: a.is_leaving)
+            others.append(asyncio.ensure_future(use(a)))
+            await asyncio.sleep(0.02)
+            assert machine.loaded == ["a"], "it was unloaded, or another took its room"
+        assert await asyncio.gather(*others) == ["b", "a"]  # who came meanwhile is not forgotten
+
+    asyncio.run(run())
+    assert machine.loads == ["a", "b", "a"]
+
+
+def test_whoever_waits_for_a_load_has_its_deadline(machine: Machine, pooled: Pooled) -> None:
+    _, [model] = pooled(["a"])
+    machine.may_load.clear()
+    with pytest.raises(DeadlineExceededError, match=r"not loaded within the deadline of 0\.02 s"):
+        asyncio.run(use(model, 0.02))
+    machine.may_load.set()
+    wait_until(lambda: model.loaded is not None)
+    assert model.users == 0
+
+
+def test_whoever_waits_for_a_load_can_leave(machine: Machine, pooled: Pooled) -> None:
+    _, [a, b] = pooled(["a", "b"])
+    machine.may_load.clear()
+
+    async def run() -> None:
+        waiting = [asyncio.ensure_future(use(model)) for model in (a, b)]
+        await until(lambda: machine.loads == ["a"])
+        for task in waiting:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        machine.may_load.set()
+        await until(lambda: a.loaded is not None)
+
+    asyncio.run(run())
+    assert asyncio.run(use(a)) == "a"
+    assert machine.loads == ["a"], "what nobody waited for any more was loaded"
+    assert (a.users, b.users) == (0, 0)
+
+
+def test_one_that_fails_is_tried_again_later(machine: Machine, pooled: Pooled) -> None:
+    _, [model, other] = pooled(["a", "b"])
+    machine.broken = BundleError(" is damaged", Path("/secret/models/a/decoder"))
+    with pytest.raises(ModelUnavailableError, match="tiny cannot be loaded: a/decoder is damaged"):
+        asyncio.run(use(model))
+    machine.broken = None
+    with pytest.raises(ModelUnavailableError) as failure:
+        asyncio.run(use(model))
+    assert failure.value.retry_after == RETRY_SECONDS
+    assert model.state == "failed"
+    assert asyncio.run(use(other)) == "b"
+    machine.now += RETRY_SECONDS
+    assert asyncio.run(use(model)) == "a"
+    assert machine.loads == ["a", "b", "a"]
+
+
+def test_what_is_idle_is_unloaded(machine: Machine, pooled: Pooled) -> None:
+    _, [model] = pooled(["a"], idle_seconds=60)
+    asyncio.run(use(model))
+    machine.now = 59
+    asyncio.run(use(model))
+    machine.now = 118
+    assert machine.loaded == ["a"]
+    machine.now = 120
+    wait_until(lambda: machine.loaded == [])
+    assert asyncio.run(use(model)) == "a"
+
+
+def test_only_what_fits_is_preloaded(
+    machine: Machine, pooled: Pooled, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+    pool.preload(models)
+    assert machine.loaded == ["a", "b"]
+    assert "no room in memory: tiny" in caplog.text
+
+
+def test_one_that_is_removed_goes_when_it_is_done(machine: Machine, pooled: Pooled) -> None:
+    pool, [model] = pooled(["a"])
+
+    async def run() -> None:
+        async with model.lease(10):
+            pool.remove([model])
+            await until(lambda: model.is_leaving)
+            assert machine.loaded == ["a"]
+
+    asyncio.run(run())
+    wait_until(lambda: machine.loaded == [])
+
+
+def test_nobody_waits_for_a_pool_that_is_closed(machine: Machine, pooled: Pooled) -> None:
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+
+    async def run() -> None:
+        async with a.lease(10):
+            waiting = asyncio.ensure_future(use(b))
+            await until(lambda: a.is_leaving)
+            assert await asyncio.to_thread(pool.close)
+            with pytest.raises(NotReadyError):
+                await waiting
+        with pytest.raises(NotReadyError):
+            await use(b)
+
+    asyncio.run(run())
+    assert machine.loads == ["a"]
+
+
+def test_of_requests_cancelled_at_random_none_is_counted_for_ever(
+    machine: Machine, pooled: Pooled
+) -> None:
+    _, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+
+    async def run() -> int:
+        tasks = [
+            asyncio.ensure_future(use(models[number * 7 % 3], 0.001 * (number % 5) or 10))
+            for number in range(300)
+        ]
+        for number, task in enumerate(tasks):
+            if number % 3 == 0:
+                await asyncio.sleep(0)
+                task.cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(
+            isinstance(one, str | TimeoutError | DeadlineExceededError | asyncio.CancelledError)
+            for one in found
+        )
+        return sum(isinstance(one, str) for one in found)
+
+    assert asyncio.run(run()) > 0
+    wait_until(lambda: not any(model.users or model.waiting for model in models))
+    assert len(machine.loaded) <= 2
