@@ -6,6 +6,7 @@ Settings of Advanced SubStation Alpha, `{\an8}`, are tags.
 import re
 from bisect import bisect_left, bisect_right
 
+from service.text.rules.placeholders import Placeholders
 from service.text.run import Place, Run
 
 _ANY = re.compile(r"[\t|\\]")
@@ -49,6 +50,7 @@ def _without_settings(run: Run) -> Run:
 def _separators(run: Run) -> list[tuple[int, int]]:
     """Where it is to be cut, in order: between cells, at the ends of a row of them, at written breaks."""
     edges = [tag.at for tag in run.tags]
+    placeholders = Placeholders().prepare(run)  # {{ name | upper }} is one cell
     found: list[tuple[int, int]] = []
     before = (0, 0)
     for line in _LINE.finditer(run.text):
@@ -56,6 +58,7 @@ def _separators(run: Run) -> list[tuple[int, int]]:
             (first, last)
             for first, last in _in_line(run.text, line.start(), line.start(1))
             if not _has_tag_within(edges, first, last)
+            and not placeholders.protected_between(first, last)
         ]
         if cells and not _has_tag_within(edges, *line.span(1)):
             found += [*([] if before in (*found[-1:], (0, 0)) else [before]), *cells, line.span(1)]

@@ -8,7 +8,9 @@ from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
 _ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
-_ROW = re.compile(r"(?<=\w)(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)")
+_ROW = re.compile(
+    r"(?:(?<=[\w)\]\"”“’»])|(?<=\w[ \u00a0\u202f]))(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)"
+)
 _ENDS_WITH_ROW = re.compile(rf"{_ROW.pattern}\Z")
 _MAY_HOLD_ONE = re.compile(r"\.\.\.|…|[!?！？]{2}")
 _END = re.compile(r"(?:\A|\w)(\W*+)\Z")

@@ -27,7 +27,8 @@ KINDS = {
     "hashtag": HASHTAG,
     "domain or file": r"(?<![\w.@/\\-])\w[\w-]++(?:\.[\w-]{2,64}+)*?\.[a-z]{2,24}+(?![\w-]|\.\w)"
     r"""(?:/(?:[^\s<>"']*[^\s<>"'.,;:!?)\]}])?)?""",
-    "path": r"(?<![\w/.<-])(?:~|\.{1,2})?(?:/[\w.@+-]*[\w@+-]){2,}+/?(?!\w)",
+    "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)",
+    "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
     "Windows path": r"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\s:*?\"<>|,;]*[^\s:*?\"<>|,;.!]",
     "template": r"<%[^%<>]{1,200}%>",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
@@ -48,7 +49,7 @@ KINDS = {
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""
 _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
-    r"[@#%{\[<\\$_`&:/~….+](?:(?<![.+])|(?<=\w\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
+    r"[@#%{\[<\\$_`&:/~….+](?:(?<![.+])|(?<=\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
 )
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)

@@ -4,14 +4,14 @@ import re
 from typing import ClassVar, Literal
 
 from service.text.rules.rule import Rule
-from service.text.run import Run
+from service.text.run import Protected, Run
 
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_]{3})/(?=[^\W\d_]{3})")
 _SPACED = re.compile(r" / ")
 
 
 class Slashes(Rule):
-    """Puts spaces around slashes, and takes them away again."""
+    """Puts spaces around slashes, and takes them away again; none may be lost."""
 
     name: ClassVar[str] = "slashes"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
@@ -22,6 +22,18 @@ class Slashes(Rule):
             return run
         return run.edited_outside(
             (*match.span(), " / ") for match in _BETWEEN_WORDS.finditer(run.text)
+        )
+
+    def came_through(self, source: Run, translation: Run) -> bool:
+        """Whether a translation has as many slashes: models leave one of three alternatives out."""
+        if "/" not in source.text:
+            return True
+        return translation.text.count("/") >= len(_BETWEEN_WORDS.findall(source.text))
+
+    def protect(self, run: Run) -> Run:
+        """The sentence with its slashes protected."""
+        return run.protecting(
+            Protected(*match.span()) for match in _BETWEEN_WORDS.finditer(run.text)
         )
 
     def restore(self, source: Run, translation: Run) -> Run:

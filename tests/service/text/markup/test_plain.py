@@ -163,6 +163,7 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
             "Stadt\tBeruf\nKöln\tLehrerin\t34\nEnde\nhier",
             ["Stadt", "Beruf", "Köln", "Lehrerin", "34", "Ende\nhier"],
         ),
+        ("Hi {{ name | gross }}! | Da", ["Hi {{ name | gross }}!", "Da"]),
         ("**Kot\tpies** i\n\tmysz", ["Kot", "pies i", "\tmysz"]),
         ("a || b, |x| < 3, a|b", ["a || b, |x| < 3, a|b"]),
         ("{\\an8}Подожди!\\NЯ иду.", ["Подожди!", "Я иду."]),

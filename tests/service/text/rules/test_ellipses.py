@@ -27,6 +27,7 @@ RULE = Ellipses()
         ("...", "..."),
         ("Was?!?!", "Was?"),
         ("Halt!!! rief er", "Halt! rief er"),
+        ("Hilfe !!! (Bitte)!!", "Hilfe ! (Bitte)!"),
         ("真的？！", "真的？"),
         ("a!!b", "a!!b"),
         ("?!", "?!"),

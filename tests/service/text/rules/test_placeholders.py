@@ -43,6 +43,8 @@ def protected(text: str) -> list[str]:
         ("Ich, ..........., (______) und . . . . .", ["...........", "______", ". . . . ."]),
         ("%d%% von ftp://a.example/b, redis://c:1", ["%d", "%%", "ftp://a.example/b", "redis://c:1"]),
         ("C++ oder C#, A+ und A++-Geräte, 1+1", ["C++", "C#", "A++"]),
+        ("Starte ./bauen und ~/x, in /etc/ oder /etc", ["./bauen", "~/x", "/etc/"]),
+        ("Die .btn-rot, (.gitignore) und .txt-Datei .Ende ...und", [".btn-rot", ".gitignore", ".txt"]),
         ("Notepad++, A+++ und F#, c++17 und 3#", ["Notepad++", "A+++", "F#"]),
         ("Mit @bund/paket-eins und @a-b/c, @anna/Max", ["@bund/paket-eins", "@a-b/c", "@anna"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
