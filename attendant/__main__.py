@@ -26,11 +26,11 @@ COMMANDS = {
     "serve": Command("service.__main__", "translate over HTTP"),
     "translate": Command("service.translate", "translate lines of standard input, or a file"),
     "train": Command("model.train", "train a model on aligned text", "train"),
-    "export": Command("export.__main__", "make a bundle of a trained model", "train"),
+    "export": Command("export.__main__", "make a bundle from a trained model", "train"),
     "import": Command(
-        "export.importers.command", "make a bundle of a model in another format", "import"
+        "export.importers.command", "make a bundle from a model in another format", "import"
     ),
-    "evaluate": Command("export.evaluate", "BLEU and chrF of a running service", "train"),
+    "evaluate": Command("export.evaluate", "measure BLEU and chrF of a running service", "train"),
     "inspect": Command("export.inspect", "describe a bundle", "train"),
     "keys": Command("service.keys", "make an API key"),
 }

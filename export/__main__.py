@@ -1,10 +1,11 @@
-"""`python -m export RUN --data DIR --out BUNDLE`: a trained run becomes a bundle that the service runs.
+"""`python -m export RUN --data DIR --out BUNDLE`: turn a trained run into a bundle that the service runs.
 
-A bundle in the place of the run is exported anew, in the format of this version. Of several, the weights are
-averaged, which pays for runs that began from the same ones.
+A bundle given instead of a run is exported again. The weights of several runs are averaged, which helps if
+they started from the same weights.
 
-`python -m export import SOURCE` makes a bundle of a model of others, `python -m export convert BUNDLE` brings
-an older bundle to this version's format, and `python -m export inspect BUNDLE` says what a bundle is.
+`python -m export import SOURCE` makes a bundle from a model of another project,
+`python -m export convert BUNDLE` converts an older bundle to the current format, and
+`python -m export inspect BUNDLE` describes a bundle.
 """
 
 import argparse
@@ -35,37 +36,39 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="run",
         type=Path,
         nargs="+",
-        help="a run's folder, one checkpoint in it, or a bundle; one given twice counts twice in the "
-        "average, and the configuration of the last is recorded",
+        help="a run's folder, a checkpoint in it, or a bundle; one that is given twice counts twice in "
+        "the average; the configuration of the last one is recorded",
     )
     parser.add_argument(
         "--data",
         type=Path,
         required=True,
-        help="folder with valid.<code>, for calibration and proof",
+        help="folder with valid.<code>, for calibration and verification",
     )
     parser.add_argument("--out", type=Path, required=True, help="the bundle's folder")
     parser.add_argument(
         "--average",
         type=int,
-        help="average so many last checkpoints of each run (default 5, as in the paper; 1 after a cool-down, "
-        "which does as much by itself)",
+        help="number of last checkpoints of each run to average (default 5, as in the paper; 1 after a "
+        "cool-down, which has the same effect)",
     )
     parser.add_argument("--name", help="the model's name; default: the name of the bundle's folder")
     parser.add_argument(
         "--precisions",
         default="int8,fp16",
-        help="comma-separated among int8, fp16, fp32 (default int8,fp16)",
+        help="comma-separated list of int8, fp16, fp32 (default int8,fp16)",
     )
     parser.add_argument(
         "--like",
         type=Path,
         metavar="BUNDLE",
-        help="a bundle whose decoding defaults and rules to take over; default: the one in the "
-        "place of --out, if there is one",
+        help="copy decoding defaults and rules from this bundle; default: the existing bundle at --out",
     )
     parser.add_argument(
-        "--licence", action="append", default=[], help="of the training data; may be repeated"
+        "--licence",
+        action="append",
+        default=[],
+        help="licence of the training data; may be repeated",
     )
     options = parser.parse_args(arguments)
     options.precisions = tuple(options.precisions.split(","))

@@ -1,9 +1,9 @@
-"""`python -m export.candidates URL --data DATA --source en --target de`: what a search finds.
+"""`python -m export.candidates URL --data DATA --source en --target de`: candidates for risk training.
 
-A running service gives its five best translations of every line of `train.<source>` (of
-`train.hard.<source>` with `--corpus hard`); each is compared with the reference, and
-`candidates.<source>-<target>.jsonl` (`candidates.hard.…`) is what `training.risk` learns from. Let it be
-the model that will be trained: it is to know its own mistakes.
+A running service gives its five best translations of every line of `train.<source>` (with `--corpus hard`,
+of `train.hard.<source>`). Each is scored against the reference, and written to
+`candidates.<source>-<target>.jsonl` (`candidates.hard.…`), which `training.risk` learns from. Serve the
+model that will be trained, so that it learns from its own mistakes.
 """
 
 import argparse
@@ -36,13 +36,14 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
+    parser.add_argument("url", help="URL of the service, for example http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="the data folder")
     parser.add_argument(
-        "--corpus", help="its name, as `hard` in train.hard.<code>; none: train.<code>"
+        "--corpus",
+        help="name of the corpus, for example hard for train.hard.<code>; default: train.<code>",
     )
-    parser.add_argument("--source", required=True, help="language to be translated")
-    parser.add_argument("--target", required=True, help="language to be made")
+    parser.add_argument("--source", required=True, help="language to translate from")
+    parser.add_argument("--target", required=True, help="language to translate into")
     options = parser.parse_args(arguments)
     corpus = f"{options.corpus}." if options.corpus else ""
     texts = [options.data / f"train.{corpus}{code}" for code in (options.source, options.target)]

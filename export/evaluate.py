@@ -1,7 +1,7 @@
 """`python -m export.evaluate URL --data DIR`: BLEU and chrF of a running service, in all its directions.
 
-With `--record BUNDLE` the figures go into the bundle's manifest, with sacreBLEU's signature.
-With `--out FOLDER` the translations are kept, for other metrics.
+With `--record BUNDLE`, the scores are written to the bundle's manifest, with sacreBLEU's signature.
+With `--out FOLDER`, the translations are kept for other metrics.
 """
 
 import argparse
@@ -74,13 +74,13 @@ def record(folder: Path, figures: dict[str, str]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Evaluate; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m export.evaluate", description=__doc__)
-    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
+    parser.add_argument("url", help="URL of the service, for example http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
-    parser.add_argument("--split", default="test", help="which of them (default test)")
-    parser.add_argument("--lowercase", action="store_true", help="case does not count")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="keep the translations there")
+    parser.add_argument("--split", default="test", help="name of the split (default test)")
+    parser.add_argument("--lowercase", action="store_true", help="ignore case")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the translations there")
     parser.add_argument(
-        "--record", type=Path, metavar="BUNDLE", help="write the figures into its manifest"
+        "--record", type=Path, metavar="BUNDLE", help="write the scores to its manifest"
     )
     options = parser.parse_args(arguments)
     try:

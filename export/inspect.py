@@ -1,4 +1,4 @@
-"""`python -m export inspect BUNDLE`: what a bundle is, where it is from, what it may be used for."""
+"""`python -m export inspect BUNDLE`: what a bundle contains, where it comes from, what it may be used for."""
 
 import argparse
 import sys
@@ -61,7 +61,7 @@ SIZES = (
 def main(arguments: list[str]) -> int:
     """Print it; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m export inspect", description=__doc__)
-    parser.add_argument("bundle", type=Path)
+    parser.add_argument("bundle", type=Path, help="the bundle's folder")
     options = parser.parse_args(arguments)
     try:
         described = describe(service.models.bundle.load(options.bundle))

@@ -1,14 +1,14 @@
-"""`python -m export.synthesize URL LINES --source en --target de --name back --out DATA`: text by a model.
+"""`python -m export.synthesize URL LINES --source en --target de --name back --out DATA`: text from a model.
 
-A running service translates LINES, which makes the corpus `train.<name>.<code>` of both languages, to train
-on beside what people wrote:
+A running service translates LINES. Both sides become the corpus `train.<name>.<code>`, for training beside
+the original text:
 
-- back-translation (Sennrich et al., 2016): LINES are text in the language to be translated into; train on it
-  with `data.corpora.<name>.directions` from the language made here to that of LINES;
-- sequence-level distillation (Kim and Rush, 2016): LINES are the training text's source and the service has a
-  larger network; train on it in the same direction.
+- back-translation (Sennrich et al., 2016): LINES is text in the language to translate into. Train only the
+  direction back to it, with `data.corpora.<name>.directions`;
+- sequence-level distillation (Kim and Rush, 2016): LINES is the source side of the training text, and the
+  service has a larger network. Train the same direction.
 
-The same command again goes on where it was interrupted, or with what was added to LINES since.
+The same command continues after an interruption, or with lines that were added to LINES.
 """
 
 import argparse
@@ -37,11 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
-    parser.add_argument("lines", type=Path, help="text, one sentence a line")
+    parser.add_argument("url", help="URL of the service, for example http://127.0.0.1:8000")
+    parser.add_argument("lines", type=Path, help="text file, one sentence per line")
     parser.add_argument("--source", required=True, help="language of LINES")
-    parser.add_argument("--target", required=True, help="language to be made")
-    parser.add_argument("--name", required=True, help="of the corpus")
+    parser.add_argument("--target", required=True, help="language to translate into")
+    parser.add_argument("--name", required=True, help="name of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="the data folder")
     parser.add_argument("--beam-size", type=int, help="default: the service's")
     options = parser.parse_args(arguments)

@@ -1,8 +1,8 @@
-"""`python -m model.clean RAW --languages de en --out CLEAN`: drops pairs that would teach nothing, or wrong.
+"""`python -m model.clean RAW --languages de en --out CLEAN`: drop pairs that do not help training.
 
-Every corpus of RAW (`train.<code>` or `train.<name>.<code>`) goes through line by line, so that it may be of
-any size (a hash of each kept pair is remembered, for the duplicates); what was dropped is counted by reason,
-and with --rejected written down with its reason.
+Every corpus of RAW (`train.<code>` or `train.<name>.<code>`) is read line by line, so it may be of any size;
+a hash of each kept pair is remembered to find duplicates. Dropped pairs are counted by reason. With
+--rejected, they are written to a file with their reasons.
 """
 
 import argparse
@@ -75,18 +75,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m model.clean", description=__doc__)
     parser.add_argument("raw", type=Path, help="folder with train.<code> or train.<name>.<code>")
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
-    parser.add_argument("--out", type=Path, required=True, help="folder for what is kept")
-    parser.add_argument("--max-words", type=int, default=Rules.max_words, help="(default 200)")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the kept pairs")
+    parser.add_argument(
+        "--max-words",
+        type=int,
+        default=Rules.max_words,
+        help="maximum words of a side (default 200)",
+    )
     parser.add_argument(
         "--max-ratio",
         type=float,
         default=Rules.max_ratio,
-        help="longest side over shortest (default 3)",
+        help="maximum length of the longer side over the shorter one (default 3)",
     )
     parser.add_argument(
-        "--any-language", action="store_true", help="do not check which language a side is in"
+        "--any-language", action="store_true", help="do not check the language of each side"
     )
-    parser.add_argument("--rejected", type=Path, help="file for what is dropped, with its reason")
+    parser.add_argument("--rejected", type=Path, help="file for the dropped pairs, with reasons")
     options = parser.parse_args(arguments)
     try:
         detect = None if options.any_language else _detector()

@@ -1,12 +1,13 @@
-"""`python -m model.collect FILES --languages de en --out OUT`: pairs out of what has been translated already.
+"""`python -m model.collect FILES --languages de en --out OUT`: training pairs from existing translations.
 
-FILES are gettext catalogues (`.po`, `.mo`), translation memories (`.tmx`), and folders with such. Of
-catalogues, those are read that have both languages, one of them that of their messages (`--messages`).
-Texts are cut into lines and sentences where both sides have as many, and written to `train.<name>.<code>`.
+FILES are gettext catalogues (`.po`, `.mo`), translation memories (`.tmx`), and folders that contain them.
+Catalogues are read if they have both languages, one of which is that of their messages (`--messages`). Texts
+are split into lines and sentences if both sides have the same number of them, and written to
+`train.<name>.<code>`.
 
-What is not translated, marked as fuzzy, the same on both sides, or has placeholders, markup or the marks of
-shortcuts (`%s`, `{name}`, `<b>`, `_Open`) is left out and counted: the service keeps such things away from
-the network. `python -m model.clean` does the rest, duplicates among it.
+Text is left out and counted if it is untranslated, marked as fuzzy, the same on both sides, or has
+placeholders, markup or keyboard shortcuts (`%s`, `{name}`, `<b>`, `_Open`), which the service hides from the
+network. `python -m model.clean` does the rest; among other things, it drops duplicates.
 """
 
 import argparse
@@ -43,10 +44,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILES")
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
     parser.add_argument(
-        "--messages", default="en", metavar="CODE", help="of catalogues (default en)"
+        "--messages",
+        default="en",
+        metavar="CODE",
+        help="language of the messages in catalogues (default en)",
     )
-    parser.add_argument("--sentences", action="store_true", help="leave out what is no sentence")
-    parser.add_argument("--name", default="", help="of the corpus (default none)")
+    parser.add_argument("--sentences", action="store_true", help="keep only whole sentences")
+    parser.add_argument("--name", default="", help="name of the corpus (default none)")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pairs")
     options = parser.parse_args(arguments)
     languages = options.languages[0], options.languages[1]

@@ -1,10 +1,10 @@
-"""`python -m model.grade BUNDLE --data DIR --out GRADED`: sorts training text by how hard a model finds it.
+"""`python -m model.grade BUNDLE --data DIR --out GRADED`: divide training text by how hard a model finds it.
 
-Every corpus becomes up to three, `train.easy.*`, `train.mid.*` and `train.hard.*` (`train.web-easy.*` of
-`train.web.*`), by the mean negative log-likelihood of a token over all of the model's directions. What a
-model knows by heart teaches it nothing more: with a small weight for `data.corpora.easy`, a run that goes on
-from it spends its time on the rest. Pairs too long to be scored count as hard. `valid.*` is copied, so that
-GRADED takes DIR's place.
+Every corpus is divided into `train.easy.*`, `train.mid.*` and `train.hard.*` (`train.web.*` into
+`train.web-easy.*` and so on) by the mean negative log-likelihood per token over all of the model's
+directions. A model learns little from pairs that it already translates well: with a small weight for
+`data.corpora.easy`, a run that continues from it spends its time on the others. Pairs that are too long to
+be scored count as hard. `valid.*` is copied, so GRADED can replace DIR.
 """
 
 import argparse
@@ -41,8 +41,8 @@ Losses = NDArray[np.float64]
 def main(arguments: list[str] | None = None) -> int:
     """Grade; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m model.grade", description=__doc__)
-    parser.add_argument("bundle", type=Path, help="the model that reads the text")
-    parser.add_argument("--data", type=Path, required=True, help="folder as model.train takes it")
+    parser.add_argument("bundle", type=Path, help="bundle of the model")
+    parser.add_argument("--data", type=Path, required=True, help="data folder, as for model.train")
     parser.add_argument("--out", type=Path, required=True, help="folder for the graded text")
     parser.add_argument(
         "--bounds",
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         nargs=2,
         default=(0.8, 1.4),
         metavar=("MID", "HARD"),
-        help="nats a token from which on a pair is mid, and hard (default 0.8 1.4)",
+        help="minimum loss of mid and of hard pairs, in nats per token (default 0.8 1.4)",
     )
     options = parser.parse_args(arguments)
     keep_freed_memory()

@@ -1,7 +1,7 @@
 """`python -m model.report RUN --data DIR`: one page that shows how a run went and what its network does.
 
-Losses, learning rate and BLEU by step come from the run's log; everything else from its last checkpoint and
-the held-out text `valid.<code>`.
+Losses, learning rate and BLEU by step come from the run's log; everything else is computed with its last
+checkpoint on the held-out text `valid.<code>`.
 """
 
 import argparse
@@ -71,9 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m model.report", description=__doc__)
     parser.add_argument("run", type=Path, help="the run's folder")
     parser.add_argument("--data", type=Path, required=True, help="folder with valid.<code>")
-    parser.add_argument("--out", type=Path, help="the page (default: RUN/report.html)")
+    parser.add_argument("--out", type=Path, help="file to write (default RUN/report.html)")
     parser.add_argument(
-        "--sentences", type=int, default=500, help="how many of valid.* a direction (default 500)"
+        "--sentences",
+        type=int,
+        default=500,
+        help="sentences of valid.* per direction (default 500)",
     )
     options = parser.parse_args(arguments)
     if options.sentences < 1:

@@ -1,6 +1,6 @@
-"""`python -m model.train CONFIG --data DIR --out RUN`: from aligned text to checkpoints.
+"""`python -m model.train CONFIG --data DIR --out RUN`: train a network on aligned text.
 
-The same command run again goes on from the last checkpoint. On several GPUs or machines:
+The same command resumes from the last checkpoint. On several GPUs or machines, use
 `torchrun --nproc-per-node N -m model.train ...`.
 """
 
@@ -45,33 +45,37 @@ logger = logging.getLogger("model.train")
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     """The command line's options."""
     parser = argparse.ArgumentParser(prog="python -m model.train", description=__doc__)
-    parser.add_argument("config", help="a preset (tiny, small, base, big, multi30k) or a TOML file")
+    parser.add_argument(
+        "config", help="preset (tiny, small, base, big, multi30k, bundled) or TOML file"
+    )
     parser.add_argument(
         "--data",
         type=Path,
         required=True,
         help="folder with train.<code> (or several train.<name>.<code>) and valid.<code>",
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the run, made if absent")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder of the run, created if missing"
+    )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
-        "--init", type=Path, help="bundle whose weights and vocabulary to start from"
+        "--init", type=Path, help="start from the weights and vocabulary of this bundle"
     )
     start.add_argument(
         "--init-embeddings",
         type=Path,
         metavar="INIT",
-        help="bundle whose embeddings and vocabulary to start from, with new layers",
+        help="start from the embeddings and vocabulary of this bundle, with new layers",
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="SECTION.KEY=VALUE",
-        help="override one value of the config, as training.max_steps=500",
+        help="override one option, for example training.max_steps=500",
     )
     parser.add_argument(
-        "--tensorboard", action="store_true", help="write RUN/tensorboard too (needs tensorboard)"
+        "--tensorboard", action="store_true", help="also write RUN/tensorboard (needs tensorboard)"
     )
     return parser.parse_args(arguments)
 

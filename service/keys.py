@@ -5,8 +5,8 @@ standard error, and nowhere else. An entry:
 
     [weblate]
     sha256 = "..."
-    requests_per_minute = 600   # 0, the default: as many as it likes
-    admin = false               # whether it may reload the models
+    requests_per_minute = 600   # rate limit; 0, the default, means none
+    admin = false               # whether the key may reload the models
 """
 
 import argparse
@@ -87,15 +87,18 @@ def main(arguments: Sequence[str]) -> int:
     """Make a key; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m service.keys",
-        description="Makes an API key: its entry goes to standard output, the key itself to standard error.",
+        description="Make an API key: its entry goes to standard output, the key itself to standard error.",
     )
     parser.add_argument(
-        "name", type=_name, help="whose it is: letters from a to z, digits, - and _"
+        "name", type=_name, help="name of the owner: letters a to z, digits, - and _"
     )
     parser.add_argument(
-        "--requests-per-minute", type=int, default=0, help="0, the default: as many as it likes"
+        "--requests-per-minute",
+        type=int,
+        default=0,
+        help="rate limit of the key; 0, the default, means none",
     )
-    parser.add_argument("--admin", action="store_true", help="it may reload the models")
+    parser.add_argument("--admin", action="store_true", help="the key may reload the models")
     given, key = parser.parse_args(arguments), secrets.token_urlsafe(32)
     if not 0 <= given.requests_per_minute <= MAX_REQUESTS_PER_MINUTE:
         parser.error(

@@ -1,1 +1,1 @@
-"""More pairs to learn from: a command for each thing that small text lacks."""
+"""Commands that derive more training pairs, each for something that small corpora lack."""

@@ -1,16 +1,16 @@
-"""`python -m model.augment.context DATA --dictionary FILE --usual DE EN --out OUT`: new words, in sentences.
+"""`python -m model.augment.context DATA --dictionary FILE --usual DE EN --out OUT`: new words in sentences.
 
-A word that was learnt by itself is not yet known in a sentence. Wherever a German and an English sentence
-have a noun or an adjective of a dictionary and its translation, once each, this puts one in its place that
-the text hardly has (after Fadaee et al., 2017): of the same gender and number, as the dictionary tells them
-(`{m}`, `{f}`, `{n}`, `{pl}`), or with the same ending. What comes of it is grammatical, and need not make
-sense: "Tom saß neben Maria auf der Terrasse" becomes "... auf der Lawine".
+A model that has learnt a word by itself cannot yet use it in a sentence. If a German and an English sentence
+contain a noun or an adjective of a dictionary and its translation, once each, both are replaced by words
+that the text hardly has (after Fadaee et al., 2017). The new German word has the same gender and number, as
+marked in the dictionary (`{m}`, `{f}`, `{n}`, `{pl}`), or the same ending. The results are grammatical, but
+need not make sense: "Tom saß neben Maria auf der Terrasse" becomes "... auf der Lawine".
 
-FILE is a dictionary as `model.augment.dictionary` reads it, German first. DE and EN are lists of words, one
-a line, the most usual first: no others are put in, and of several translations the most usual one. Every
-corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets two others, each to be learnt in its own
-direction only: `train.context-de.<code>` (`train.<name>-context-de.<code>`) with new German words, and
-`train.context-en.<code>` with new English ones.
+FILE is a dictionary as for `model.augment.dictionary`, with German first. DE and EN are lists of words, one
+per line, most frequent first. Only these words are used; of several translations, the most frequent one is
+chosen. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets two new ones, each for training
+its own direction only: `train.context-de.<code>` (`train.<name>-context-de.<code>`) with new German words,
+and `train.context-en.<code>` with new English ones.
 """
 
 import random
@@ -55,8 +55,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
     parser = derived.parser("model.augment.context", __doc__)
     ding.add_arguments(parser)
-    parser.add_argument("--usual", type=Path, nargs=2, required=True, metavar=("DE", "EN"))
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    parser.add_argument(
+        "--usual",
+        type=Path,
+        nargs=2,
+        required=True,
+        metavar=("DE", "EN"),
+        help="lists of words, most frequent first",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     options = parser.parse_args(arguments)
     try:
         ranks = _ranks(options.usual[0]), _ranks(options.usual[1])

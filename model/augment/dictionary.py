@@ -1,15 +1,15 @@
-"""`python -m model.augment.dictionary DATA --dictionary FILE --languages de en --out OUT`: words to learn.
+"""`python -m model.augment.dictionary DATA --dictionary FILE --languages de en --out OUT`: rare words.
 
-Small text lacks most words of a language; a dictionary has them. FILE is one in the format of the program
-Ding (TU Chemnitz has it for German and English, Debian as the package trans-de-en). Three corpora come of it:
+Small corpora lack most words of a language; a dictionary has them. FILE has the format of the program Ding
+(for German and English, TU Chemnitz and Debian's package trans-de-en have one). It becomes three corpora:
 
 - `examples`: its whole sentences;
-- `from-<first>`: each word or phrase of the first language with its most usual translation, to be learnt in
-  that direction only, so that a rare translation is understood, but not written;
+- `from-<first>`: each word or phrase of the first language with its most frequent translation. Train only
+  this direction on it, so that the model understands rare words, but does not write them;
 - `from-<second>`: the same from the second language.
 
-A single word or a pair of them, if it is no abbreviation, is left out of the last two where the text of DATA
-has all of it already: its meaning there is learnt better from sentences.
+Entries of one or two words that are not abbreviations are left out of the last two corpora if the text of
+DATA already has all their words, because sentences teach their meaning better.
 """
 
 import re

@@ -68,13 +68,15 @@ class Entry(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which dictionary to read, and what of it."""
-    parser.add_argument("--dictionary", type=Path, required=True, metavar="FILE", help="UTF-8")
+    parser.add_argument(
+        "--dictionary", type=Path, required=True, metavar="FILE", help="dictionary in UTF-8"
+    )
     parser.add_argument(
         "--without",
         nargs="+",
         default=[],
         metavar="LABEL",
-        help="leave out entries with one of these labels, such as bot. chem.",
+        help="leave out entries with any of these labels, for example bot. chem.",
     )
 
 

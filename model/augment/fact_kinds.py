@@ -1,6 +1,6 @@
 """The facts that `python -m model.augment.facts` puts into patterns: numbers, dates, codes, names.
 
-A fact is drawn once, and then written by each language in its way.
+Each fact is drawn once, and then written in the way of each language.
 """
 
 import random

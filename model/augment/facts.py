@@ -1,11 +1,11 @@
 """`python -m model.augment.facts DATA PATTERNS --count 60000 --out OUT`: sentences with facts of all kinds.
 
-Numbers, amounts, dates, codes and names are to come through a translation as they are. Text has too few of
-them to learn that from, and the same ones again and again. This fills random ones into patterns, and makes
-the corpus `train.facts.<code>` of them. Names and places are drawn from those of DATA, or made of two.
+Numbers, amounts, dates, codes and names must not be changed by a translation. Most text has too few of them,
+and repeats the same ones, so a model does not learn this. Here, patterns are filled with random facts and
+become the corpus `train.facts.<code>`. Names and places come from DATA, or are made up of two.
 
-PATTERNS is a TOML file, or the name of one that comes along: `de-en`, whose head says how it is written. It
-is for two of the languages of `writing.toml`, which says how each writes numbers, dates and the like.
+PATTERNS is a TOML file, or the name of an included one: `de-en`, which explains its format. Its two
+languages must be in `writing.toml`, which defines how each writes numbers, dates and so on.
 """
 
 import random
@@ -84,9 +84,9 @@ def filled(pattern: Pair, languages: tuple[Writing, Writing], draw: Draw) -> Pai
 def main(arguments: list[str] | None = None) -> int:
     """Write the corpus; returns the exit status."""
     parser = derived.parser("model.augment.facts", __doc__)
-    parser.add_argument("patterns", help="TOML file, or one that comes along: de-en")
-    parser.add_argument("--count", type=int, default=60_000, help="of pairs (default 60000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    parser.add_argument("patterns", help="TOML file, or the name of an included one: de-en")
+    parser.add_argument("--count", type=int, default=60_000, help="number of pairs (default 60000)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     options = parser.parse_args(arguments)
     try:
         codes, patterns = load_patterns(options.patterns)

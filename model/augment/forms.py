@@ -1,18 +1,18 @@
-"""`python -m model.augment.forms DATA --languages de en --out OUT`: the pairs in the forms that text takes.
+"""`python -m model.augment.forms DATA --languages de en --out OUT`: the forms that real text takes.
 
-Corpora hold clean sentences. People also write in capitals, in quotes, in lists, with variables and tags,
-without a mark at the end, and with slips of the keyboard. Every corpus of DATA (`train.<code>` or
-`train.<name>.<code>`) gets others, `train.<kind>.<code>` (`train.<name>-<kind>.<code>`), with each of its
-pairs in one form drawn at random:
+Corpora contain clean sentences. People also write in capitals, in quotes, in lists, with variables and tags,
+without final punctuation, and with typing errors. Every corpus of DATA (`train.<code>` or
+`train.<name>.<code>`) gets new ones, `train.<kind>.<code>` (`train.<name>-<kind>.<code>`), in which each
+pair has one form, drawn at random:
 
-- `forms`: changed on both sides in the same way;
-- `rough-<code>`: the side of <code> alone as people mistype it, for the directions from <code>;
-- `copied-<code>`: text that is in <code> already and stays as it is, for the directions into <code>.
+- `forms`: both sides are changed in the same way;
+- `rough-<code>`: only the side of <code> has typing errors, for training the directions from <code>;
+- `copied-<code>`: both sides are the same text in <code>, for training the directions into <code>.
 
-What is protected in a text reaches the network as `<p0>` to `<p9>`, which `data.symbols` makes tokens. Here
-they stand for words that are known to translate each other: those that are the same on both sides, and those
-that are a pair of the data by themselves, as a dictionary's are. They are numbered in the order of the first
-of the languages; on the other side, where words stand in another order, `<p1>` may come before `<p0>`.
+The service replaces protected parts of a text by `<p0>` to `<p9>`, which `data.symbols` makes tokens. Here,
+they replace words that are known to translate each other: those that are the same on both sides, and those
+that form a whole pair of the data, such as the entries of a dictionary. They are numbered in the order of
+the first language; on the other side, where the word order may differ, `<p1>` may come before `<p0>`.
 """
 
 import random
@@ -287,7 +287,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
     parser = derived.parser("model.augment.forms", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     options = parser.parse_args(arguments)
     languages = options.languages[0], options.languages[1]
     try:

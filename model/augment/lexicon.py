@@ -1,12 +1,12 @@
-"""`python -m model.augment.lexicon DATA LEXICON --out OUT`: more pairs, by a lexicon.
+"""`python -m model.augment.lexicon DATA LEXICON --out OUT`: pairs with other titles, places and dates.
 
-Everyday text says "Tom" ten thousand times and "Mrs. Miller" never. A lexicon has classes of what may
-stand for one another, in both languages; wherever a pair has an entry on both sides, another of its class
-takes its place. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets another,
-`train.lexicon.<code>` (`train.<name>-lexicon.<code>`), of its pairs with such an entry (after Fadaee et
-al., 2017).
+Everyday text says "Tom" ten thousand times and "Mrs. Miller" never. A lexicon has classes of expressions, in
+both languages, that can replace each other. If a pair has an entry on both sides, another entry of the same
+class replaces it. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets a new one,
+`train.lexicon.<code>` (`train.<name>-lexicon.<code>`), of its pairs with such an entry (after Fadaee et al.,
+2017).
 
-LEXICON is a TOML file, or the name of one that comes along: `de-en`, whose head says what a lexicon says.
+LEXICON is a TOML file, or the name of an included one: `de-en`, which explains its format.
 """
 
 import random
@@ -204,8 +204,8 @@ def put(text: str, replacements: list[tuple[Span, str]]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
     parser = derived.parser("model.augment.lexicon", __doc__)
-    parser.add_argument("lexicon", help="TOML file, or one that comes along: de-en")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    parser.add_argument("lexicon", help="TOML file, or the name of an included one: de-en")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     options = parser.parse_args(arguments)
     try:
         lexicon = load_lexicon(options.lexicon)

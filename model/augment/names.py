@@ -1,13 +1,14 @@
-"""`python -m model.augment.names DATA --languages de en --out OUT`: more pairs, with other names.
+"""`python -m model.augment.names DATA --languages de en --out OUT`: pairs with other names.
 
-Small text has few names. A model learns them by heart, and of one that it has not seen it makes one that
-it has. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets another, `train.names.<code>`
-(`train.<name>-names.<code>`): its pairs with a name on both sides, in whose place stands one from
-elsewhere in the text, or the beginning of one and the end of another. So a model learns to copy
-(exchanged on both sides: Fadaee et al., 2017; text that is only copied: Currey et al., 2017).
+Small corpora have few names. A model learns these by heart, and turns a name that it has never seen into one
+that it has. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets a new one,
+`train.names.<code>` (`train.<name>-names.<code>`), of its pairs with a name on both sides. The name is
+replaced by one from elsewhere in the text, or by the beginning of one and the end of another, so that a
+model learns to copy names (replacement on both sides: Fadaee et al., 2017; copied text: Currey et al.,
+2017).
 
-Names are found by what they do: they begin with a capital, and are the same in both languages. Numbers of
-two digits or more are exchanged, too.
+A word counts as a name if it begins with a capital and is the same in both languages. Numbers of two or more
+digits are replaced, too.
 """
 
 import random
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora; returns the exit status."""
     parser = derived.parser("model.augment.names", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     options = parser.parse_args(arguments)
     try:
         _exchange_all(options.data, tuple(options.languages), options.out, options.seed)

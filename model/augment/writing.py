@@ -1,4 +1,4 @@
-"""How languages write quotes, numbers, dates and the like: what `writing.toml` says."""
+"""How languages write quotes, numbers, dates and so on, as defined in `writing.toml`."""
 
 import tomllib
 from functools import cache
