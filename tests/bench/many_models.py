@@ -1,0 +1,145 @@
+"""`python -m tests.bench.many_models`: a service of many models in bounded memory, asked for random directions.
+
+The models are copies of one bundle, whose German has other codes; their files are links to the same ones.
+Says how long a direction took whose model was loaded before the request, or was not, what became of every
+request, and how much memory the service had at most.
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from service.models.bundle import DEFAULT_BUNDLE, GOLDEN, MANIFEST
+from tests.bench.over_http import serving
+from tests.bench.overload import memory_of, server_pid
+from tests.bench.text import everyday_german
+
+TIMEOUT_SECONDS = 60
+SAMPLE_SECONDS = 0.1
+
+
+def copies(bundle: Path, folder: Path, count: int) -> list[str]:
+    """So many bundles like one; returns the codes that stand for its German."""
+    codes = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(count)]
+    manifest = json.loads((bundle / MANIFEST).read_text("utf-8"))
+    for code in codes:
+        copy = folder / code
+        copy.mkdir()
+        for name in manifest["files"]:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            if name != GOLDEN:
+                os.link(bundle / name, copy / name)
+        golden = (
+            (bundle / GOLDEN).read_text("utf-8").replace('"target": "de"', f'"target": "{code}"')
+        )
+        (copy / GOLDEN).write_text(golden, "utf-8")
+        text = json.dumps(manifest).replace('"de"', f'"{code}"')
+        changed = {**json.loads(text), "name": code}
+        changed["files"][GOLDEN] = sha256(golden.encode()).hexdigest()
+        (copy / MANIFEST).write_text(json.dumps(changed), "utf-8")
+    return codes
+
+
+@dataclass
+class Client:
+    """Asks one request after the other."""
+
+    port: int
+    codes: list[str]
+    random: random.Random
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"cold": [], "warm": []})
+    statuses: Counter[int] = field(default_factory=Counter)
+
+    def run(self, until: float) -> None:
+        """Ask for random directions, and take the time of each."""
+        texts = everyday_german(200)
+        while time.monotonic() < until:
+            source, target = self.random.choice(self.codes), "en"
+            if self.random.random() < 0.5:
+                source, target = target, source
+            kind = "warm" if self._is_loaded({source, target}) else "cold"
+            started = time.perf_counter()
+            body = {"q": self.random.choice(texts), "source": source, "target": target}
+            try:
+                status = self._ask("/translate", body)[0]
+            except urllib.error.HTTPError as error:
+                status = error.code
+            self.statuses[status] += 1
+            self.seconds[kind].append(time.perf_counter() - started)
+
+    def _is_loaded(self, codes: set[str]) -> bool:
+        index = self._ask("/v2/repository/index", {})[1]
+        return any(one["name"] in codes and one["state"] == "READY" for one in index)
+
+    def _ask(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            json.dumps(body).encode(),
+            {"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=2 * TIMEOUT_SECONDS) as response:
+            return response.status, json.loads(response.read())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.many_models", description=__doc__)
+    parser.add_argument("--bundle", type=Path, default=DEFAULT_BUNDLE)
+    parser.add_argument("--models", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--memory-mb", type=int, default=1000)
+    parser.add_argument("--port", type=int, default=8500)
+    options = parser.parse_args()
+    # beside the bundle, so that its files can be linked
+    with tempfile.TemporaryDirectory(dir=options.bundle.parent, prefix="many-") as name:
+        codes = copies(options.bundle, Path(name), options.models)
+        settings = {
+            "ATTENDANT_BUNDLES": name,
+            "ATTENDANT_MAX_MEMORY_MB": str(options.memory_mb),
+            "ATTENDANT_REQUEST_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
+            "ATTENDANT_LOG_LEVEL": "warning",
+        }
+        with serving(["service"], options.port, **settings):
+            clients = [
+                Client(options.port, codes, random.Random(number))
+                for number in range(options.connections)
+            ]
+            memory = _asked_by(clients, options.minutes, server_pid(options.port))
+    statuses = sum((client.statuses for client in clients), Counter[int]())
+    told = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items()))
+    print(f"{options.models} models, {options.connections} connections: {told}")
+    for kind in ("warm", "cold"):
+        found = sorted(one for client in clients for one in client.seconds[kind])
+        if found:
+            p99 = found[min(len(found) - 1, round(0.99 * len(found)))]
+            median = statistics.median(found)
+            print(f"{kind}: {len(found)} requests, p50 {median:.2f} s, p99 {p99:.2f} s")
+    print(f"memory: {memory[0]:.0f} MiB at the start, {max(memory):.0f} MiB at most")
+
+
+def _asked_by(clients: list[Client], minutes: float, pid: int) -> list[float]:
+    """Let all of them ask for so long; returns samples of the service's memory in MiB."""
+    memory, until = [memory_of(pid)], time.monotonic() + 60 * minutes
+    threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        memory.append(memory_of(pid))
+        time.sleep(SAMPLE_SECONDS)
+    return memory
+
+
+if __name__ == "__main__":
+    main()
