@@ -14,8 +14,9 @@ from service.api.deepl import routes as deepl
 from service.api.inference import infer
 from service.api.inference import metadata as inference
 from service.api.middleware.admission import Admission, AdmissionLimit
-from service.api.middleware.context import RequestContext
+from service.api.middleware.context import Books, RequestContext
 from service.api.middleware.cors import Cors
+from service.api.middleware.early import Front
 from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.pieces import Pieces
 from service.api.middleware.targets import Targets
@@ -101,8 +102,9 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         expose_headers=["Retry-After", "X-Request-ID"],
     )
     app.add_middleware(Pieces)
-    app.add_middleware(RequestContext, metrics=metrics)
     app.add_middleware(Targets)
+    app.add_middleware(RequestContext, metrics=metrics)
+    app.state.front = Front(admission, Books(metrics))
 
 
 async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:

@@ -90,9 +90,13 @@ def _server(settings: Settings, app: FastAPI) -> Server:
         app,
         host=settings.host,
         port=settings.port,
-        http=partial(Connection, connections=connections),  # type: ignore[arg-type]
+        http=partial(  # type: ignore[arg-type]
+            Connection,
+            connections=connections,
+            front=app.state.front,
+            max_head_bytes=2 * settings.max_header_bytes + FRAMING_BYTES,
+        ),
         ws="none",
-        h11_max_incomplete_event_size=2 * settings.max_header_bytes + FRAMING_BYTES,
         log_config=None,
         access_log=False,
         server_header=False,

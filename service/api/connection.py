@@ -1,89 +1,112 @@
-"""A client's connection: uvicorn's, bounded in time, in size and in number, and refusing in our words.
+"""A client's connection, bounded in time, in size and in number: requests are answered one at a time.
 
 A connection holds a place among `Connections` until it is closed. What it may cost before anybody has looked
-at its request is bounded here: the head (seconds, bytes, fields), chunks of the body, the rest of a body that
-nobody wants, and an answer that its client does not read.
+at its request is bounded here: the head (seconds, bytes, fields), the framing of the body, the rest of a body
+that nobody wants, what comes behind a request, and an answer that its client does not read.
 """
 
 import asyncio
 import socket
-from functools import partial
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote
 
-import h11
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import uvicorn
+from starlette.types import Scope
+from uvicorn.server import ServerState
 
 from service.api.connections import Connections
 from service.api.errors import answer
-from service.api.parser import BoundedParser
+from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, start_of
+from service.api.head import Head, HeadReader, ProtocolError
+from service.api.middleware.early import Front
 from service.api.transport import LingeringTransport
 from service.errors import NotReadyError
 
+MAX_HEAD_BYTES = 65_536
 HEAD_SECONDS = 30.0
-"""In which a request's head must arrive, counted from its first byte."""
+"""In which a request's head must arrive, counted from its first byte, or from the answer before it."""
 WRITE_SECONDS = 30.0
 """For which, in all, an answer may wait for its client to read on."""
+HELD_BYTES = 65_536
+"""That may have come and wait; beyond, no more is read."""
 QUIET_SECONDS = 0.05
 """After a client has closed its side: for which the answer may come before the client is looked for."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
 """From then on: the pauses between looks at whether it has closed the other, too."""
 
 
-class Connection(H11Protocol):
-    """One connection. One on which nothing was ever sent is closed when an idle one would be."""
+class Connection(asyncio.Protocol):
+    """One connection of uvicorn's server. One on which nothing was ever sent is closed as an idle one is."""
 
-    def __init__(self, *args: Any, connections: Connections | None = None, **options: Any) -> None:
-        """As uvicorn makes it; `connections` are all that are open."""
-        super().__init__(*args, **options)
-        self.all = Connections() if connections is None else connections
-        self.conn: BoundedParser = BoundedParser(self.config.h11_max_incomplete_event_size or 65536)
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        connections: Connections | None = None,
+        front: Front | None = None,
+        max_head_bytes: int = MAX_HEAD_BYTES,
+    ) -> None:
+        """As uvicorn makes it; `connections` are all that are open, `front` refuses what it can."""
+        if not config.loaded:
+            config.load()
+        self.config, self.server_state, self.app_state = config, server_state, app_state
+        self.loop = _loop or asyncio.get_running_loop()
+        self.all, self.front = Connections() if connections is None else connections, front
         self.transport: LingeringTransport
-        self._has_client_ended = False
-        """Whether the client has closed its side: what it has sent is answered, no more can come."""
-        self._task: asyncio.Task[Any] | None = None  # that answers the request
-        self._head_timer: asyncio.TimerHandle | None = None
+        self.exchange: Exchange | None = None
+        """The request that is not yet received, or not yet answered."""
+        self.writable = asyncio.Event()
+        """Set while the client reads what it is sent."""
+        self.writable.set()
+        self._heads = HeadReader(max_head_bytes)
+        self._buffer = bytearray()  # what has come and is not taken
+        self._is_reading, self._is_going_on = True, False
+        self._has_client_ended = False  # closed its side: what it has sent is answered
+        self._timer: asyncio.TimerHandle | None = None  # of what is waited for
+        self._waits_for = ""  # "request", or the rest of its "head"
         self._write_timer: asyncio.TimerHandle | None = None
         self._probe_timer: asyncio.TimerHandle | None = None
         self._unread_since = 0.0
         self._unread_seconds = 0.0  # of the answer so far, while its client did not read
 
     @property
-    def app(self) -> ASGIApp:
-        """What answers the request whose head has just arrived."""
-        return partial(self._serve, self.all.app_for(self, self._loaded_app))
-
-    @app.setter
-    def app(self, loaded: ASGIApp) -> None:
-        self._loaded_app = loaded
+    def default_fields(self) -> list[Field]:
+        """The fields of every answer: its date."""
+        return self.server_state.default_headers
 
     @property
-    def is_idle(self) -> bool:
-        """Whether no request of it is being answered."""
-        return self.cycle is None or self.cycle.response_complete
+    def is_receiving(self) -> bool:
+        """Whether more of a request may come, although it may be answered already."""
+        return self.exchange is not None and not self.exchange.is_received
 
     @property
     def awaits_request(self) -> bool:
         """Whether a request, or the rest of one, may still come."""
-        return self.is_idle or self._is_receiving()
+        return self.exchange is None or not self.exchange.is_received
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place; wait for a first byte as long as for the next request."""
-        super().connection_made(LingeringTransport(transport, self._is_receiving))
-        self.timeout_keep_alive_task = self.loop.call_later(
-            self.timeout_keep_alive, self.timeout_keep_alive_handler
-        )
+        self.transport = LingeringTransport(transport, lambda: self.is_receiving)
+        self._base = _base_scope(transport)
+        self.server_state.connections.add(self)  # type: ignore[arg-type]
+        self._watch()
         self.all.opened(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Give the place back and leave no clock behind."""
+        self.server_state.connections.discard(self)
         self.all.closed(self)
-        for timer in (self._head_timer, self._write_timer, self._probe_timer):
+        for timer in (self._timer, self._write_timer, self._probe_timer):
             if timer is not None:
                 timer.cancel()
-        self._unset_keepalive_if_required()
-        super().connection_lost(exc)
+        if self.exchange is not None:
+            self.exchange.cut()
+            self.exchange = None
+        self.writable.set()
+        self._buffer.clear()
         self.transport.lost()
 
     def data_received(self, data: bytes) -> None:
@@ -91,152 +114,192 @@ class Connection(H11Protocol):
         self.transport.take(len(data))
         if self._is_reset():  # before it costs anything: its client has gone already
             self.transport.abort()
-        if self.transport.is_closing():
-            return
-        is_between = self.conn.their_state is h11.IDLE and not self.conn.has_unread
-        if is_between and not data.lstrip(b"\r\n"):  # empty lines start no request, and no clock
-            return
-        super().data_received(data)
-        if self.transport.is_closing():
-            return
-        if self.transport.is_lingering and not (self._is_receiving() and self.is_idle):
+        if not self.transport.is_closing():
+            self._buffer += data
             self._go_on()
-        self._watch_head()
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self.all.received(self)
 
-    def eof_received(self) -> bool:  # type: ignore[override]
+    def eof_received(self) -> bool:
         """Go on with an answer: the client may have closed only its own side, as `nc -N` does.
 
         One that has gone altogether answers with a reset when it is sent something.
         """
         self._has_client_ended = True
-        self._end_if_all_is_answered()
-        if self.is_idle or self.transport.is_closing():
+        self._go_on()
+        if self.transport.is_closing():
             return False
         self._probe_timer = self.loop.call_later(QUIET_SECONDS, self._ask)
         return True
 
     def pause_writing(self) -> None:
         """The client does not read: only so long."""
-        super().pause_writing()
+        self.writable.clear()
         self._unread_since = self.loop.time()
         left = max(0.0, WRITE_SECONDS - self._unread_seconds)
         self._write_timer = self.loop.call_later(left, self.transport.abort)
 
     def resume_writing(self) -> None:
         """It reads again."""
-        super().resume_writing()
+        self.writable.set()
         if self._write_timer is not None:
             self._unread_seconds += self.loop.time() - self._unread_since
             self._write_timer.cancel()
             self._write_timer = None
 
-    def on_response_complete(self) -> None:
+    def answered(self) -> None:
         """An answer is out; what is left of its request's body is read for a while, so that it arrives."""
         self._unread_seconds = 0.0
-        if self._is_receiving():
+        self.server_state.total_requests += 1
+        self.all.answered(self)
+        self._stop_clock()
+        if self.exchange is not None and self.exchange.is_last:
+            self.transport.close()
+        elif self.is_receiving:
             self.transport.linger()
-        super().on_response_complete()
-        if self.is_idle or self._is_receiving():  # else the next request was there already
-            self.all.answered(self)
-        self._watch_head()
-        if self._has_client_ended:
-            self._end_if_all_is_answered()
+        if not self._is_going_on:  # else it is seen there
+            self._go_on()
+
+    def read_on(self) -> None:
+        """Read from the socket exactly while there is room for what comes; a head has its own limit."""
+        exchange = self.exchange
+        may_read = exchange is None or len(self._buffer) + exchange.num_unread <= HELD_BYTES
+        if may_read != self._is_reading and not self.transport.is_closing():
+            self._is_reading = may_read
+            (self.transport.resume_reading if may_read else self.transport.pause_reading)()
 
     def shutdown(self) -> None:
         """Let the request that is being answered be the last; one that is not complete by now is refused."""
+        exchange = self.exchange
         if self.transport.is_closing():
             return
-        if self.conn.is_in_head:
+        if exchange is None and self._buffer:
             message = "the service is stopping, and the request was not complete"
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, message, NotReadyError.code)
-            return
-        super().shutdown()
-        is_incomplete = self._is_receiving() and not self.is_idle
-        if is_incomplete and not self.cycle.response_started and self._task is not None:
-            self._task.cancel()  # which is answered
+        elif exchange is None or exchange.is_answered:
+            self.transport.close()
+        else:
+            exchange.is_last = True
+            if not exchange.is_received and not exchange.has_started and exchange.task:
+                exchange.task.cancel()  # which is answered
 
-    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have a request answered, in a task that `shutdown` can cut off."""
-        self._task = task = asyncio.current_task()
+    def _go_on(self) -> None:
+        """Do with what has come all that is due, and see what is to be waited for."""
+        self._is_going_on = True
         try:
-            await app(scope, receive, send)
+            while not self.transport.is_closing() and self._advance():
+                pass
+        except ProtocolError as error:
+            self._refuse(error.status, error.message, error.code)
         finally:
-            if self._task is task:  # else the next request was there already
-                self._task = None
+            self._is_going_on = False
+        if self._has_client_ended and not self.transport.is_closing():
+            self._end_if_all_is_answered()
+        exchange = self.exchange
+        if exchange is not None and exchange.is_received and not exchange.is_answered:
+            self.all.received(self)
+        self._watch()
+        self.read_on()
 
-    def _should_upgrade(self) -> bool:
-        """Never: who offers it (Java's HttpClient, in every request) is answered as if nothing had been said.
+    def _advance(self) -> bool:
+        """Take a head, or the rest of a body; whether there may be more to do at once.
 
-        uvicorn's own writes two lines on the log for each.
+        Raises:
+            ProtocolError: what comes is no HTTP/1.1, or more than may come.
         """
-        return False
+        exchange = self.exchange
+        if exchange is None:
+            head = self._heads.read(self._buffer)
+            if head is not None:
+                self._begin(head)
+            return head is not None
+        if not exchange.is_received:
+            exchange.take(self._buffer)
+            if not exchange.is_received:
+                return False
+            self.transport.stop_lingering()
+        if not exchange.is_answered:
+            return False
+        self.exchange = None
+        if self.all.are_winding_down:
+            self.transport.close()
+        return True
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says more
-        """What uvicorn calls for a request that is none, in the shape of all other errors."""
-        no_http = HTTPStatus.BAD_REQUEST, "Invalid request: it is not HTTP/1.1", "invalid_http"
-        self._refuse(*self.conn.refusal or no_http)
-
-    def _refuse_slow(self) -> None:
-        message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
-        self._refuse(HTTPStatus.REQUEST_TIMEOUT, message, "head_too_slow")
+    def _begin(self, head: Head) -> None:
+        """Have a request answered."""
+        raw_path, _, query = head.target.partition(b"?")
+        scope: Scope = {
+            **self._base,
+            "http_version": head.version,
+            "method": head.method,
+            "path": unquote(raw_path.decode("latin-1")),
+            "raw_path": raw_path,
+            "query_string": query,
+            "headers": head.headers,
+            "state": self.app_state.copy(),
+        }
+        self.exchange = exchange = Exchange(self, head, scope)
+        exchange.is_last |= self.all.are_winding_down
+        if self.front is not None and (refusal := self.front.refusal(scope)):
+            exchange.answer(refusal)
+            return
+        app = self.all.app_for(scope["path"], self.config.loaded_app)
+        exchange.task = task = self.loop.create_task(exchange.run(app))
+        self.server_state.tasks.add(task)
+        task.add_done_callback(self.server_state.tasks.discard)
 
     def _refuse(self, status: HTTPStatus, message: str, code: str) -> None:
         """Answer, where no answer has begun, and close."""
         if self.transport.is_closing():
             return
-        path = self.conn.path if self.is_idle else self.scope["path"]
-        response = answer(status, message, code, path=path)
-        headers = [*response.raw_headers, (b"connection", b"close")]
-        is_head = not self.is_idle and self.scope["method"] == "HEAD"
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            for event in (
-                h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
-                h11.Data(data=b"" if is_head else bytes(response.body)),
-                h11.EndOfMessage(),
-            ):
-                self.transport.write(self.conn.send(event) or b"")
-        if not self.is_idle:  # whoever waits for more of the request waits in vain
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        self.transport.hang_up()
-        self._forget_head()
+        exchange = self.exchange
+        if exchange is None or not exchange.has_started:
+            path = self._heads.path if exchange is None else exchange.scope["path"]
+            response = answer(status, message, code, path=path)
+            if self.front is not None and exchange is None:  # else the application notes it
+                self.front.note(response, path)
+            fields = [*self.default_fields, *response.raw_headers, CLOSE]
+            has_body = exchange is None or exchange.head.method != "HEAD"
+            self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)
+        if exchange is not None:  # whoever waits for more of the request waits in vain
+            exchange.cut()
+        if self._has_client_ended:
+            self.exchange = None
+            self.transport.close()
+        else:
+            self.transport.hang_up()
+        self._watch()
+
+    def _refuse_slow(self) -> None:
+        message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
+        self._refuse(HTTPStatus.REQUEST_TIMEOUT, message, "head_too_slow")
 
     def _end_if_all_is_answered(self) -> None:
         """Close a connection of which nothing more can come; a request that has only begun is told so."""
-        if self._is_receiving() or self.conn.is_in_head:
+        if self.is_receiving or (self.exchange is None and self._buffer):
             message = "Invalid request: the connection was closed before it was complete"
             self._refuse(HTTPStatus.BAD_REQUEST, message, "request_incomplete")
-        elif self.is_idle:
+        elif self.exchange is None:
             self.transport.close()
 
-    def _watch_head(self) -> None:
-        """Have the clock run exactly while a head is incomplete, also one that came behind a request."""
-        if self.transport.is_closing() or not self.conn.is_in_head:
-            self._forget_head()
-        elif self._head_timer is None:
-            self._unset_keepalive_if_required()
-            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse_slow)
+    def _watch(self) -> None:
+        """Have the clock run for what is waited for: a request, or the rest of a head that has begun."""
+        waits_for = ""
+        if self.exchange is None and not self.transport.is_closing():
+            waits_for = "head" if self._buffer else "request"
+        if waits_for == self._waits_for:
+            return
+        self._stop_clock()
+        self._waits_for = waits_for
+        if waits_for == "head":
+            self._timer = self.loop.call_later(HEAD_SECONDS, self._refuse_slow)
+        elif waits_for == "request":
+            seconds = self.config.timeout_keep_alive
+            self._timer = self.loop.call_later(seconds, self.transport.close)
 
-    def _forget_head(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _is_receiving(self) -> bool:
-        """Whether more of a request may come, although it may be answered already."""
-        return self.conn.their_state is h11.SEND_BODY
-
-    def _go_on(self) -> None:
-        """The rest of an answered request has come: the connection is as good as new."""
-        self.transport.stop_lingering()
-        if self.is_idle and self.all.are_winding_down:
-            self.transport.close()
-        elif self.is_idle:
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+    def _stop_clock(self) -> None:
+        self._waits_for = ""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _is_reset(self) -> bool:
         """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
@@ -248,9 +311,9 @@ class Connection(H11Protocol):
 
         HTTP/1.0 has no such thing: there a client's silence is taken for consent.
         """
-        if not self.cycle.response_started and self.scope["http_version"] != "1.0":
-            probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
-            self.transport.write(self.conn.send(probe) or b"")
+        exchange = self.exchange
+        if exchange and not exchange.has_started and exchange.head.version != "1.0":
+            self.transport.write(CONTINUE)
         self._probe(0)
 
     def _probe(self, looks: int) -> None:
@@ -260,3 +323,16 @@ class Connection(H11Protocol):
             return
         pause = PROBE_SECONDS[min(looks, len(PROBE_SECONDS) - 1)]
         self._probe_timer = self.loop.call_later(pause, self._probe, looks + 1)
+
+
+def _base_scope(transport: asyncio.Transport) -> Scope:
+    """What is the same for all requests of a connection."""
+    client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "scheme": "https" if transport.get_extra_info("sslcontext") else "http",
+        "client": tuple(client[:2]) if isinstance(client, tuple) else None,
+        "server": tuple(server[:2]) if isinstance(server, tuple) else None,
+        "root_path": "",
+    }

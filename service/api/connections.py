@@ -27,7 +27,6 @@ OTHER_FILES = 160
 """File descriptors that the process needs beside its connections."""
 WARNING_SECONDS = 10.0
 """Between two lines on the log that say that the limit is reached."""
-CLOSE = (b"connection", b"close")
 
 
 class Connections:
@@ -66,19 +65,14 @@ class Connections:
         self._waiting.pop(connection, None)
 
     def answered(self, connection: "Connection") -> None:
-        """Note that a connection waits for its next request."""
+        """Note that a connection waits for its next request, from now on."""
         if connection in self._open:
+            self._waiting.pop(connection, None)
             self._waiting[connection] = None
 
-    def app_for(self, connection: "Connection", app: ASGIApp) -> ASGIApp:
-        """What answers the request whose head has just arrived."""
-        names = [name for name, _ in connection.headers]
-        is_ambiguous = b"content-length" in names and b"transfer-encoding" in names
-        if (
-            is_ambiguous or self.are_winding_down
-        ):  # the former may hide a second request (RFC 9112, 6.1)
-            connection.headers.append(CLOSE)
-        if self._num_busy >= self.busy_limit and not is_probe(connection.scope["path"]):
+    def app_for(self, path: str, app: ASGIApp) -> ASGIApp:
+        """What answers a request whose head has just arrived."""
+        if self._num_busy >= self.busy_limit and not is_probe(path):
             self._count()
             return partial(self._refuse, self._num_busy)
         return app

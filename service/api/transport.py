@@ -16,15 +16,8 @@ WRITE_SECONDS = 30.0
 """For which a closed connection may wait for its client to read the rest."""
 
 
-HEAD_BYTES = 4096
-"""What is no larger waits for what follows in the same turn of the event loop: mostly an answer's head."""
-
-
 class LingeringTransport(asyncio.Transport):
-    """Another transport, but for the end; an answer's head goes out with what is behind it.
-
-    Each time that something is sent, the engine's threads may take the interpreter, and the client wakes up.
-    """
+    """Another transport, but for the end."""
 
     def __init__(self, transport: asyncio.Transport, is_receiving: Callable[[], bool]) -> None:
         """Wrap `transport`; `is_receiving` says whether more of a request may come."""
@@ -33,8 +26,6 @@ class LingeringTransport(asyncio.Transport):
         self._timer: asyncio.TimerHandle | None = None
         self._taken = 0  # bytes behind the answer
         self._is_closing = False
-        self._held = b""
-        self._flush: asyncio.Handle | None = None
 
     @property
     def is_lingering(self) -> bool:
@@ -62,7 +53,6 @@ class LingeringTransport(asyncio.Transport):
     def lost(self) -> None:
         """The connection has ended: leave no clock behind, and no circle that only the collector frees."""
         self.stop_lingering()
-        self._take_held()
         self._is_receiving = bool
 
     def close(self) -> None:
@@ -72,7 +62,6 @@ class LingeringTransport(asyncio.Transport):
         if self._is_receiving():
             self.hang_up()
             return
-        self._send_held()
         self._transport.close()
         if self._transport.get_write_buffer_size():
             self.stop_lingering()
@@ -80,7 +69,6 @@ class LingeringTransport(asyncio.Transport):
 
     def hang_up(self) -> None:
         """Send no more, and drop what comes."""
-        self._send_held()
         self._is_closing = True
         self._transport.resume_reading()
         self._transport.write_eof()
@@ -92,31 +80,12 @@ class LingeringTransport(asyncio.Transport):
 
     def abort(self) -> None:
         """Close at once."""
-        self._take_held()
         self._transport.abort()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send it, unless the end was sent: what is small at the end of this turn, or with what follows."""
-        if self._is_closing or not data:
-            return
-        if self._flush is None and len(data) <= HEAD_BYTES:
-            self._held = bytes(data)
-            self._flush = asyncio.get_running_loop().call_soon(self._send_held)
-        else:
-            held = self._take_held()
-            self._transport.write(held + data if held else data)
-
-    def _send_held(self) -> None:
-        if held := self._take_held():
-            self._transport.write(held)
-
-    def _take_held(self) -> bytes:
-        """What is held, and nothing is from now on."""
-        held, self._held = self._held, b""
-        if self._flush is not None:
-            self._flush.cancel()
-            self._flush = None
-        return held
+        """Send it, unless the end was sent."""
+        if not self._is_closing:
+            self._transport.write(data)
 
     def pause_reading(self) -> None:
         """See asyncio.ReadTransport."""

@@ -43,7 +43,7 @@ class Admission:
         self.in_flight = 0
 
     def refusal(self, path: str) -> Response | None:
-        """The answer to a request that cannot be admitted; None where it can."""
+        """The answer to a request that cannot be admitted, which is counted; None where it can."""
         if is_probe(path):
             return None
         wait = self.shortest_wait() if translates(path) else None

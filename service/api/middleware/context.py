@@ -5,6 +5,7 @@ import logging
 import random
 import re
 import time
+from collections.abc import Iterable
 from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,6 +24,28 @@ _ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Nothing in it can end a line, a field or a quotation, wherever it is written; "-" stands for none."""
 
 
+class Books:
+    """Where every request is entered: on the log and in the metrics."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        """Nothing was asked yet."""
+        self.metrics = metrics
+
+    def enter(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Enter a request that was answered, or refused."""
+        method = method if method in _METHODS else "other"
+        self.metrics.requests.labels(route, method, str(status)).inc()
+        self.metrics.request_seconds.labels(route).observe(seconds)
+        if logger.isEnabledFor(logging.INFO):
+            fields = {
+                "method": method,
+                "route": route,
+                "status": status,
+                "ms": round(seconds * 1e3, 1),
+            }
+            logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
+
+
 class RequestContext:
     """Gives every request an id (the client's `X-Request-ID` if it has one), counts it and times it.
 
@@ -31,25 +54,22 @@ class RequestContext:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         """Wrap `app`."""
-        self.app, self.metrics = app, metrics
+        self.app, self.metrics, self.books = app, metrics, Books(metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = dict(scope["headers"]).get(b"x-request-id", b"")
-        identity = given if _ACCEPTABLE_ID.fullmatch(given) else _new_id()
+        method, identity = scope["method"], identity_of(scope["headers"])
         request_id.set(identity.decode())
-        own = [(b"x-request-id", identity)]
-        if is_deepl(scope["path"]):
-            own.append((b"x-trace-id", identity))
         started, status, streams = time.perf_counter(), 0, False
 
         async def send_with_id(message: Message) -> None:
             nonlocal status, streams
             if message["type"] == "http.response.start":
                 status, streams = message["status"], _streams(message)
+                own = identifying(identity, scope["path"])
                 message["headers"] = [*message.get("headers", ()), *own]
             elif not message.get("more_body", False):
                 streams = False
@@ -64,22 +84,22 @@ class RequestContext:
         finally:
             seconds = time.perf_counter() - started
             self.metrics.in_flight.dec()
-            self._note(scope, status or HTTPStatus.INTERNAL_SERVER_ERROR.value, seconds)
+            route = getattr(scope.get("route"), "path", "unmatched")
+            status = status or HTTPStatus.INTERNAL_SERVER_ERROR.value
+            self.books.enter(method, route, status, seconds)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        """Enter a request in the books."""
-        route = getattr(scope.get("route"), "path", "unmatched")
-        method = scope["method"] if scope["method"] in _METHODS else "other"
-        self.metrics.requests.labels(route, method, str(status)).inc()
-        self.metrics.request_seconds.labels(route).observe(seconds)
-        if logger.isEnabledFor(logging.INFO):
-            fields = {
-                "method": method,
-                "route": route,
-                "status": status,
-                "ms": round(seconds * 1e3, 1),
-            }
-            logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
+
+def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The id of a request: its client's, if that has only what an id may have, or a new one."""
+    given = dict(headers).get(b"x-request-id", b"")
+    # 128 bits need only differ from others', so that the system's source of secrets is not asked
+    return given if _ACCEPTABLE_ID.fullmatch(given) else b"%032x" % random.getrandbits(128)
+
+
+def identifying(identity: bytes, path: str) -> list[tuple[bytes, bytes]]:
+    """The fields of an answer that tell its request's id; DeepL's clients look for another one."""
+    own = [(b"x-request-id", identity)]
+    return [*own, (b"x-trace-id", identity)] if is_deepl(path) else own
 
 
 def _streams(start: Message) -> bool:
@@ -101,8 +121,3 @@ async def _cut_off(scope: Scope, receive: Receive, send: Send, streams: bool) ->
     response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, code, path=scope["path"])
     response.headers["connection"] = "close"
     await response(scope, receive, send)
-
-
-def _new_id() -> bytes:
-    """128 bits that need only differ from others', so that the system's source of secrets is not asked."""
-    return b"%032x" % random.getrandbits(128)

@@ -36,16 +36,17 @@ class Targets:
             refusal.headers["connection"] = "close"
             await refusal(scope, receive, send)
             return
-        if path != scope["path"]:
-            scope = {**scope, "path": path, "raw_path": raw.encode("latin-1")}
+        if path != scope["path"]:  # in its place, for those who are around this one, too
+            scope["path"], scope["raw_path"] = path, raw.encode("latin-1")
         if scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
+        scope["method"] = "GET"
 
         async def send_head(message: Message) -> None:
             await send({**message, "body": b""} if "body" in message else message)
 
-        await self.app({**scope, "method": "GET"}, receive, send_head)
+        await self.app(scope, receive, send_head)
 
 
 def _paths_of(scope: Scope) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.api import connection
 from service.api.connections import Connections
+from service.api.middleware.early import Front
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[], Awaitable[Streams]]
@@ -68,6 +69,7 @@ def talk(
     conversation: Callable[[Connect], Awaitable[None]],
     connections: Connections | None = None,
     keep_alive_seconds: int = 1,
+    front: Front | None = None,
 ) -> None:
     """Hold a conversation with a server, of which it can open connections."""
     left.clear()
@@ -76,11 +78,15 @@ def talk(
         config = uvicorn.Config(
             app,
             port=0,
-            http=partial(connection.Connection, connections=connections),  # type: ignore[arg-type]
+            http=partial(  # type: ignore[arg-type]
+                connection.Connection,
+                connections=connections,
+                front=front,
+                max_head_bytes=5000,
+            ),
             lifespan="off",
             log_config=None,
             timeout_keep_alive=keep_alive_seconds,
-            h11_max_incomplete_event_size=5000,
         )
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve())

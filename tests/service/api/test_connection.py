@@ -4,6 +4,8 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+from starlette.responses import Response
+from starlette.types import Scope
 
 from service.api import connection, transport
 from service.api.connections import Connections
@@ -184,14 +186,13 @@ def test_a_chunked_body_of_ordinary_chunks_and_a_head_of_many_fields_are_served(
     talk(conversation)
 
 
-def test_a_length_beside_chunks_ends_the_connection() -> None:
+def test_a_length_beside_chunks_is_refused_and_ends_the_connection() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         chunks = b"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n2\r\nab\r\n0\r\n\r\n"
         writer.write(POST + chunks + HEAD + b"\r\n")
-        answer = await reader.read()
-        assert answer.count(b"HTTP/1.1 200") == 1
-        assert b"connection: close" in answer.lower()
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "invalid_http")
 
     talk(conversation)
 
@@ -434,3 +435,125 @@ def test_who_broke_off_a_request_for_a_head_gets_that() -> None:
         assert (head[9:12], body) == (b"400", b"")
 
     talk(conversation)
+
+
+def test_requests_that_are_sent_at_once_are_answered_in_turn_and_held_as_bytes() -> None:
+    class Counting(Connections):
+        """Remembers what connections hold."""
+
+        most = 0
+
+        def received(self, one: connection.Connection) -> None:
+            super().received(one)
+            self.most = max(self.most, len(one._buffer))
+
+    connections = Counting()
+    sent = HEAD.replace(b" / ", b" /slow ") + b"\r\n" + (HEAD + b"\r\n") * 50_000
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent)
+        await reader.readuntil(b"ok")
+        writer.transport.abort()
+
+    talk(conversation, connections)
+    read_at_once = 256 * 1024  # by asyncio
+    assert 0 < connections.most <= connection.HELD_BYTES + read_at_once < len(sent)
+
+
+def test_an_error_behind_a_request_waits_for_its_turn() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /slow ") + b"\r\nnonsense\r\n\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "invalid_http")
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize(("version", "told"), [(b"1.1", True), (b"1.0", False)])
+def test_who_expects_it_is_told_to_continue_unless_it_speaks_http_1_0(
+    version: bytes, told: bool
+) -> None:
+    head = b"POST / HTTP/%b\r\nhost: here\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(head % version)
+        if told:
+            assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        else:
+            await asyncio.sleep(0.05)
+        writer.write(b"text")
+        assert (await reader.readuntil(b"textok")).startswith(b"HTTP/1.1 200")
+        reader, writer = await connect()  # whether its body comes is not known: the connection ends
+        writer.write((head % version).replace(b" / ", b" /hasty "))
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b"connection: close" in answer
+
+    talk(conversation)
+
+
+def test_what_is_refused_in_front_of_the_application_costs_no_task_and_keeps_the_connection() -> (
+    None
+):
+    class Refusing:
+        """Refuses all but one path."""
+
+        def refusal(self, scope: Scope) -> Response | None:
+            return None if scope["path"] == "/" else Response("no", 429)
+
+        def note(self, response: Response, path: str) -> None:
+            response.headers["x-noted"] = "yes"
+
+    post = POST.replace(b" / ", b" /translate ") + b"content-length: 5\r\n\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write((post + b"hello") * 3_000)  # more than the interpreter's stack could take
+        for _ in range(3_000):
+            assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
+        writer.write(post)  # its body comes behind the refusal
+        assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
+        writer.write(b"hello" + HEAD + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        writer.write(b"nonsense\r\n\r\n")
+        assert b"x-noted: yes" in await reader.read()
+
+    talk(conversation, front=Refusing())  # type: ignore[arg-type]
+
+
+def test_a_connection_that_has_ended_leaves_no_clock_behind() -> None:
+    running: list[asyncio.TimerHandle] = []
+    ended: list[float] = []
+
+    async def conversation(connect: Connect) -> None:
+        loop = asyncio.get_running_loop()
+        call_later = loop.call_later
+
+        def watched(seconds: float, work: object, *given: object) -> asyncio.TimerHandle:
+            running.append(call_later(seconds, work, *given))  # type: ignore[arg-type]
+            return running[-1]
+
+        loop.call_later = watched  # type: ignore[method-assign, assignment]
+        for sent in (
+            b"",
+            b"GET",
+            HEAD + b"\r\n",
+            POST + b"content-length: 5\r\n\r\na",
+            b"x\r\n\r\n",
+        ):
+            _, writer = await connect()
+            writer.write(sent)
+            await asyncio.sleep(0.05)
+            writer.transport.abort()
+        await asyncio.sleep(0.2)
+        ended.append(loop.time())
+        loop.call_later = call_later  # type: ignore[method-assign]
+
+    talk(conversation, keep_alive_seconds=60)
+    assert len(running) >= 5
+    soon = 5.0  # what is due by then has run
+    assert not [one for one in running if one.when() > ended[0] + soon and not one.cancelled()]

@@ -1,0 +1,147 @@
+"""A request's head: its bytes until they are complete, bounded; llhttp, Node's parser, reads them."""
+
+import re
+from http import HTTPStatus
+
+import httptools
+
+MAX_FIELDS = 256
+"""Header fields of a request: browsers behind several proxies send a quarter as many."""
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_START = re.compile(rb"\S{1,40}+ ([^\s?]{1,200}+)[\s?]")
+_CHUNKED = b"chunked"
+
+
+class ProtocolError(Exception):
+    """What comes is no HTTP/1.1, or more than may come."""
+
+    def __init__(self, status: HTTPStatus, message: str, code: str) -> None:
+        """What to answer."""
+        super().__init__(message)
+        self.status, self.message, self.code = status, message, code
+
+
+class Head:
+    """Method, target and fields of a request, and what they say of its body and its connection.
+
+    Raises:
+        ProtocolError: it is no head of HTTP/1.1, or says two things at once (RFC 9112, sections 3.2 and 6.3).
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        """Read a head that is complete, its empty line included."""
+        self.target = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        """With names in small letters, as ASGI has them."""
+        parser = httptools.HttpRequestParser(self)
+        parser.set_dangerous_leniencies(lenient_version=True)  # others than 1 get a clearer answer
+        try:
+            parser.feed_data(raw)
+        except httptools.HttpParserUpgrade:
+            pass  # nobody takes an offer to upgrade, which Java's HttpClient makes in every request
+        except httptools.HttpParserError as error:
+            raise _no_http(str(error)) from None
+        self.method = parser.get_method().decode("ascii")
+        self.version = parser.get_http_version()
+        start = b"%b %b HTTP/%b\r\n" % (parser.get_method(), self.target, self.version.encode())
+        if not raw.startswith(start):  # llhttp takes more blanks, and none of a version
+            raise _no_http("its first line is not METHOD TARGET HTTP/VERSION")
+        self._understand(dict(self.headers))
+
+    def _understand(self, fields: dict[bytes, bytes]) -> None:
+        names = [name for name, _ in self.headers]
+        if names.count(b"host") != 1 and (self.version != "1.0" or b"host" in fields):
+            raise _no_http("a request has one Host")
+        if b"#" in self.target:
+            raise _no_http("a target has no fragment")
+        encoding = fields.get(b"transfer-encoding")
+        if encoding is not None and (
+            encoding.lower() != _CHUNKED or names.count(b"transfer-encoding") > 1
+        ):
+            raise _no_http("Transfer-Encoding may be chunked only")
+        self.length = None if encoding else int(fields.get(b"content-length", 0))
+        """Of the body in bytes; None where it comes in chunks."""
+        self.expects_continue = (
+            self.version != "1.0" and fields.get(b"expect", b"").lower() == b"100-continue"
+        )
+        """Whether the client sends no body before it is told to."""
+        self.is_last = self.version == "1.0" or self.method == "CONNECT" or self._says_close()
+        """Whether the connection ends behind the answer."""
+
+    def _says_close(self) -> bool:
+        return any(
+            name == b"connection"
+            and b"close" in [option.strip().lower() for option in value.split(b",")]
+            for name, value in self.headers
+        )
+
+    def on_url(self, part: bytes) -> None:
+        """Take in some of the target; called by the parser."""
+        self.target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take in a field; called by the parser."""
+        self.headers.append((name.lower(), value.rstrip(b" \t")))
+
+
+class HeadReader:
+    """Finds heads in what a client sends; whatever their pieces are, each byte is looked at once."""
+
+    def __init__(self, max_bytes: int) -> None:
+        """A head has at most `max_bytes`."""
+        self.max_bytes = max_bytes
+        self.path = ""
+        """Of the request whose head is coming, as soon as that is known."""
+        self._scanned = self._fields = 0
+
+    def read(self, buffer: bytearray) -> Head | None:
+        """Take the head out of the buffer that begins there; None while it is not complete.
+
+        Raises:
+            ProtocolError: it is no head, or too large.
+        """
+        if not self._scanned and buffer.startswith((b"\r", b"\n")):
+            del buffer[: len(buffer) - len(buffer.lstrip(b"\r\n"))]  # RFC 9112, section 2.2
+        if not buffer:
+            return None
+        found = _END_OF_HEAD.search(buffer, self._scanned)
+        # the last two bytes may be a part of the head's end, which is no field's
+        end = found.start() if found else max(self._scanned, len(buffer) - 2)
+        self._fields += buffer.count(b"\n", self._scanned, end)
+        self._scanned = end
+        if not found or end > self.max_bytes or self._fields > MAX_FIELDS:
+            self._note_path(buffer)
+            self._check_size()
+            return None
+        raw = bytes(buffer[: found.end()])
+        try:
+            head = Head(raw)
+        except ProtocolError:
+            self._note_path(buffer)
+            raise
+        del buffer[: found.end()]
+        self.path, self._scanned, self._fields = "", 0, 0
+        return head
+
+    def _note_path(self, buffer: bytearray) -> None:
+        """Look for the path while it is there: what is wrong may be behind it."""
+        if not self.path and (found := _START.match(buffer)):
+            self.path = found[1].decode("latin-1")
+
+    def _check_size(self) -> None:
+        too_large = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"
+        if self._fields > MAX_FIELDS:
+            status, code = too_large
+            message = f"the head has more than {MAX_FIELDS} fields"
+        elif self._scanned > self.max_bytes:
+            too_long = HTTPStatus.REQUEST_URI_TOO_LONG, "address_too_long"
+            status, code = too_large if self._fields else too_long
+            message = f"address and header fields have more than {self.max_bytes} bytes"
+        else:
+            return
+        raise ProtocolError(status, f"Invalid request: {message}", code)
+
+
+def _no_http(reason: str) -> ProtocolError:
+    message = f"Invalid request: it is not HTTP/1.1: {reason}"
+    return ProtocolError(HTTPStatus.BAD_REQUEST, message, "invalid_http")

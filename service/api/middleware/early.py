@@ -1,0 +1,48 @@
+"""What is refused behind a request's head alone, in front of the application.
+
+Under overload most requests are refused. Their bodies need not be read for that, nor the application be
+asked: it costs a fraction of what a request costs that is served. `Admission` decides, here as there.
+"""
+
+import time
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from service.api.middleware.admission import Admission
+from service.api.middleware.context import Books, identifying, identity_of
+
+ROUTES = ("/translate", "/v2/translate")
+
+
+class Front:
+    """Refuses early, and keeps the books of what the application never sees."""
+
+    def __init__(self, admission: Admission, books: Books) -> None:
+        """Refuse by `admission`."""
+        self.admission, self.books = admission, books
+
+    def refusal(self, scope: Scope) -> Response | None:
+        """The answer to a translation that cannot be admitted; None where it is the application's.
+
+        A web page's requests are that, too: their answers say which pages may read them.
+        """
+        path, started = scope["path"], time.perf_counter()
+        if (
+            path not in ROUTES
+            or scope["method"] != "POST"
+            or len(scope["raw_path"]) != len(path)
+            or any(name == b"origin" for name, _ in scope["headers"])
+        ):
+            return None
+        refusal = self.admission.refusal(path)
+        if refusal is not None:
+            refusal.raw_headers += identifying(identity_of(scope["headers"]), path)
+            seconds = time.perf_counter() - started
+            self.books.enter("POST", path, refusal.status_code, seconds)
+        return refusal
+
+    def note(self, response: Response, path: str) -> None:
+        """Enter a refusal of what is no request, and give it an id."""
+        response.raw_headers += identifying(identity_of(()), path)
+        self.books.enter("other", "unmatched", response.status_code, 0.0)

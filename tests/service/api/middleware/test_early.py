@@ -1,0 +1,77 @@
+"""What is refused behind a request's head, in front of the application."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.types import Scope
+
+from service.api.errors import answer
+from service.api.middleware.admission import Admission
+from service.api.middleware.context import Books
+from service.api.middleware.early import Front
+from service.metrics import Metrics
+
+
+def front_of(in_flight: int, metrics: Metrics) -> Front:
+    """In front of a service that may have one request in flight."""
+    admission = Admission(1, 10.0, lambda: None, lambda: None)
+    admission.in_flight = in_flight
+    return Front(admission, Books(metrics))
+
+
+def scope_of(path: str = "/translate", method: str = "POST", **fields: str) -> Scope:
+    headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
+    return {"path": path, "raw_path": path.encode(), "method": method, "headers": headers}
+
+
+def counted(metrics: Metrics, route: str, method: str, status: int) -> float | None:
+    labels = {"route": route, "method": method, "status": str(status)}
+    return metrics.registry.get_sample_value("attendant_requests_total", labels)
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v2/translate"])
+def test_a_translation_that_cannot_be_admitted_is_refused_counted_and_has_an_id(path: str) -> None:
+    metrics = Metrics()
+    refusal = front_of(1, metrics).refusal(scope_of(path, x_request_id="job-17"))
+    assert refusal is not None
+    assert refusal.status_code == 429
+    assert refusal.headers["retry-after"] == "1"
+    assert refusal.headers["x-request-id"] == "job-17"
+    assert refusal.headers.get("x-trace-id") == (None if path == "/translate" else "job-17")
+    assert "1 requests are in flight, the limit is 1" in bytes(refusal.body).decode()
+    assert counted(metrics, path, "POST", 429) == 1
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "scope"),
+    [
+        (0, scope_of()),
+        (1, scope_of("/languages", "GET")),
+        (1, scope_of("/translate", "OPTIONS")),
+        (1, scope_of("/health/ready", "GET")),
+        (1, scope_of(origin="https://here.test")),
+        (1, {**scope_of(), "raw_path": b"/%74ranslate"}),
+    ],
+)
+def test_all_else_is_the_applications(in_flight: int, scope: Any) -> None:
+    metrics = Metrics()
+    assert front_of(in_flight, metrics).refusal(scope) is None
+    assert counted(metrics, "/translate", "POST", 429) is None
+
+
+def test_what_is_no_request_is_in_the_books_and_its_answer_has_an_id() -> None:
+    metrics = Metrics()
+    response = answer(400, "Invalid request: no", "invalid_http")
+    front_of(0, metrics).note(response, "")
+    assert len(response.headers["x-request-id"]) == 32
+    assert json.loads(bytes(response.body))["code"] == "invalid_http"
+    assert counted(metrics, "unmatched", "other", 400) == 1
+
+
+def test_a_request_for_a_head_is_counted_as_what_it_is(client: TestClient) -> None:
+    metrics: Metrics = client.app.state.metrics  # type: ignore[attr-defined]
+    before = counted(metrics, "/health/live", "HEAD", 200) or 0
+    assert client.head("/health/live").status_code == 200
+    assert counted(metrics, "/health/live", "HEAD", 200) == before + 1

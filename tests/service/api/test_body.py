@@ -1,0 +1,89 @@
+"""Bodies: taken out as h11 takes them, and nothing of what is behind them."""
+
+import h11
+import pytest
+
+from service.api.body import MAX_CHUNKS, MAX_FRAMING_BYTES, ChunkedBody, SizedBody
+from service.api.head import ProtocolError
+
+CHUNKED = b"POST / HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+def taken(body: SizedBody | ChunkedBody, sent: bytes, size: int) -> tuple[bytes, bytes]:
+    """The body found in what is sent in pieces of that size, and what is left."""
+    found, buffer = b"", bytearray()
+    for at in range(0, len(sent), size):
+        buffer += sent[at : at + size]
+        if not body.is_complete:
+            found += body.take(buffer)
+    return found, bytes(buffer)
+
+
+def by_h11(sent: bytes) -> bytes | None:
+    """What h11 finds in a chunked body; None where it refuses."""
+    oracle, found = h11.Connection(h11.SERVER), b""
+    oracle.receive_data(CHUNKED + sent)
+    try:
+        while not isinstance(event := oracle.next_event(), h11.EndOfMessage):
+            assert event is not h11.NEED_DATA
+            found += event.data if isinstance(event, h11.Data) else b""
+    except h11.RemoteProtocolError:
+        return None
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_a_body_of_a_told_length_leaves_what_is_behind_it(size: int) -> None:
+    assert taken(SizedBody(5), b"texts and more", size) == (b"texts", b" and more")
+    assert SizedBody(0).is_complete
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"0\r\n\r\n",
+        b"2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+        b"A\r\n0123456789\r\n0\r\n\r\n",
+        b"2;a=b\r\nab\r\n0\r\nx: y\r\n\r\n",
+        b"4\r\n\r\n\r\n\r\n0\r\n\r\n",
+    ],
+)
+def test_a_chunked_body_is_found_whatever_its_pieces(sent: bytes, size: int) -> None:
+    body = ChunkedBody()
+    assert taken(body, sent, size) == (by_h11(sent), b"")
+    assert body.is_complete
+    assert not body.has_more_behind
+
+
+@pytest.mark.parametrize(
+    "sent", [b"x\r\n", b"-1\r\n", b"2\r\nabc\r\n", b"2\nab\n", b"fffffffffffffffff\r\n", b"\r\n"]
+)
+def test_what_is_not_in_chunks_is_refused(sent: bytes) -> None:
+    with pytest.raises(ProtocolError) as error:
+        ChunkedBody().take(bytearray(sent))
+    assert error.value.code == "invalid_http"
+
+
+def test_what_comes_behind_the_last_chunk_is_told() -> None:
+    for rest in (b"GET / HTTP/1.1\r\nhost: here\r\n\r\n", b"nonsense\r\n"):
+        body = ChunkedBody()
+        assert body.take(bytearray(b"2\r\nab\r\n0\r\n\r\n" + rest)) == b"ab"
+        assert body.is_complete
+        assert body.has_more_behind
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"1\r\na\r\n" * (MAX_CHUNKS + 1),
+        b"1;" + b"a" * (MAX_FRAMING_BYTES + 10),
+        b"0\r\n" + b"a: b\r\n" * MAX_FRAMING_BYTES,
+        b"0\r\na: " + b"b" * (MAX_FRAMING_BYTES + 10),
+    ],
+)
+def test_what_is_around_a_body_is_bounded(sent: bytes) -> None:
+    body = ChunkedBody()
+    with pytest.raises(ProtocolError) as error:
+        taken(body, sent, 1000)
+    assert error.value.code == "too_many_chunks"

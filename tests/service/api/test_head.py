@@ -1,0 +1,214 @@
+"""Heads: read as h11 reads them, whatever their pieces, and no more of them than may come."""
+
+import time
+
+import h11
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from service.api.head import MAX_FIELDS, Head, HeadReader, ProtocolError
+
+HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
+
+
+def read_by_h11(sent: bytes) -> h11.Request | None:
+    """What h11 finds, which follows the grammar of RFC 9112 to the letter; None where it refuses."""
+    oracle = h11.Connection(h11.SERVER)
+    oracle.receive_data(sent)
+    try:
+        event = oracle.next_event()
+    except h11.RemoteProtocolError:
+        return None
+    assert isinstance(event, h11.Request)
+    return event
+
+
+def read(sent: bytes) -> Head | None:
+    try:
+        return HeadReader(10_000).read(bytearray(sent))
+    except ProtocolError:
+        return None
+
+
+def check_against_h11(sent: bytes) -> None:
+    """Whatever is served is served as what it is."""
+    head, expected = read(sent), read_by_h11(sent)
+    if head is None:
+        return
+    assert expected is not None
+    assert head.method.encode() == expected.method
+    assert head.target == expected.target
+    assert head.version.encode() == expected.http_version
+    assert [(name, value.lower()) for name, value in head.headers] == [
+        (name, value.lower()) for name, value in expected.headers
+    ]
+
+
+FIELDS = [
+    b"a:",
+    b"a: ",
+    b"a:\tb \t",
+    b"A-b_c: d e",
+    b"a: \xe9\xff",
+    b"a : b",
+    b" a: b",
+    b"a: b\r\n c",
+    b"a",
+    b": b",
+    b"a: b\x00c",
+    b"a: b\x7fc",
+    b"a: b\x0bc",
+    b"a: b\rc",
+    b"a: b\nc: d",
+    b"\xe9: b",
+    b"a(b): c",
+    b"host: there",
+    b"content-length: 5",
+    b"content-length: +5",
+    b"content-length: 5, 5",
+    b"content-length: 0x5",
+    b"content-length: 99999999999999999999999",
+    b"content-length:",
+    b"transfer-encoding: chunked",
+    b"Transfer-Encoding: CHUNKED",
+    b"transfer-encoding: gzip, chunked",
+    b"transfer-encoding: chunked, chunked",
+    b"transfer-encoding: identity",
+    b"transfer-encoding: xchunked",
+    b"transfer-encoding:\x0bchunked",
+    b"connection: close",
+    b"connection: keep-alive, Upgrade",
+    b"upgrade: h2c",
+    b"expect: 100-continue",
+]
+STARTS = [
+    b"GET / HTTP/1.1",
+    b"POST /translate?q=a%20b HTTP/1.1",
+    b"GET http://here/ HTTP/1.1",
+    b"OPTIONS * HTTP/1.1",
+    b"GET /#a HTTP/1.1",
+    b"GET / HTTP/1.0",
+    b"GET / HTTP/1.2",
+    b"GET / HTTP/2.0",
+    b"GET / HTTP/11",
+    b"GET / http/1.1",
+    b"GET  / HTTP/1.1",
+    b"GET /a b HTTP/1.1",
+    b"GET /\xc3\xa9 HTTP/1.1",
+    b"GET /\x00 HTTP/1.1",
+    b"GET /",
+    b"get / HTTP/1.1",
+    b"G\x00T / HTTP/1.1",
+    b"PRI * HTTP/2.0",
+    b" GET / HTTP/1.1",
+    b"CONNECT here:80 HTTP/1.1",
+    b"HTTP/1.1 200 OK",
+]
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("field", FIELDS)
+def test_what_is_read_is_what_h11_reads(start: bytes, field: bytes) -> None:
+    for host in (b"host: here\r\n", b""):
+        check_against_h11(start + b"\r\n" + host + field + b"\r\n\r\n")
+
+
+@given(some.lists(some.sampled_from([*FIELDS, b"", b"\r", b"\x00", b"x" * 50]), max_size=6))
+def test_fields_together_are_read_as_h11_reads_them(fields: list[bytes]) -> None:
+    check_against_h11(b"\r\n".join([HEAD + b"b: c", *fields]) + b"\r\n\r\n")
+
+
+def test_ordinary_heads_are_read() -> None:
+    head = read(
+        b"POST /translate?q=a HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\nEmpty:\r\n"
+        b"Connection: keep-alive, Upgrade\r\nUpgrade: h2c\r\nExpect: 100-Continue\r\n\r\n"
+    )
+    assert head is not None
+    assert (head.method, head.target, head.version) == ("POST", b"/translate?q=a", "1.1")
+    assert (head.length, head.is_last, head.expects_continue) == (5, False, True)
+    assert head.headers[:3] == [(b"host", b"here"), (b"content-length", b"5"), (b"empty", b"")]
+    head = read(b"POST / HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n")
+    assert head is not None
+    assert head.length is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_last"),
+    [
+        (HEAD, False),
+        (HEAD + b"connection: close\r\n", True),
+        (HEAD + b"connection: a, CLOSE\r\n", True),
+        (HEAD + b"connection: a\r\nconnection: close\r\n", True),
+        (HEAD + b"connection: closed\r\n", False),
+        (b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n", True),
+    ],
+)
+def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -> None:
+    head = read(sent + b"\r\n")
+    assert head is not None
+    assert head.is_last == is_last
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\nhost: here\n\n",  # a bare line feed, by which requests are smuggled
+        b"GET / HTTP/1.1\r\n\r\n",
+        HEAD + b"host: there\r\n\r\n",
+        HEAD.replace(b" / ", b" /#a ") + b"\r\n",
+        HEAD + b"content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n",
+        HEAD + b"transfer-encoding: gzip, chunked\r\n\r\n",
+        HEAD + b"transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n",
+        HEAD + b"content-length: 3\r\ncontent-length: 4\r\n\r\n",
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused(sent: bytes) -> None:
+    assert read(sent) is None
+
+
+def test_who_speaks_http_1_0_is_not_told_to_continue() -> None:
+    head = read(b"POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n")
+    assert head is not None
+    assert not head.expects_continue
+
+
+def seconds_for_a_byte(behind: int) -> float:
+    """CPU time for one more byte of a head of which so many have come: the shortest of several looks."""
+    reader, buffer, durations = HeadReader(1_000_000), bytearray(HEAD + b"a: " + b"b" * behind), []
+    reader.read(buffer)
+    for _ in range(20):
+        start = time.process_time()
+        for _ in range(20):
+            buffer += b"b"
+            assert reader.read(buffer) is None
+        durations.append(time.process_time() - start)
+    return min(durations)
+
+
+def test_a_byte_of_a_long_head_costs_as_much_as_one_of_a_short_head() -> None:
+    assert seconds_for_a_byte(500_000) < 5 * seconds_for_a_byte(500)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])
+@pytest.mark.parametrize("fields", [1, MAX_FIELDS, MAX_FIELDS + 1])
+def test_fields_are_counted_alike_whatever_the_pieces(size: int, fields: int) -> None:
+    head = (
+        b"POST / HTTP/1.1\r\n" + b"a:\r\n" * (fields - 2) + b"host: here\r\ncontent-length: 9\r\n"
+    )
+    if fields == 1:
+        head = HEAD
+    sent = head + b"\r\n" + b"\n" * 900  # a body is none of the head
+    reader, buffer, found, refusal = HeadReader(10_000), bytearray(), None, ""
+    for at in range(0, len(sent), size):
+        buffer += sent[at : at + size]
+        try:
+            found = found or reader.read(buffer)
+        except ProtocolError as error:
+            refusal = error.code
+            break
+    assert refusal == ("headers_too_large" if fields > MAX_FIELDS else "")
+    if not refusal:
+        assert found is not None
+        assert len(found.headers) == fields
+        assert buffer == b"\n" * 900
