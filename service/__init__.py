@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "AttendantError",
+    "Done",
+    "SentenceResult",
     "TranslatedSentence",
     "Translation",
     "TranslationOptions",
@@ -18,7 +20,13 @@ __all__ = [
 if TYPE_CHECKING:
     from service.errors import AttendantError
     from service.python_api import Translator
-    from service.translation.types import TranslatedSentence, Translation, TranslationOptions
+    from service.translation.types import (
+        Done,
+        SentenceResult,
+        TranslatedSentence,
+        Translation,
+        TranslationOptions,
+    )
 else:
     _HOMES = {"AttendantError": "service.errors", "Translator": "service.python_api"}
 

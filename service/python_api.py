@@ -2,13 +2,21 @@
 
 import asyncio
 import threading
-from collections.abc import Iterable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+)
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from os import PathLike
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Literal, Self, TypedDict, Unpack, overload
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, overload
 
 from service.engine.config import EngineConfig
 from service.models.bundle import DEFAULT_BUNDLE, load
@@ -16,7 +24,16 @@ from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.text.run import Format
 from service.text.segmenter import Splitting
-from service.translation.types import OnSentence, Translation, TranslationOptions
+from service.translation.types import (
+    Done,
+    Event,
+    SentenceResult,
+    Translation,
+    TranslationOptions,
+    collected,
+)
+
+Result = TypeVar("Result")
 
 NO_LIMIT = 1_000_000_000
 """Of texts, sentences and tokens: whoever calls has them in memory already."""
@@ -101,7 +118,6 @@ class Translator:
         target: str | None = None,
         *,
         timeout_seconds: float | None = None,
-        on_sentence: OnSentence | None = None,
         **options: Unpack[Options],
     ) -> Translation: ...
 
@@ -113,7 +129,6 @@ class Translator:
         target: str | None = None,
         *,
         timeout_seconds: float | None = None,
-        on_sentence: OnSentence | None = None,
         **options: Unpack[Options],
     ) -> list[Translation]: ...
 
@@ -124,7 +139,6 @@ class Translator:
         target: str | None = None,
         *,
         timeout_seconds: float | None = None,
-        on_sentence: OnSentence | None = None,
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
         """Translate a text, or several: their sentences share batches.
@@ -134,8 +148,6 @@ class Translator:
             source: language code, or "auto" to detect each text's; None where there is one only, else "auto".
             target: language code; None where the source leaves no choice.
             timeout_seconds: until it is given up; None: it takes as long as it takes.
-            on_sentence: told each sentence once, as soon as it is done, on the translator's own thread, which
-                it must not block: number of the text, number of the sentence, source and target.
             options: those of `service.TranslationOptions`.
 
         Raises:
@@ -144,7 +156,7 @@ class Translator:
             TypeError: there is no such option, or a text is none.
             RuntimeError: the translator is closed.
         """
-        future = self._submit(texts, source, target, options, timeout_seconds, on_sentence)
+        future = self._submit(texts, source, target, options, timeout_seconds)
         try:
             translations = future.result()
         except BaseException:  # KeyboardInterrupt, too: nobody waits for it any more
@@ -160,7 +172,6 @@ class Translator:
         target: str | None = None,
         *,
         timeout_seconds: float | None = None,
-        on_sentence: OnSentence | None = None,
         **options: Unpack[Options],
     ) -> Translation: ...
 
@@ -172,7 +183,6 @@ class Translator:
         target: str | None = None,
         *,
         timeout_seconds: float | None = None,
-        on_sentence: OnSentence | None = None,
         **options: Unpack[Options],
     ) -> list[Translation]: ...
 
@@ -183,13 +193,60 @@ class Translator:
         target: str | None = None,
         *,
         timeout_seconds: float | None = None,
-        on_sentence: OnSentence | None = None,
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
         """The same from a coroutine, on any event loop; cancelling it gives the sentences up."""
-        future = self._submit(texts, source, target, options, timeout_seconds, on_sentence)
+        future = self._submit(texts, source, target, options, timeout_seconds)
         translations = await asyncio.wrap_future(future)
         return translations[0] if isinstance(texts, str) else translations
+
+    def stream(
+        self,
+        texts: str | Iterable[str],
+        source: str | None = None,
+        target: str | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        **options: Unpack[Options],
+    ) -> Iterator[SentenceResult | Done]:
+        """Translate as `translate` does, and give out each sentence as soon as it is done.
+
+        Yields:
+            Sentences, in the order in which they are done, and at last the translations of all texts. The
+            work is given up where the iterator is closed before that.
+        """
+        events: SimpleQueue[Event | None] = SimpleQueue()
+        future = self._feed(texts, source, target, options, timeout_seconds, events.put)
+        try:
+            while (event := events.get()) is not None:
+                yield event
+            future.result()
+        finally:
+            future.cancel()
+
+    async def stream_async(
+        self,
+        texts: str | Iterable[str],
+        source: str | None = None,
+        target: str | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        **options: Unpack[Options],
+    ) -> AsyncIterator[SentenceResult | Done]:
+        """The same in a coroutine, on any event loop."""
+        loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+
+        def put(event: Event | None) -> None:
+            with suppress(RuntimeError):  # that loop is closed: nobody waits
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        future = self._feed(texts, source, target, options, timeout_seconds, put)
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            future.result()
+        finally:
+            future.cancel()
 
     def close(self) -> None:
         """Stop; what is not done fails with `service.errors.CancelledError`. May be called again."""
@@ -219,15 +276,50 @@ class Translator:
         target: str | None,
         options: Options,
         timeout_seconds: float | None,
-        on_sentence: OnSentence | None,
     ) -> "Future[list[Translation]]":
         """Start a request on the translator's own thread."""
+        return self._start(collected(self._events(texts, source, target, options, timeout_seconds)))
+
+    def _feed(
+        self,
+        texts: str | Iterable[str],
+        source: str | None,
+        target: str | None,
+        options: Options,
+        timeout_seconds: float | None,
+        put: Callable[[Event | None], None],
+    ) -> "Future[None]":
+        """Start a request whose sentences are `put` somewhere, and None behind the last event."""
+
+        async def feed() -> None:
+            try:
+                async with aclosing(events):
+                    async for event in events:
+                        put(event)
+            finally:
+                put(None)
+
+        events = self._events(texts, source, target, options, timeout_seconds)
+        return self._start(feed())
+
+    def _events(
+        self,
+        texts: str | Iterable[str],
+        source: str | None,
+        target: str | None,
+        options: Options,
+        timeout_seconds: float | None,
+    ) -> AsyncGenerator[Event, None]:
         given, chosen = _texts(texts), TranslationOptions(**options)
         timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
+        return self._models.stream(given, source, target, chosen, timeout)
+
+    def _start(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
+        """Start work on the translator's own thread."""
         with self._lock:  # what is scheduled before the end of the loop is also done before it
             if self._is_closed:
+                work.close()
                 raise RuntimeError("the translator is closed")
-            work = self._models.translate(given, source, target, chosen, timeout, on_sentence)
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _serve(self) -> None:

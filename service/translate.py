@@ -24,7 +24,7 @@ from service.errors import AttendantError, TextTooLongError
 from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
 from service.text.run import Format
-from service.translation.types import Translation
+from service.translation.types import Done, Translation
 
 MAX_IN_FLIGHT = 64
 """Lines that are translated at once."""
@@ -53,18 +53,16 @@ def main(arguments: Sequence[str]) -> int:
             ) as translator,
             closing(_Progress()) as progress,
         ):
-            chosen = partial(
-                translator.translate,
-                source=options.source,
-                target=options.target,
-                format=options.format,
-                beam_size=options.beam_size,
-            )
+            names = ("source", "target", "format", "beam_size")
+            asked = {name: getattr(options, name) for name in names}
             if options.file is None:
-                return _translate_lines(chosen, progress)
+                return _translate_lines(partial(translator.translate, **asked), progress)
             text = options.file.read_bytes().decode("utf-8")  # as it is, with its line breaks
-            found = chosen(text, on_sentence=lambda *_: progress.add("sentences"))
-            _write(found.text)
+            for event in translator.stream(text, **asked):
+                if isinstance(event, Done):
+                    _write(event.translations[0].text)
+                else:
+                    progress.add("sentences")
             return 0
     except (
         BrokenPipeError

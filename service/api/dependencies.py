@@ -4,9 +4,9 @@ Those that the framework calls are `async`: it would take a plain function to an
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
@@ -53,7 +53,7 @@ async def metrics(request: Request) -> Metrics:
     return registered
 
 
-async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Result:
     """The result of `work`, which is cancelled when the client closes its connection.
 
     Raises:

@@ -26,6 +26,7 @@ from service.models.vocabularies import load_tokenizers
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.cache import SentenceCache
+from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Searcher
 from service.translation.translator import Translator
 
@@ -162,10 +163,8 @@ def start_model(
         tokenizers,
         Searcher(engine, SentenceCache(options.cached_sentences, observer.on_cached)),
         aligner,
-        options.max_beam_size,
-        options.rerank,
-        observer.on_outcome,
-        observer.on_prepared,
+        SearchPolicy(options.max_beam_size, options.rerank),
+        observer,
     )
     model = ServedModel(bundle, engine, translator, precision, runners[0].provider)
     _start(model, runners[0], special)

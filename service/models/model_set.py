@@ -2,11 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from service.errors import DeadlineExceededError, MissingParameterError, TextTooLongError
 from service.errors import UnsupportedLanguageError as Unsupported
@@ -15,7 +14,15 @@ from service.models.loading import ServedModel
 from service.models.pool import PooledModel
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source, standard
-from service.translation.types import OnSentence, Translation, TranslationOptions
+from service.translation.merging import merged
+from service.translation.types import (
+    Done,
+    Event,
+    SentenceResult,
+    Translation,
+    TranslationOptions,
+    collected,
+)
 
 AUTO = "auto"
 POLL_SECONDS = 0.01
@@ -151,8 +158,18 @@ class ModelSet:
         target: str | None,
         options: TranslationOptions,
         timeout: float,
-        on_sentence: OnSentence | None = None,
     ) -> list[Translation]:
+        """What `stream` gives out in the end."""
+        return await collected(self.stream(texts, source, target, options, timeout))
+
+    async def stream(
+        self,
+        texts: Sequence[str],
+        source: str | None,
+        target: str | None,
+        options: TranslationOptions,
+        timeout: float,
+    ) -> AsyncGenerator[Event, None]:
         """Translate every text; texts of several languages may need several models.
 
         Args:
@@ -161,7 +178,9 @@ class ModelSet:
             target: language code; None where the source leaves no choice.
             options: of the search.
             timeout: seconds until it is given up.
-            on_sentence: told each sentence once, as soon as it is done.
+
+        Yields:
+            Each sentence as soon as it is done, and at last the whole.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
@@ -174,24 +193,29 @@ class ModelSet:
             )
         with self._active_request():
             routes = await self._routes(texts, source, target)
-            groups: dict[tuple[str, str], list[int]] = {}
+            by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
             for at, route in enumerate(routes):
                 if route.codes is None:
                     results[at] = Translation(texts[at], (), ())
                 else:
-                    groups.setdefault(route.codes, []).append(at)
-            work = [
-                self._group(codes, texts, places, options, timeout, on_sentence)
-                for codes, places in groups.items()
+                    by_codes.setdefault(route.codes, []).append(at)
+            parts = [
+                self._in_one_direction(codes, texts, places, options, timeout)
+                for codes, places in by_codes.items()
             ]
-            found = await _together(work)
-        for places, translations in zip(groups.values(), found, strict=True):
-            results.update(zip(places, translations, strict=True))
-        return [
-            replace(results[at], detected=route.detected) if route.detected else results[at]
-            for at, route in enumerate(routes)
-        ]
+            async with aclosing(merged(parts)) as events:
+                async for event in events:
+                    if isinstance(event, SentenceResult):
+                        yield event
+                    else:
+                        results |= event
+        yield Done(
+            [
+                replace(results[at], detected=route.detected) if route.detected else results[at]
+                for at, route in enumerate(routes)
+            ]
+        )
 
     @contextmanager
     def _active_request(self) -> Iterator[None]:
@@ -202,33 +226,29 @@ class ModelSet:
         finally:
             self._active -= 1
 
-    async def _group(
+    async def _in_one_direction(
         self,
         codes: tuple[str, str],
         texts: Sequence[str],
         places: Sequence[int],
         options: TranslationOptions,
         timeout: float,
-        on_sentence: OnSentence | None,
-    ) -> list[Translation]:
-        """Those of the texts that have one direction."""
+    ) -> AsyncGenerator[SentenceResult | dict[int, Translation], None]:
+        """Of those texts that have one direction: their sentences, and the whole by place."""
         model, direction = self._by_codes[codes]
         started = time.monotonic()
-
-        def renumbered(text: int, *sentence: Any) -> None:
-            assert on_sentence is not None
-            on_sentence(places[text], *sentence)
-
+        mine = [texts[at] for at in places]
         try:
             async with model.lease(timeout) as loaded:
-                left = timeout - (time.monotonic() - started)
-                return await loaded.translator.translate(
-                    [texts[at] for at in places],
-                    direction,
-                    options,
-                    loaded.engine.clock() + left,
-                    renumbered if on_sentence else None,
-                )
+                deadline = loaded.engine.clock() + timeout - (time.monotonic() - started)
+                async with aclosing(
+                    loaded.translator.stream(mine, direction, options, deadline)
+                ) as events:
+                    async for event in events:
+                        if isinstance(event, SentenceResult):
+                            yield replace(event, text=places[event.text])
+                        else:
+                            yield dict(zip(places, event.translations, strict=True))
         except DeadlineExceededError as error:  # which knows what was left when its part began
             raise DeadlineExceededError(f"not done within the deadline of {timeout:g} s") from error
 
@@ -284,17 +304,3 @@ def _known(
     if code is not None and found is None:
         raise Unsupported(f"{code} is not supported")
     return found
-
-
-async def _together(
-    work: Sequence[Coroutine[Any, Any, list[Translation]]],
-) -> list[list[Translation]]:
-    """The results of all; the first that fails cancels the others. One alone needs no task of its own."""
-    if len(work) == 1:
-        return [await work[0]]
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
-    return [task.result() for task in tasks]

@@ -168,7 +168,7 @@ def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
         behind = len(one.source_ids) - len(bundle.manifest.special_tokens.source_end)
         [source] = aligner.tokenizers.source.decode([one.source_ids[before:behind]])
         [target] = aligner.tokenizers.target.decode([one.ids])
-        sentence = TranslatedSentence(Sentence(source), (target,), (one.score,), "end")
+        sentence = TranslatedSentence(Sentence(source), (target,), (one.score,))
         aligner.measure(sentence, direction.prefix, direction.start_tokens)
 
 

@@ -26,6 +26,16 @@ class Task:
     """For each of them."""
 
 
+@dataclass(frozen=True, slots=True)
+class SearchPolicy:
+    """What the operator of a model allows, and prefers."""
+
+    max_beam_size: int
+    """The largest that a request may ask for."""
+    rerank: bool = False
+    """Where a request does not say."""
+
+
 class Preparation:
     """Of one request in one direction, for one model."""
 
@@ -190,8 +200,7 @@ def decoding_options(
     manifest: Manifest,
     direction: Direction,
     options: TranslationOptions,
-    max_beam_size: int,
-    rerank: bool,
+    policy: SearchPolicy,
 ) -> DecodingOptions:
     """What is asked for, with the bundle's defaults filled in; the length limit is each sentence's own.
 
@@ -199,6 +208,7 @@ def decoding_options(
         LimitExceededError: it is more than model or operator allow.
     """
     defaults, wanted = manifest.decoding, options.alternatives + 1
+    max_beam_size = policy.max_beam_size
     beam_size = options.beam_size or min(max(defaults.beam_size, wanted), max_beam_size)
     if beam_size > max_beam_size:
         raise LimitExceededError(
@@ -216,7 +226,7 @@ def decoding_options(
             f"Invalid request: max_decoding_length parameter must be <= {longest}, and is "
             f"{options.max_decoding_length}"
         )
-    reranks = rerank if options.rerank is None else options.rerank
+    reranks = policy.rerank if options.rerank is None else options.rerank
     channel = manifest.channel_direction(direction) if reranks else None
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,

@@ -1,16 +1,17 @@
 """From sentences to hypotheses: what is known already, what the engine finds, what it has to do again."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis
+from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis
 from service.errors import DeadlineExceededError
 from service.translation import guards
 from service.translation.cache import SentenceCache
-from service.translation.types import Finish
 
 GRACE_SECONDS = 1.0
 """In which the engine itself says that a deadline has passed."""
@@ -25,10 +26,8 @@ class Found:
 
     hypotheses: list[Hypothesis]
     """Best first; at least one."""
-    finish: Finish
-
-
-OnFound = Callable[[int, Found], None]
+    is_repeated: bool = False
+    """Whether this is of a second search, with n-gram blocking."""
 
 
 class Searcher:
@@ -58,68 +57,73 @@ class Searcher:
             self.engine.check_deadline(deadline)
 
     async def search(
-        self,
-        work: Sequence[Work],
-        deadline: float,
-        on_found: OnFound | None = None,
-        seconds_after: float = 0.0,
-    ) -> list[Found]:
-        """Search for every sentence, all in flight together; again, without repetitions, what ran away.
+        self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
+    ) -> AsyncGenerator[dict[int, Found], None]:
+        """Search for every sentence, all in flight together; again, with n-gram blocking, for what ran away.
 
         Args:
             work: the sentences.
             deadline: by the engine's clock, in seconds, when it is given up.
-            on_found: told the place and the result of each sentence that need not be done again, at once.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
+
+        Yields:
+            By place, those that are done since the last time.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
+        suspect: dict[int, list[Hypothesis]] = {}
+        async with aclosing(self._search(work, deadline, seconds_after)) as results:
+            async for done in results:
+                found = {}
+                for at, hypotheses in done.items():
+                    ids, options = work[at]
+                    if options.no_repeat_ngram_size or not guards.is_suspect(ids, hypotheses[0]):
+                        found[at] = Found(hypotheses)
+                    else:
+                        suspect[at] = hypotheses
+                if found:
+                    yield found
+        if suspect:
+            yield await self._repeated(work, suspect, deadline)
 
-        def on_first(at: int, hypotheses: list[Hypothesis]) -> None:
-            if on_found and not guards.is_suspect(work[at][0], hypotheses[0]):
-                on_found(at, _first(hypotheses))
-
-        tell = on_first if on_found else None
-        firsts = await self._search(work, deadline, tell, seconds_after)
-        found = [_first(hypotheses) for hypotheses in firsts]
-        suspect = [
-            at
-            for at, (ids, options) in enumerate(work)
-            if guards.is_suspect(ids, found[at].hypotheses[0]) and not options.no_repeat_ngram_size
-        ]
-        if not suspect:
-            return found
+    async def _repeated(
+        self, work: Sequence[Work], suspect: Mapping[int, list[Hypothesis]], deadline: float
+    ) -> dict[int, Found]:
+        """The better of a first search and of another one with n-gram blocking."""
         again = [
             (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
             for ids, options in (work[at] for at in suspect)
         ]
-        for at, hypotheses in zip(suspect, await self._search(again, deadline), strict=True):
-            if guards.better(work[at][0], found[at].hypotheses, hypotheses):
-                found[at] = Found(hypotheses, "repetition")
+        places, found = list(suspect), {at: Found(first) for at, first in suspect.items()}
+        async with aclosing(self._search(again, deadline)) as results:
+            async for done in results:
+                for number, second in done.items():
+                    at = places[number]
+                    if guards.better(work[at][0], suspect[at], second):
+                        found[at] = Found(second, is_repeated=True)
         return found
 
     async def _search(
-        self,
-        work: Sequence[Work],
-        deadline: float,
-        on_found: Callable[[int, list[Hypothesis]], None] | None = None,
-        seconds_after: float = 0.0,
-    ) -> list[list[Hypothesis]]:
-        """Every sentence's hypotheses; if this is cancelled, the engine gives them up."""
-        known = [self.cache.get(item) for item in work]
-        asked = [item for item, found in zip(work, known, strict=True) if found is None]
-        sequences = self.engine.submit(asked, deadline, seconds_after)
-        futures = [asyncio.wrap_future(sequence.future) for sequence in sequences]
-        if on_found is not None:
-            places = [at for at, found in enumerate(known) if found is None]
-            for at, future in zip(places, futures, strict=True):
-                future.add_done_callback(partial(_tell, on_found, at))
-        left = max(0.0, deadline - self.engine.clock())
+        self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
+    ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
+        """Every sentence's hypotheses; whoever does not want the rest has the engine give them up."""
+        cached = ((at, self.cache.get(item)) for at, item in enumerate(work))
+        known = {at: found for at, found in cached if found is not None}
+        places = [at for at in range(len(work)) if at not in known]
+        sequences = self.engine.submit([work[at] for at in places], deadline, seconds_after)
+        left, arrivals = max(0.0, deadline - self.engine.clock()), _Arrivals(sequences)
+        end = asyncio.get_running_loop().time() + left + GRACE_SECONDS
         try:
-            async with asyncio.timeout(left + GRACE_SECONDS):  # even if a step of the engine hangs
-                # most requests are one sentence: gather would take another turn of the event loop
-                new = [await futures[0]] if len(futures) == 1 else await asyncio.gather(*futures)
+            if known:
+                yield known
+            while arrivals.num_missing:
+                async with asyncio.timeout_at(end):  # even if a step of the engine hangs
+                    arrived = await arrivals.next()
+                done = {places[number]: hypotheses for number, hypotheses in arrived.items()}
+                for at, hypotheses in done.items():
+                    self.cache.put(work[at], hypotheses)
+                yield done
         except TimeoutError:
             self.engine.abort(sequences)
             raise DeadlineExceededError(
@@ -128,21 +132,38 @@ class Searcher:
         except BaseException:
             self.engine.abort(sequences)
             raise
-        for item, found in zip(asked, new, strict=True):
-            self.cache.put(item, found)
-        fresh = iter(new)
-        return [next(fresh) if found is None else found for found in known]
 
 
-def _tell(
-    on_found: Callable[[int, list[Hypothesis]], None],
-    at: int,
-    future: "asyncio.Future[list[Hypothesis]]",
-) -> None:
-    if not future.cancelled() and future.exception() is None:
-        on_found(at, future.result())
+class _Arrivals:
+    """What the engine finds, on its threads, as it comes to the event loop."""
 
+    def __init__(self, sequences: Sequence[DecodingSequence]) -> None:
+        """Wait for all of these, on the running event loop."""
+        self.num_missing = len(sequences)
+        self._loop = asyncio.get_running_loop()
+        self._arrived: dict[int, Future[list[Hypothesis]]] = {}
+        self._waiting: asyncio.Future[None] | None = None
+        for number, sequence in enumerate(sequences):
+            sequence.future.add_done_callback(partial(self._send, number))
 
-def _first(hypotheses: list[Hypothesis]) -> Found:
-    ended = hypotheses[0].finish_reason is FinishReason.END
-    return Found(hypotheses, "end" if ended else "length")
+    async def next(self) -> dict[int, list[Hypothesis]]:
+        """Those that came since the last time, by number, as soon as there is one.
+
+        Raises:
+            AttendantError: one of them failed.
+        """
+        if not self._arrived:
+            self._waiting = self._loop.create_future()
+            await self._waiting
+        arrived, self._arrived = self._arrived, {}
+        self.num_missing -= len(arrived)
+        return {number: future.result() for number, future in arrived.items()}
+
+    def _send(self, number: int, future: "Future[list[Hypothesis]]") -> None:
+        with suppress(RuntimeError):  # the event loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(self._take, number, future)
+
+    def _take(self, number: int, future: "Future[list[Hypothesis]]") -> None:
+        self._arrived[number] = future
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)

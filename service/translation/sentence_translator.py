@@ -1,9 +1,12 @@
 """From sentences to their translations: searched, decoded, and done again where something was lost."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, Self, TypeVar
 
+from service.engine.types import FinishReason
 from service.text.segmenter import has_letter
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
@@ -11,14 +14,15 @@ from service.text.words import words_of
 from service.translation.beside import Check
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher, Work
-from service.translation.types import Finish, TranslatedSentence
+from service.translation.types import Recovery, TranslatedSentence
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 Attempt = TypeVar("Attempt", "Task", "_Pieces")
 MAX_PIECES = 2_000
 """Of a request's sentences, around what is protected: each is searched as a sentence is."""
-OnDone = Callable[[int, TranslatedSentence], None]
+Translated = dict[int, TranslatedSentence]
+"""By place among the sentences of a request."""
 
 
 class OffLoop(Protocol):
@@ -41,9 +45,8 @@ class SentenceTranslator:
         tasks: Sequence[Task],
         deadline: float,
         off_loop: OffLoop,
-        on_done: OnDone | None = None,
         seconds_after: float = 0.0,
-    ) -> list[TranslatedSentence]:
+    ) -> AsyncGenerator[Translated, None]:
         """Translate all of them.
 
         What did not come through is done again: with all protected that can be, then in pieces around that.
@@ -53,59 +56,52 @@ class SentenceTranslator:
             tasks: the sentences.
             deadline: when it is given up.
             off_loop: does the work on the CPU.
-            on_done: told the place of a sentence, and it, as soon as it is done at the first attempt.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
+
+        Yields:
+            By place, those that are done since the last time; each of them once.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-
-        def on_found(at: int, found: list[Found]) -> None:
-            assert on_done is not None
-            decoded = self._decoded(tasks[at], found)
-            if decoded.finish != "copied":  # else it is done again
-                on_done(at, decoded)
-
-        tell = on_found if on_done else None
-        found = await self._search(tasks, deadline, seconds_after, tell)
-        translated = await off_loop(lambda check: self._all_decoded(tasks, found, check))
-        if any(one.finish == "copied" for one in translated):
-            await self._with_protection(translated, request, deadline, off_loop)
-            await self._in_pieces(translated, request, deadline, off_loop)
-        return translated
+        lost: Translated = {}
+        async with aclosing(self._search(tasks, deadline, seconds_after)) as results:
+            async for found in results:
+                decoded = await off_loop(partial(self._all_decoded, tasks, found))
+                lost |= {at: one for at, one in decoded.items() if one.recovery == "copied"}
+                if done := {at: one for at, one in decoded.items() if at not in lost}:
+                    yield done
+        if lost:
+            protected = await self._with_protection(lost, request, deadline, off_loop)
+            left = {at: one for at, one in lost.items() if at not in protected}
+            pieces = await self._in_pieces(left, request, deadline, off_loop)
+            yield lost | protected | pieces
 
     async def _search(
-        self,
-        tasks: Sequence[Task],
-        deadline: float,
-        seconds_after: float,
-        on_found: Callable[[int, list[Found]], None] | None,
-    ) -> list[list[Found]]:
-        """What is found for the clauses of each; `on_found` is told of a sentence once it has them all."""
+        self, tasks: Sequence[Task], deadline: float, seconds_after: float
+    ) -> AsyncGenerator[dict[int, list[Found]], None]:
+        """What is found for the clauses of each, by its place, once it has them all."""
         owners = [number for number, task in enumerate(tasks) for _ in task.work]
         so_far: list[dict[int, Found]] = [{} for _ in tasks]
-
-        def on_clause(at: int, found: Found) -> None:
-            assert on_found is not None
-            mine = so_far[owners[at]]
-            mine[at] = found
-            if len(mine) == len(tasks[owners[at]].work):
-                on_found(owners[at], [mine[place] for place in sorted(mine)])
-
         work = [one for task in tasks for one in task.work]
-        tell = on_clause if on_found else None
-        found = await self._searcher.search(work, deadline, tell, seconds_after)
-        rest = iter(found)
-        return [[next(rest) for _ in task.work] for task in tasks]
+        async with aclosing(self._searcher.search(work, deadline, seconds_after)) as results:
+            async for found in results:
+                for at, clause in found.items():
+                    so_far[owners[at]][at] = clause
+                yield {
+                    owner: [so_far[owner][at] for at in sorted(so_far[owner])]
+                    for owner in sorted({owners[at] for at in found})
+                    if len(so_far[owner]) == len(tasks[owner].work)
+                }
 
     def _all_decoded(
-        self, tasks: Sequence[Task], found: Sequence[list[Found]], check: Check
-    ) -> list[TranslatedSentence]:
-        """Those of all sentences."""
-        translated = []
-        for task, clauses in zip(tasks, found, strict=True):
+        self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
+    ) -> Translated:
+        """Those of the tasks whose clauses were found."""
+        translated = {}
+        for at, clauses in found.items():
             check()
-            translated.append(self._decoded(task, clauses))
+            translated[at] = self._decoded(tasks[at], clauses)
         return translated
 
     def _decoded(self, task: Task, found: list[Found]) -> TranslatedSentence:
@@ -125,45 +121,39 @@ class SentenceTranslator:
                 kept.append((text, sum(ranked(one.hypotheses, rank).score for one in found)))
         if not kept:
             score = sum(clause.hypotheses[0].score for clause in found)
-            return TranslatedSentence(sentence, (sentence.text,), (score,), "copied")
+            return TranslatedSentence(sentence, (sentence.text,), (score,), recovery="copied")
         targets, scores = zip(*kept, strict=True)
-        finish: Finish = next((clause.finish for clause in found if clause.finish != "end"), "end")
-        return TranslatedSentence(sentence, targets, scores, finish)
+        is_cut = any(one.hypotheses[0].finish_reason is FinishReason.LENGTH for one in found)
+        finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
+        recovery: Recovery | None = "repetition" if any(one.is_repeated for one in found) else None
+        return TranslatedSentence(sentence, targets, scores, finish_reason, recovery)
 
     async def _with_protection(
-        self,
-        translated: list[TranslatedSentence],
-        request: Preparation,
-        deadline: float,
-        off_loop: OffLoop,
-    ) -> None:
-        """Translate those that did not come through again, with more protected."""
+        self, lost: Translated, request: Preparation, deadline: float, off_loop: OffLoop
+    ) -> Translated:
+        """Translate these again, with more protected; those that come through so."""
 
-        def prepare(lost: TranslatedSentence) -> Task | None:
-            sentence = lost.sentence.with_more_protected()
+        def prepare(one: TranslatedSentence) -> Task | None:
+            sentence = one.sentence.with_more_protected()
             return request.task(sentence, request.prefix_of(sentence)) if sentence else None
 
-        def read(lost: TranslatedSentence, task: Task, found: list[Found]) -> TranslatedSentence:
+        def read(
+            _: TranslatedSentence, task: Task, found: list[Found]
+        ) -> TranslatedSentence | None:
             again = self._decoded(task, found)
-            if again.finish == "copied":
-                return lost
-            return again if again.finish == "length" else replace(again, finish="protected")
+            return None if again.recovery == "copied" else replace(again, recovery="protected")
 
-        await self._again(translated, prepare, read, deadline, off_loop)
+        return await self._again(lost, prepare, read, deadline, off_loop)
 
     async def _in_pieces(
-        self,
-        translated: list[TranslatedSentence],
-        request: Preparation,
-        deadline: float,
-        off_loop: OffLoop,
-    ) -> None:
+        self, lost: Translated, request: Preparation, deadline: float, off_loop: OffLoop
+    ) -> Translated:
         """Translate the rest around what is protected, unless there are too many."""
         left = MAX_PIECES
 
-        def prepare(lost: TranslatedSentence) -> _Pieces | None:
+        def prepare(one: TranslatedSentence) -> _Pieces | None:
             nonlocal left
-            sentence = lost.sentence.in_pieces()
+            sentence = one.sentence.in_pieces()
             if sentence is None or len(sentence.stand_ins) >= left:
                 return None
             pieces = _Pieces.of(sentence, request)
@@ -171,56 +161,62 @@ class SentenceTranslator:
             return pieces
 
         def read(
-            lost: TranslatedSentence, pieces: _Pieces, found: list[Found]
+            one: TranslatedSentence, pieces: _Pieces, found: list[Found]
         ) -> TranslatedSentence:
-            best = [one.hypotheses[0].ids for one in found]
+            best = [clause.hypotheses[0].ids for clause in found]
             target = pieces.joined(self._tokenizers.target.decode(best))
-            return replace(lost, sentence=pieces.sentence, targets=(target,), finish="pieces")
+            return replace(one, sentence=pieces.sentence, targets=(target,), recovery="pieces")
 
-        await self._again(translated, prepare, read, deadline, off_loop)
+        return await self._again(lost, prepare, read, deadline, off_loop)
 
     async def _again(
         self,
-        translated: list[TranslatedSentence],
+        lost: Translated,
         prepare: Callable[[TranslatedSentence], Attempt | None],
-        read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence],
+        read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence | None],
         deadline: float,
         off_loop: OffLoop,
-    ) -> None:
-        """Replace those that did not come through by what another attempt brings.
+    ) -> Translated:
+        """What another attempt makes of those that did not come through, where it succeeds.
 
         `prepare` says what to search for, None if that is nothing; `read` makes a sentence of what is found.
         """
 
         def prepare_all(check: Check) -> dict[int, Attempt]:
             attempts = {}
-            for at, one in enumerate(translated):
-                if one.finish == "copied":
-                    check()
-                    if (attempt := prepare(one)) is not None:
-                        attempts[at] = attempt
+            for at, one in lost.items():
+                check()
+                if (attempt := prepare(one)) is not None:
+                    attempts[at] = attempt
             return attempts
 
-        attempts = await off_loop(prepare_all)
+        attempts = await off_loop(prepare_all) if lost else {}
         if not attempts:
-            return
+            return {}
         work = [work for attempt in attempts.values() for work in attempt.work]
         found = iter(await self._search_all(work, deadline))
 
-        def read_all(check: Check) -> None:
+        def read_all(check: Check) -> Translated:
+            translated = {}
             for at, attempt in attempts.items():
                 check()
-                mine = [next(found) for _ in attempt.work]
-                translated[at] = read(translated[at], attempt, mine)
+                one = read(lost[at], attempt, [next(found) for _ in attempt.work])
+                if one is not None:
+                    translated[at] = one
+            return translated
 
-        await off_loop(read_all)
+        return await off_loop(read_all)
 
     async def _search_all(self, work: Sequence[Work], deadline: float) -> list[Found]:
         """What is found, of however many."""
-        found, at_once = [], self._searcher.max_sentences
+        found: dict[int, Found] = {}
+        at_once = self._searcher.max_sentences
         for start in range(0, len(work), at_once):
-            found += await self._searcher.search(work[start : start + at_once], deadline)
-        return found
+            part = self._searcher.search(work[start : start + at_once], deadline)
+            async with aclosing(part):
+                async for done in part:
+                    found |= {start + at: one for at, one in done.items()}
+        return [found[at] for at in range(len(work))]
 
 
 @dataclass(frozen=True, slots=True)

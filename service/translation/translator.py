@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, TypeVar
@@ -19,17 +19,25 @@ from service.errors import (
     RefusedError,
 )
 from service.models.bundle import Bundle, Direction
+from service.models.observer import Observer
 from service.text.document import Document
 from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
 from service.translation.beside import Check, run_in_thread
-from service.translation.preparation import Preparation, Task, decoding_options
+from service.translation.preparation import (
+    Preparation,
+    SearchPolicy,
+    Task,
+    decoding_options,
+)
 from service.translation.searcher import Searcher
 from service.translation.sentence_translator import SentenceTranslator, ranked
 from service.translation.types import (
-    OnSentence,
+    Done,
+    Event,
+    SentenceResult,
     TranslatedSentence,
     Translation,
     TranslationOptions,
@@ -59,16 +67,10 @@ class Translator:
         tokenizers: Tokenizers,
         searcher: Searcher,
         aligner: Aligner,
-        max_beam_size: int,
-        rerank: bool = False,
-        on_outcome: Callable[[str, Outcome, int], None] = lambda *_: None,
-        on_prepared: Callable[[float], None] = lambda _: None,
+        policy: SearchPolicy,
+        observer: Observer | None = None,
     ) -> None:
-        """Put the parts together; `max_beam_size` is the operator's limit, `rerank` the default.
-
-        `on_outcome` is told the direction, the outcome and the number of sentences of every request;
-        `on_prepared` how many seconds it took to make these sentences of its texts.
-        """
+        """Put the parts together; `observer` is told of preparations and of every request's outcome."""
         self.manifest = bundle.manifest
         # made when one is asked for: a model between many languages has thousands
         self.pipeline = lru_cache(MAX_PIPELINES)(partial(bundle.pipeline, tokenizers=tokenizers))
@@ -76,8 +78,7 @@ class Translator:
             self.pipeline(direction)  # so that whatever is wrong with a table is found at once
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.sentences = SentenceTranslator(searcher, tokenizers)
-        self.max_beam_size, self.rerank = max_beam_size, rerank
-        self.on_outcome, self.on_prepared = on_outcome, on_prepared
+        self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # in characters
         self._threads = ThreadPoolExecutor(TEXT_THREADS, "texts")
 
@@ -86,14 +87,13 @@ class Translator:
         self._threads.shutdown(wait=False)
         self.aligner.close()
 
-    async def translate(
+    async def stream(
         self,
         texts: Sequence[str],
         direction: Direction,
         options: TranslationOptions,
         deadline: float,
-        on_sentence: OnSentence | None = None,
-    ) -> list[Translation]:
+    ) -> AsyncGenerator[Event, None]:
         """Translate every text, all sentences of all of them in flight together.
 
         Args:
@@ -101,7 +101,9 @@ class Translator:
             direction: one of this bundle's.
             options: of the texts and of the search.
             deadline: by the engine's clock, in seconds, when it is given up.
-            on_sentence: told each sentence once, as soon as it is done.
+
+        Yields:
+            Each sentence as soon as it is done, and at last the whole.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
@@ -110,21 +112,27 @@ class Translator:
         request = self._preparation(direction, options)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
+        ranks = options.alternatives + 1
         with self._counted(direction, len(texts)) as count:
             self.searcher.check_deadline(deadline)  # before it costs anything
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
-            teller = _Teller(documents, on_sentence)
-
-            ranks = options.alternatives + 1
+            places = [
+                (text, segment)
+                for text, document in enumerate(documents)
+                for segment in range(len(document.sentences))
+            ]
+            found: dict[int, TranslatedSentence] = {}
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
-                tell = teller.tell if on_sentence else None
-                translated = await self.sentences.translate(
-                    request, tasks, deadline, run, tell, promise.seconds
-                )
-                teller.tell_the_rest(translated)
+                results = self.sentences.translate(request, tasks, deadline, run, promise.seconds)
+                async with aclosing(results):
+                    async for done in results:
+                        found |= done
+                        for at, one in done.items():
+                            yield SentenceResult(*places[at], one)
+                translated = [found[at] for at in range(len(tasks))]
                 if aligned:
                     translated = await self.aligner.align(
                         translated,
@@ -134,7 +142,8 @@ class Translator:
                         promise,
                         direction.start_tokens,
                     )
-            return await run(lambda check: _assemble(documents, translated, ranks, check))
+            whole = await run(lambda check: _assemble(documents, translated, ranks, check))
+        yield Done(whole)
 
     async def _prepared(
         self, request: Preparation, texts: Sequence[str], size: int, deadline: float
@@ -167,7 +176,7 @@ class Translator:
 
     @contextmanager
     def _counted(self, direction: Direction, texts: int) -> Iterator["_Count"]:
-        """Tell `on_outcome` how what is inside ends, unless the request turns out to be wrong.
+        """Tell the observer how what is inside ends, unless the request turns out to be wrong.
 
         Until its sentences are known, each text counts as one.
         """
@@ -177,13 +186,13 @@ class Translator:
         except InvalidRequestError:
             raise
         except BaseException as error:
-            self.on_outcome(name, _outcome(error), count.sentences)
+            self.observer.on_outcome(name, _outcome(error), count.sentences)
             raise
-        self.on_outcome(name, "ok", count.sentences)
+        self.observer.on_outcome(name, "ok", count.sentences)
 
     def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         manifest, pipeline = self.manifest, self.pipeline(direction)
-        decoding = decoding_options(manifest, direction, options, self.max_beam_size, self.rerank)
+        decoding = decoding_options(manifest, direction, options, self.policy)
         return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
 
     def _prepare(
@@ -216,7 +225,7 @@ class Translator:
 
         documents, tasks = request.take_apart(texts, counted, add_tokens)
         seconds = time.perf_counter() - started
-        self.on_prepared(seconds)
+        self.observer.on_prepared(seconds)
         return documents, tasks, seconds
 
 
@@ -233,34 +242,9 @@ def _outcome(error: BaseException) -> Outcome:
         return "rejected"
     if isinstance(error, DeadlineExceededError):
         return "expired"
-    is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError)
+    # the last is what a generator gets whose rest nobody wants
+    is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError | GeneratorExit)
     return "cancelled" if is_given_up else "error"
-
-
-class _Teller:
-    """Tells the sentences of some documents, each once, as they are done."""
-
-    def __init__(self, documents: Sequence[Document], on_sentence: OnSentence | None) -> None:
-        self.on_sentence = on_sentence
-        self.places = [
-            (text, segment)
-            for text, document in enumerate(documents)
-            for segment in range(len(document.sentences))
-        ]
-        self.told: set[int] = set()
-
-    def tell(self, at: int, one: TranslatedSentence) -> None:
-        """Tell a sentence, unless it has been told."""
-        if self.on_sentence is None or at in self.told:
-            return
-        self.told.add(at)
-        sentence = one.sentence
-        self.on_sentence(*self.places[at], sentence.as_written, sentence.readable(one.targets[0]))
-
-    def tell_the_rest(self, translated: Sequence[TranslatedSentence]) -> None:
-        """Tell those that have not been told."""
-        for at, one in enumerate(translated):
-            self.tell(at, one)
 
 
 def _assemble(

@@ -1,11 +1,13 @@
 """What a request asks for and what it gets, as plain data."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean
 from typing import Literal, get_args
 
+from service.engine.types import FinishReason
 from service.errors import InvalidRequestError, quoted
 from service.text.detector import Detection
 from service.text.run import Format
@@ -13,13 +15,9 @@ from service.text.segmenter import Splitting
 from service.text.sentence import Sentence
 from service.text.words import Alignment
 
-Finish = Literal["end", "length", "repetition", "protected", "pieces", "copied"]
-"""How a sentence's translation was found: the search ended by itself; at its limit; was done again without
-a loop; again with its numbers protected, or in pieces around placeholders and numbers, which were lost
-otherwise; not at all, so that the source stands in."""
-
-OnSentence = Callable[[int, int, str, str], None]
-"""Number of the text, number of the sentence in it, source and target."""
+Recovery = Literal["repetition", "protected", "pieces", "copied"]
+"""What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
+numbers protected; in pieces around them; or the source stands in for its translation."""
 
 _RANGES = (
     ("beam_size", 1, inf),
@@ -80,7 +78,8 @@ class TranslatedSentence:
     sentence: Sentence
     targets: tuple[str, ...]
     scores: tuple[float, ...]
-    finish: Finish
+    finish_reason: FinishReason = FinishReason.END
+    recovery: Recovery | None = None
     alignments: tuple[Alignment, ...] = ()
     """Of the targets, where they are wanted or needed."""
 
@@ -101,6 +100,27 @@ class TranslatedSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceResult:
+    """A sentence of a request, given out as soon as it is done."""
+
+    text: int
+    """Number of the text, counted from 0."""
+    segment: int
+    """Number of the sentence in it."""
+    translated: TranslatedSentence
+
+    @property
+    def source(self) -> str:
+        """The sentence as it stands in the text."""
+        return self.translated.source
+
+    @property
+    def target(self) -> str:
+        """The best translation, without tags."""
+        return self.translated.target
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """One text's translation."""
 
@@ -116,3 +136,23 @@ class Translation:
     def score(self) -> float:
         """The mean of its sentences' scores; 0, which is certain, where it has none."""
         return fmean(one.score for one in self.sentences) if self.sentences else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a request: the translation of each text, in their order."""
+
+    translations: list[Translation]
+
+
+Event = SentenceResult | Done
+"""What a request gives out: each sentence once, in the order in which they are done, and then the whole."""
+
+
+async def collected(events: AsyncGenerator[Event, None]) -> list[Translation]:
+    """The whole of a request, for whoever does not want its sentences one by one."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Done):
+                return event.translations
+    raise RuntimeError("a request ended without its translations")

@@ -14,7 +14,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 import service
-from service import AttendantError, Translation, TranslationOptions, Translator
+from service import (
+    AttendantError,
+    Done,
+    SentenceResult,
+    Translation,
+    TranslationOptions,
+    Translator,
+)
 from service.errors import (
     BundleError,
     CancelledError,
@@ -26,6 +33,7 @@ from service.errors import (
 )
 from service.python_api import Options
 from tests.conftest import TINY_BUNDLE
+from tests.waiting import wait_until
 
 TEXT, ENGLISH = "Der alte Hund schläft.", "The old dog sleeps."
 TEXTS = [TEXT, "", "42", "Die alte Frau wartet. Das gute Kind wartet."]
@@ -101,13 +109,39 @@ def test_languages_are_detected(translator: Translator) -> None:
 
 
 def test_sentences_are_told_as_they_are_done(translator: Translator) -> None:
-    told: list[tuple[int, int, str, str]] = []
-    translator.translate(TEXTS, "de", "en", on_sentence=lambda *one: told.append(one))
-    assert sorted(told) == [
-        (0, 0, TEXT, ENGLISH),
-        (3, 0, "Die alte Frau wartet.", "The old woman waits."),
-        (3, 1, "Das gute Kind wartet.", "The good child waits."),
-    ]
+    async def streamed() -> list[SentenceResult | Done]:
+        return [event async for event in translator.stream_async(TEXTS, "de", "en")]
+
+    for events in (list(translator.stream(TEXTS, "de", "en")), asyncio.run(streamed())):
+        *sentences, done = events
+        told = [
+            (one.text, one.segment, one.source, one.target)
+            for one in sentences
+            if isinstance(one, SentenceResult)
+        ]
+        assert sorted(told) == [
+            (0, 0, TEXT, ENGLISH),
+            (3, 0, "Die alte Frau wartet.", "The old woman waits."),
+            (3, 1, "Das gute Kind wartet.", "The good child waits."),
+        ]
+        assert len(sentences) == 3
+        assert isinstance(done, Done)
+        assert [one.text for one in done.translations] == IN_ENGLISH
+
+
+def test_a_mistake_ends_a_stream(translator: Translator) -> None:
+    with pytest.raises(AttendantError, match="fr is not supported"):
+        next(translator.stream(TEXT, "de", "fr"))
+
+
+def test_a_stream_that_nobody_reads_on_gives_the_rest_up(translator: Translator) -> None:
+    events = translator.stream(["Der alte Hund schläft."] * 3000, "de", "en", beam_size=8)
+    next(events)
+    started = translator._models.models[0].engine.num_waiting
+    events.close()  # type: ignore[attr-defined]
+    wait_until(lambda: translator._models.num_waiting == 0, seconds=20)
+    assert started > 0
+    assert translator.translate(TEXT, "de", "en").text == ENGLISH
 
 
 def test_many_loops_and_threads_at_once(translator: Translator) -> None:

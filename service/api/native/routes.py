@@ -18,6 +18,7 @@ from service.api.native.schemas import (
     DetectedLanguage,
     DetectRequest,
     ErrorResponse,
+    Finish,
     FrontendSettings,
     Language,
     LanguageSettings,
@@ -27,9 +28,10 @@ from service.api.native.schemas import (
     TranslateResponse,
 )
 from service.api.stream import EVENT_STREAM, streamed
+from service.engine.types import FinishReason
 from service.errors import AccessError, LimitExceededError
 from service.text import languages
-from service.translation.types import Translation, TranslationOptions
+from service.translation.types import TranslatedSentence, Translation, TranslationOptions
 
 router = APIRouter(tags=["translation"])
 ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
@@ -55,7 +57,7 @@ async def translate(request: Request) -> Response:
     if accepted == EVENT_STREAM:
         return await streamed(
             request,
-            lambda on_sentence: models.translate(*asked, on_sentence),
+            models.stream(*asked),
             lambda found: _response(body, found).model_dump(exclude_none=True),
         )
     translations = await unless_client_leaves(request, models.translate(*asked))
@@ -177,6 +179,13 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
     )
 
 
+def _finish(one: TranslatedSentence) -> Finish:
+    """In one word why a sentence's translation ends where it does, or what was done to get one."""
+    if one.finish_reason is FinishReason.LENGTH:
+        return "length"
+    return one.recovery or "end"
+
+
 def _details(translation: Translation, with_alignment: bool) -> list[SentenceDetails]:
     if translation.problem:
         text = translation.text
@@ -194,7 +203,7 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
                 source=one.source,
                 target=one.target,
                 score=one.score,
-                finish=one.finish,
+                finish=_finish(one),
                 sourceTokens=sentence.words(found.source_spans) if found else None,
                 targetTokens=sentence.readable_words(target, found.target_spans) if found else None,
                 alignment=found.weights.astype(float).round(3).tolist() if found else None,

@@ -13,7 +13,9 @@ from pydantic import (
 from service.api.fields import Choice, Code, Key, Prefix, SplitSentences, Text, Texts, few_texts
 from service.api.numbers import INTEGER, NUMBER
 from service.errors import InvalidRequestError, MissingParameterError
-from service.translation.types import Finish
+from service.translation.types import Recovery
+
+Finish = Literal["end", "length", Recovery]
 
 
 class TranslateRequest(BaseModel):

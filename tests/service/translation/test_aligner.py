@@ -44,7 +44,7 @@ def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dic
     """For each target word its source word, and what was counted."""
     faults = Faults()
     aligner = aligner_of(attention, faults)
-    translated = [TranslatedSentence(Sentence(SOURCE), (TARGET,), (-1.0,), "end")]
+    translated = [TranslatedSentence(Sentence(SOURCE), (TARGET,), (-1.0,))]
     try:
         [found] = asyncio.run(align(aligner, translated, seconds))
     finally:
@@ -113,7 +113,7 @@ def test_words_that_no_token_bounds_are_refused_before_a_table_of_them_is_made()
     aligner = aligner_of(crossed)
     text = "€" * 2000  # any run of unknown characters is one token
     assert len(aligner.tokenizers.source.encode([text])[0]) < 10
-    translated = [TranslatedSentence(Sentence(text), (text,), (-1.0,), "end")]
+    translated = [TranslatedSentence(Sentence(text), (text,), (-1.0,))]
     try:
         with pytest.raises(TextTooLongError, match="4000000 pairs of words"):
             asyncio.run(align(aligner, translated))
@@ -135,7 +135,7 @@ class Watched:
 
 
 def sentences(text: str, count: int) -> list[TranslatedSentence]:
-    return [TranslatedSentence(Sentence(text), (TARGET,), (-1.0,), "end")] * count
+    return [TranslatedSentence(Sentence(text), (TARGET,), (-1.0,))] * count
 
 
 def test_a_short_request_takes_its_turn_before_a_long_one_is_done(

@@ -12,8 +12,8 @@ from service.errors import TextTooLongError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
-from service.translation.preparation import Preparation, decoding_options
-from service.translation.types import Translation, TranslationOptions
+from service.translation.preparation import Preparation, SearchPolicy, decoding_options
+from service.translation.types import Done, Translation, TranslationOptions
 from tests.conftest import TINY_BUNDLE
 
 FIRST, SECOND = "Der Hund und der alte Hund schläft heute,", "die Katze und die Katze singt dort."
@@ -49,7 +49,7 @@ def test_its_clauses_are_translated_as_if_alone(models: ModelSet) -> None:
     assert whole.text.count("The") == 1
     [sentence] = whole.sentences
     assert sentence.sentence.text == LONG
-    assert sentence.finish == "end"
+    assert (sentence.finish_reason, sentence.recovery) == ("end", None)
 
 
 def test_other_bundles_and_whole_texts_are_not_cut(models: ModelSet) -> None:
@@ -76,7 +76,7 @@ def test_it_may_be_longer_than_the_model_takes_unless_it_is_to_be_aligned(
 ) -> None:
     clauses = [FIRST, *["der Hund und die Katze und der Hund schläft heute,"] * 6, SECOND]
     found = translate(models, " ".join(clauses))
-    assert found.sentences[0].finish == "end"
+    assert found.sentences[0].recovery is None
     alone = [translate(models, clause).text.rstrip(" .,") for clause in clauses]
     assert found.text.lower() == f"{', '.join(alone)}.".lower()
     with pytest.raises(TextTooLongError, match="exceeds the model's limit of 62"):
@@ -87,7 +87,7 @@ def test_to_be_aligned_its_clauses_share_the_room_by_length(models: ModelSet) ->
     translator = models.models[0].translator
     manifest, tokenizers = translator.manifest, translator.tokenizers
     options = TranslationOptions(align=True)
-    decoding = decoding_options(manifest, manifest.directions[0], options, 4, False)
+    decoding = decoding_options(manifest, manifest.directions[0], options, SearchPolicy(4))
     direction = manifest.directions[0]
     pipeline = translator.pipeline(direction)
     request = Preparation(manifest, tokenizers, direction, options, decoding, pipeline)
@@ -115,11 +115,12 @@ def test_it_is_told_once_and_whole(models: ModelSet) -> None:
     told: list[tuple[str, str]] = []
 
     async def listen() -> Translation:
-        def tell(_: int, __: int, source: str, target: str) -> None:
-            told.append((source, target))
-
         texts = [f"{LONG} Der alte Hund schläft."]
-        return (await models.translate(texts, "de", "en", TranslationOptions(), 60, tell))[0]
+        async for event in models.stream(texts, "de", "en", TranslationOptions(), 60):
+            if isinstance(event, Done):
+                return event.translations[0]
+            told.append((event.source, event.target))
+        raise AssertionError("it has no end")
 
     found = asyncio.run(listen())
     assert sorted(source for source, _ in told) == sorted([LONG, "Der alte Hund schläft."])

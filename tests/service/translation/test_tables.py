@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -12,9 +12,10 @@ from service.engine.types import FinishReason, Hypothesis
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
-from service.translation.searcher import Found, OnFound, Searcher, Work
+from service.translation.preparation import SearchPolicy
+from service.translation.searcher import Found, Searcher, Work
 from service.translation.translator import Translator
-from service.translation.types import TranslationOptions
+from service.translation.types import Done, Event, SentenceResult, TranslationOptions
 
 
 class Copying:
@@ -28,17 +29,10 @@ class Copying:
         self,
         work: Sequence[Work],
         deadline: float,
-        on_found: OnFound | None = None,
         seconds_after: float = 0.0,
-    ) -> list[Found]:
-        found = [
-            Found([Hypothesis(ids[1:-1], -1.0, FinishReason.END)], "end")  # no tag, no EOS
-            for ids, _ in work
-        ]
-        for at, one in enumerate(found):
-            if on_found:
-                on_found(at, one)
-        return found
+    ) -> AsyncGenerator[dict[int, Found], None]:
+        for at, (ids, _) in enumerate(work):
+            yield {at: Found([Hypothesis(ids[1:-1], -1.0, FinishReason.END)])}  # no tag, no EOS
 
 
 @pytest.mark.parametrize(
@@ -54,20 +48,20 @@ def test_names_are_looked_up(source: str, text: str, expected: str) -> None:
     tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
     searcher, attention = cast(Searcher, Copying()), cast(Attention, None)
     aligner = Aligner(tokenizers, bundle.manifest.special_tokens, attention, 1, time.monotonic)
-    translator = Translator(bundle, tokenizers, searcher, aligner, max_beam_size=4)
+    translator = Translator(bundle, tokenizers, searcher, aligner, SearchPolicy(4))
     direction = next(one for one in bundle.manifest.directions if one.source == source)
-    told: list[str] = []
-    found = asyncio.run(
-        translator.translate(
-            [text],
-            direction,
-            TranslationOptions(),
-            60.0,
-            lambda *sentence: told.append(sentence[3]),
-        )
-    )
-    assert found[0].text == expected
-    assert told == [expected]
+
+    async def events() -> list[Event]:
+        return [
+            event
+            async for event in translator.stream([text], direction, TranslationOptions(), 60.0)
+        ]
+
+    sentence, done = asyncio.run(events())
+    assert isinstance(sentence, SentenceResult)
+    assert sentence.target == expected
+    assert isinstance(done, Done)
+    assert done.translations[0].text == expected
 
 
 def test_every_name_of_the_bundled_table_leads_somewhere() -> None:

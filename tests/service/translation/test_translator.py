@@ -108,7 +108,7 @@ def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Met
         [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
     finally:
         models.close()
-    assert found.sentences[0].finish == "pieces"
+    assert found.sentences[0].recovery == "pieces"
     assert all(found.text.count(name) == 1 for name in ("{a}", "{b}", "{c}"))
 
 
