@@ -26,6 +26,7 @@ from export.importers.folder_parts import (
     languages_of_name,
     length_penalty,
     sentencepiece_model,
+    sentencepiece_models,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
@@ -35,8 +36,6 @@ FORMAT = "CTranslate2"
 WEIGHTS = "model.bin"
 SPECIFICATIONS = "TransformerSpec", "TransformerBase", "TransformerBig"
 REVISIONS = 2, 7
-MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
-MODELS_BY_SIDE = "source.spm", "target.spm"
 MAX_LENGTH = 512
 
 
@@ -52,7 +51,7 @@ def read(source: Path) -> Imported:
     Raises:
         SourceError: something in it is missing, broken or not supported.
     """
-    return read_beside(source, _models(source))
+    return read_beside(source, sentencepiece_models(source))
 
 
 def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
@@ -64,7 +63,7 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
     variables = _variables(source / WEIGHTS)
     tokens = read_tokens(source, variables)
     vocabularies = read_vocabularies(source, tokens.unk)
-    sides = _sides(vocabularies, tokens, models)
+    sides = sides_of(vocabularies, tokens, models)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = read_network(variables, sides, sizes, tokens.epsilon)
     languages = languages_among(vocabularies[1].ids) if tokens.ends_source else {}
@@ -108,24 +107,14 @@ def _variables(path: Path) -> Variables:
     return variables
 
 
-def _models(source: Path) -> tuple[Path, Path]:
-    """The SentencePiece models of source and target."""
-    by_side = [source / name for name in MODELS_BY_SIDE]
-    if all(path.is_file() for path in by_side):
-        return by_side[0], by_side[1]
-    one = next((source / name for name in MODELS if (source / name).is_file()), None)
-    if one is None:
-        raise SourceError(
-            f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
-            f"{' and '.join(MODELS_BY_SIDE)}, copied there from what the folder was converted from"
-        )
-    return one, one
-
-
-def _sides(
+def sides_of(
     vocabularies: tuple[Vocabulary, Vocabulary], tokens: Tokens, models: tuple[Path, Path]
 ) -> tuple[Side, Side]:
-    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    """The vocabularies, each with its arrangement in as many ids as the larger one has.
+
+    Raises:
+        SourceError: a token with a meaning is missing, or a SentencePiece model is broken.
+    """
     source, target = vocabularies
     unk, eos = target.ids[tokens.unk], target.id_of(tokens.eos, "end of a translation")
     start = target.id_of(tokens.start, "start of a translation")

@@ -33,7 +33,7 @@ class Tokens(NamedTuple):
     ends_source: bool
     adds_end: bool
     """Whether CTranslate2 puts EOS there itself."""
-    epsilon: float
+    epsilon: float = 1e-5
     """Of LayerNorm, which stands there, too."""
 
 
@@ -147,6 +147,15 @@ def _read(path: Path, unk: str) -> Vocabulary:
         tokens: Any = json.loads(text) if path.suffix == ".json" else _lines(text)
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path}: cannot be read: {str(error) or 'too deep'}") from None
+    return vocabulary_of(path, tokens, unk)
+
+
+def vocabulary_of(path: Path, tokens: object, unk: str) -> Vocabulary:
+    """The vocabulary of a list of tokens that a file holds, in the order of their ids.
+
+    Raises:
+        SourceError: it is none.
+    """
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise SourceError(f"{path}: is no list of tokens")
     if not 4 <= len(tokens) < MAX_VOCABULARY:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from export.importers.ctranslate2_variables import Variables
 from export.importers.imported import Side, SourceError
+from export.importers.tables import tables_of
 from export.importers.tensors import Tensors
 from model.network_config import ModelConfig
 from model.tokenizer import BOS_ID
@@ -137,25 +138,18 @@ def _tables(
     width: int,
 ) -> tuple[Any, dict[str, Tensor]]:
     """How many tables there are, and these, in the bundle's order of ids."""
-    source, target = (side.arrangement for side in sides)
     first = "encoder/embeddings_0/weight"
     name = first if first in variables else "encoder/embeddings/weight"
     read = tensors.take(name, sizes[0], width)
     written = tensors.take("decoder/embeddings/weight", sizes[1], width)
     output = tensors.take("decoder/projection/weight", sizes[1], width)
-    weights = {"embedding.weight": target.table(written)}
+    embeddings, weights = tables_of(sides, read, written, output)
     if variables.scalars.get("decoder/start_from_zero_embedding"):
         weights["embedding.weight"][BOS_ID] = 0
     bias = "decoder/projection/bias"
     given = tensors.take(bias, sizes[1]) if bias in variables else torch.zeros(sizes[1])
-    weights["projection_bias"] = target.bias(given)
-    is_tied = torch.equal(written, output)
-    if is_tied and source.order == target.order and torch.equal(read, written):
-        return "shared", weights
-    weights["source_embedding.weight"] = source.table(read)
-    if is_tied:
-        return "target", weights
-    return "separate", weights | {"projection.weight": target.table(output)}
+    weights["projection_bias"] = sides[1].arrangement.bias(given)
+    return embeddings, weights
 
 
 def _positions(

@@ -1,7 +1,7 @@
 """What folders of several formats have: pieces and ids, SentencePiece models, names of languages, tags."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ TAG = re.compile(r">>(.+)<<")
 """A piece in front of a source that asks for a language."""
 LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
 """A token of a language, as NLLB or M2M-100 has them."""
+MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
+MODELS_BY_SIDE = "source.spm", "target.spm"
 LENGTH_PENALTY_FACTOR = 1.25
 MAX_LENGTH_PENALTY = 10.0
 
@@ -46,6 +48,30 @@ def sentencepiece_model(path: Path) -> Path:
     """
     load_sentencepiece(path)
     return path
+
+
+def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[Path, Path]:
+    """The SentencePiece models of source and target in a folder; the same one twice if they share it.
+
+    Raises:
+        SourceError: there is none, or which is whose cannot be told.
+    """
+    by_side = [source / name for name in MODELS_BY_SIDE]
+    if all(path.is_file() for path in by_side):
+        return by_side[0], by_side[1]
+    own = [sorted(source.glob(f"*.{code}.model")) for code in languages]
+    if [len(one) for one in own] == [1, 1]:
+        return own[0][0], own[1][0]
+    others = [
+        path for path in sorted(source.glob("*.model")) if not any(path in one for one in own)
+    ]
+    named = [source / name for name in MODELS if (source / name).is_file()]
+    if one := [*named, *others[: len(others) == 1]]:
+        return one[0], one[0]
+    raise SourceError(
+        f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
+        f"{' and '.join(MODELS_BY_SIDE)}, copied there from what it was trained or converted with"
+    )
 
 
 def read_ids(path: Path, size: int) -> dict[str, int]:

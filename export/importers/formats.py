@@ -4,7 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from export.importers import argos, ctranslate2_folder, hugging_face_marian, m2m100, marian_npz
+from export.importers import (
+    argos,
+    ctranslate2_folder,
+    fairseq,
+    hugging_face_marian,
+    m2m100,
+    marian_npz,
+    opennmt_py,
+)
 from export.importers.imported import Imported, SourceError
 from export.importers.settings import read_json
 
@@ -19,7 +27,15 @@ class Format(NamedTuple):
 
 FORMATS = [
     Format(module.FORMAT, module.recognises, module.read)
-    for module in (hugging_face_marian, m2m100, argos, ctranslate2_folder, marian_npz)
+    for module in (
+        hugging_face_marian,
+        m2m100,
+        argos,
+        ctranslate2_folder,
+        marian_npz,
+        fairseq,
+        opennmt_py,
+    )
 ]
 
 

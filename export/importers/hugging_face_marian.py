@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from export.importers.arrangement import Arrangement
+from export.importers.fairseq_weights import HUGGING_FACE, read_weights
 from export.importers.folder_parts import (
     TAG,
     has_model_type,
@@ -17,9 +18,12 @@ from export.importers.folder_parts import (
     sentencepiece_model,
 )
 from export.importers.imported import Imported, Side, SourceError
-from export.importers.marian_weights import read_weights
 from export.importers.model_card import licence_of
-from export.importers.network_settings import decoding_defaults, network_settings
+from export.importers.network_settings import (
+    TRANSFORMERS,
+    decoding_defaults,
+    network_settings,
+)
 from export.importers.settings import Settings
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
@@ -48,7 +52,7 @@ def read(source: Path) -> Imported:
     sides = _sides(source, settings)
     config = _config(settings, sides)
     tensors = Tensors.of_folder(source)
-    weights = read_weights(tensors, config, settings, sides)
+    weights = read_weights(tensors, config, sides, _sizes(settings), HUGGING_FACE)
     tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
     more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
@@ -85,10 +89,15 @@ def _refuse_what_is_not_built(settings: Settings) -> None:
     settings.refuse("architectures", ["MarianMTModel"], ["MarianModel"])
 
 
+def _sizes(settings: Settings) -> tuple[int, int]:
+    """Those of the vocabularies."""
+    size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
+    return size, settings.number("decoder_vocab_size", 4, MAX_VOCABULARY - 1, size)
+
+
 def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
     """The vocabularies, each with its arrangement in as many ids as the larger one has."""
-    size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
-    target_size = settings.number("decoder_vocab_size", 4, MAX_VOCABULARY - 1, size)
+    size, target_size = _sizes(settings)
     pad = Settings(source / "config.json").number("pad_token_id", 0, target_size - 1)
     start = settings.number("decoder_start_token_id", 0, target_size - 1)
     eos = settings.number("eos_token_id", 0, target_size - 1)
@@ -143,6 +152,9 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
     tied = settings.get("tie_word_embeddings", bool, True)
     return network_settings(
         settings,
+        TRANSFORMERS,
+        position_layout="halves",
+        scaled_embeddings=settings.get("scale_embedding", bool, False),
         vocab_size=len(sides[1].arrangement.order),
         norm="post",
         embeddings="separate" if not tied else "shared" if one_table else "target",

@@ -11,6 +11,7 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from export.importers.arrangement import Arrangement
+from export.importers.fairseq_weights import HUGGING_FACE, read_weights
 from export.importers.folder_parts import (
     LANGUAGE,
     check_ids,
@@ -20,9 +21,12 @@ from export.importers.folder_parts import (
     read_ids,
 )
 from export.importers.imported import Imported, Side, SourceError
-from export.importers.marian_weights import read_weights
 from export.importers.model_card import licence_of
-from export.importers.network_settings import decoding_defaults, network_settings
+from export.importers.network_settings import (
+    TRANSFORMERS,
+    decoding_defaults,
+    network_settings,
+)
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import m2m100_oracle
@@ -65,7 +69,8 @@ def read(source: Path) -> Imported:
     side, languages = _side(source, settings)
     config = _config(settings, side)
     tensors = Tensors.of_folder(source)
-    weights = read_weights(tensors, config, settings, (side, side))
+    sizes = (settings.number("vocab_size", 4, MAX_VOCABULARY - 1),) * 2
+    weights = read_weights(tensors, config, (side, side), sizes, HUGGING_FACE)
     names = ("config.json", "generation_config.json", *TOKEN_LISTS, TOKENIZER, VOCABULARY, MODEL)
     longest = settings.number("max_length", 8, MAX_LENGTH, config.max_positions)
     return Imported(
@@ -137,6 +142,9 @@ def _config(settings: Settings, side: Side) -> ModelConfig:
     """The network's sizes and variants."""
     return network_settings(
         settings,
+        TRANSFORMERS,
+        position_layout="halves",
+        scaled_embeddings=settings.get("scale_embedding", bool, False),
         vocab_size=len(side.arrangement.order),
         norm="pre",
         embeddings="shared",

@@ -12,7 +12,7 @@ from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_npz_weights import Tables, read_weights
 from export.importers.marian_vocabulary import side_of
 from export.importers.model_card import licence_of, stated_languages
-from export.importers.network_settings import MAX_SIZE
+from export.importers.network_settings import Size, SizeKeys, network_settings
 from export.importers.npz import load_npz, read_yaml
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
@@ -21,7 +21,16 @@ from service.engine.types import StopRule
 from service.models.bundle import MAX_VOCABULARY, DecodingDefaults
 
 FORMAT = "Marian npz (OPUS-MT)"
-ACTIVATIONS = {"swish": "silu", "relu": "relu", "gelu": "gelu_sigmoid"}
+KEYS = SizeKeys(
+    Size("dim-emb", 512),
+    Size("transformer-dim-ffn", 2048, same="transformer-decoder-dim-ffn", unset=0),
+    Size("transformer-heads", 8),
+    Size("enc-depth", 1),
+    Size("dec-depth", 1),
+    "transformer-ffn-activation",
+    "swish",
+    {"swish": "silu", "relu": "relu", "gelu": "gelu_sigmoid"},
+)
 CELLS = {"self-attention": "attention", "rnn": "ssru"}
 MAX_TOKENS = 512
 """Of a sentence; Marian itself has no limit."""
@@ -189,45 +198,26 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
     Raises:
         SourceError: it is none that is built here.
     """
-
-    def size(key: str, default: int) -> int:
-        return settings.number(key, 1, MAX_SIZE, default)
-
-    settings.refuse("transformer-ffn-activation", *ACTIVATIONS)
-    d_model, heads = size("dim-emb", 512), size("transformer-heads", 8)
-    if d_model % (2 * heads):
-        raise SourceError(
-            f"{settings.path}: dim-emb = {d_model}; supported: multiples of twice transformer-heads, "
-            f"{2 * heads}"
-        )
-    d_ff = size("transformer-dim-ffn", 2048)
-    settings.refuse("transformer-decoder-dim-ffn", 0, d_ff)
     cell = CELLS[settings.get("transformer-decoder-autoreg", str, "self-attention")]
     if cell == "ssru" and (unit := settings.get("dec-cell", str, "gru")) != cell:
         raise SourceError(f"{settings.path}: dec-cell = {unit!r}; supported: 'ssru'")
     has_padding = sides[1].arrangement.order[PAD_ID] is not None
     never = [PAD_ID] * has_padding + [UNK_ID] * (not allow_unknown)
-    return ModelConfig(
+    return network_settings(
+        settings,
+        KEYS,
         vocab_size=len(sides[1].arrangement.order),
-        d_model=d_model,
-        d_ff=d_ff,
-        num_heads=heads,
-        num_encoder_layers=size("enc-depth", 1),
-        num_decoder_layers=size("dec-depth", 1),
-        dropout=0.0,
-        decoder_cell=cell,  # type: ignore[arg-type]
-        norm=_norm(settings),  # type: ignore[arg-type]
+        decoder_cell=cell,
+        norm=_norm(settings),
         normed_keys=False,
         final_norm="always"
         if "n" in settings.get("transformer-postprocess-top", str, "")
         else "never",
         layer_norm_epsilon=1e-6,
-        activation=ACTIVATIONS[settings.get("transformer-ffn-activation", str, "swish")],  # type: ignore[arg-type]
-        embeddings=Tables.of(settings).embeddings,  # type: ignore[arg-type]
+        embeddings=Tables.of(settings).embeddings,
         max_positions=2 * MAX_TOKENS,
         position_layout="halves",
         position_exponent="inclusive",
-        projection_bias=True,
         forbidden_ids=tuple(never),
     )
 

@@ -1,6 +1,7 @@
-"""What the configurations of transformers' models have in common: sizes, and how a model is searched."""
+"""What the configurations of others' models have in common: a network's sizes, and how it is searched."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from export.importers.folder_parts import length_penalty
 from export.importers.imported import SourceError
@@ -9,39 +10,70 @@ from model.network_config import ModelConfig
 from service.engine.types import StopRule
 from service.models.bundle import DecodingDefaults
 
-ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 MAX_SIZE = 65_536
 
 
-def network_settings(settings: Settings, **variants: Any) -> ModelConfig:
+class Size(NamedTuple):
+    """Where a size stands in a configuration."""
+
+    key: str
+    default: int | None = None
+    same: str = ""
+    """A second key, often the decoder's, which may not say anything else."""
+    unset: int | None = None
+    """What the second one has where it says nothing."""
+
+
+class SizeKeys(NamedTuple):
+    """What a format calls a network's sizes and its activation."""
+
+    d_model: Size
+    d_ff: Size
+    num_heads: Size
+    num_encoder_layers: Size
+    num_decoder_layers: Size
+    activation: str
+    default_activation: str
+    activations: Mapping[str, str]
+    """Names here by the format's."""
+
+
+TRANSFORMERS = SizeKeys(
+    Size("d_model"),
+    Size("encoder_ffn_dim", same="decoder_ffn_dim"),
+    Size("encoder_attention_heads", same="decoder_attention_heads"),
+    Size("encoder_layers"),
+    Size("decoder_layers"),
+    "activation_function",
+    "gelu",
+    {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"},
+)
+
+
+def network_settings(settings: Settings, keys: SizeKeys, **variants: Any) -> ModelConfig:
     """A network's sizes and activation, with the variants of its format.
 
     Raises:
         SourceError: it is none that is built here.
     """
-
-    def size(key: str) -> int:
-        return settings.number(key, 1, MAX_SIZE)
-
-    for one in ("attention_heads", "ffn_dim"):
-        settings.refuse(f"decoder_{one}", size(f"encoder_{one}"))
-    settings.refuse("activation_function", *ACTIVATIONS)
-    d_model, heads = size("d_model"), size("encoder_attention_heads")
-    if d_model % (2 * heads):
+    sizes = {}
+    for name, size in zip(keys._fields[:5], keys[:5], strict=True):
+        sizes[name] = settings.number(size.key, 1, MAX_SIZE, size.default)
+        if size.same:
+            unset = [] if size.unset is None else [size.unset]
+            settings.refuse(size.same, sizes[name], *unset)
+    step = 2 * sizes["num_heads"]
+    if sizes["d_model"] % step:
         raise SourceError(
-            f"{settings.path}: d_model = {d_model}; supported: multiples of twice "
-            f"encoder_attention_heads, {2 * heads}"
+            f"{settings.path}: {keys.d_model.key} = {sizes['d_model']}; supported: multiples of twice "
+            f"{keys.num_heads.key}, {step}"
         )
+    settings.refuse(keys.activation, *keys.activations)
+    activation = keys.activations[settings.get(keys.activation, str, keys.default_activation)]
     return ModelConfig(
-        d_model=d_model,
-        d_ff=size("encoder_ffn_dim"),
-        num_heads=heads,
-        num_encoder_layers=size("encoder_layers"),
-        num_decoder_layers=size("decoder_layers"),
+        **sizes,
+        activation=activation,  # type: ignore[arg-type]
         dropout=0.0,
-        activation=ACTIVATIONS[settings.get("activation_function", str, "gelu")],  # type: ignore[arg-type]
-        position_layout="halves",
-        scaled_embeddings=settings.get("scale_embedding", bool, False),
         projection_bias=True,
         **variants,
     )

@@ -1,8 +1,10 @@
 """Weights out of files of others: tensors only, no code of theirs is run, and each is what it should be."""
 
+import argparse
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -12,6 +14,11 @@ from torch import Tensor
 from export.importers.imported import SourceError
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
+UNREADABLE = (
+    RuntimeError, ValueError, TypeError, EOFError, OSError, KeyError, IndexError, AttributeError,
+    AssertionError, OverflowError, MemoryError, RecursionError, ImportError, NotImplementedError,
+)  # fmt: skip
+"""What torch raises for one broken file or another."""
 
 
 class Tensors:
@@ -32,7 +39,7 @@ class Tensors:
         for name in (SAFETENSORS, PICKLED):
             path = folder / name
             if path.is_file():
-                return cls(path, _load(path))
+                return cls(path, load_tensors(path))
             if (index := folder / f"{name}.index.json").exists():
                 raise SourceError(
                     f"{index}: weights in several files are not supported, only {name}"
@@ -80,25 +87,51 @@ class Tensors:
             )
 
 
-def _load(path: Path) -> Mapping[str, Tensor]:
+def load_tensors(path: Path) -> Mapping[str, Tensor]:
     """All tensors of a file.
 
     Raises:
         SourceError: it is broken, or holds anything else.
     """
     try:
-        if path.name == SAFETENSORS:
-            found = load_file(path)
-        else:
-            found = torch.load(path, map_location="cpu", weights_only=True)
+        found = load_file(path) if path.suffix == ".safetensors" else load_pickle(path)
+    except (SafetensorError, *UNREADABLE) as error:
+        raise unreadable(path, error) from None
+    return tensors_of(path, found)
+
+
+def load_pickle(path: Path) -> Any:
+    """What torch saved: tensors, numbers, texts, tables and lists, and argparse's options.
+
+    Raises:
+        SourceError: the file is broken, or holds anything else, of which nothing is run.
+    """
+    try:
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         reason = str(error).partition("\n")[0]
         raise SourceError(
             f"{path}: holds more than tensors, and none of it was run: {reason}; supported: tensors alone"
         ) from None
-    except (SafetensorError, RuntimeError, ValueError, EOFError, OSError, KeyError) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise SourceError(f"{path}: cannot be read, it may be truncated: {reason}") from None
-    if not isinstance(found, dict) or not all(isinstance(one, Tensor) for one in found.values()):
+    except UNREADABLE as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: Exception) -> SourceError:
+    """What is said of a file that its library cannot read."""
+    reason = str(error).partition("\n")[0] or type(error).__name__
+    return SourceError(f"{path}: cannot be read, it may be truncated: {reason}")
+
+
+def tensors_of(path: Path, found: object) -> Mapping[str, Tensor]:
+    """What is to be a table of tensors.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if not isinstance(found, dict) or not all(
+        isinstance(name, str) and isinstance(one, Tensor) for name, one in found.items()
+    ):
         raise SourceError(f"{path}: is no table of tensors by name")
     return found

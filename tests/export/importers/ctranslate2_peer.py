@@ -25,6 +25,23 @@ def write_learnt_folder(
     folder: Path, *, ends_source: bool = False, quantization: str | None = None, **variants: Any
 ) -> Path:
     """A network that was trained for some seconds, as OpenNMT-py's are converted."""
+    network, names = learnt_network(folder, ends_source=ends_source, **variants)
+    tokens = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    tokens |= {"decoder_start_token": "<s>"}
+    return peer.convert(network, folder, quantization, names, **tokens, add_source_eos=ends_source)
+
+
+def learnt_network(
+    folder: Path, *, ends_source: bool = False, **variants: Any
+) -> tuple[Transformer, list[str]]:
+    """A network that was trained for some seconds, and its tokens, whose SentencePiece model is written."""
+    network, processor, names = untrained_network(folder, **variants)
+    _train(network, processor, {name: id for id, name in enumerate(names)}, [EOS_ID] * ends_source)
+    return network.eval(), names
+
+
+def untrained_network(folder: Path, **variants: Any) -> tuple[Transformer, Any, list[str]]:
+    """One that was not trained, the SentencePiece model, which is written, and the tokens."""
     folder.mkdir(parents=True)
     lines = sorted({side for pair in toy.sentences() for side in pair})
     (folder / "sentencepiece.model").write_bytes(train_spm(lines, 70))
@@ -35,14 +52,7 @@ def write_learnt_folder(
     torch.manual_seed(0)
     sizes = {"d_ff": 64, "num_heads": 4, "num_encoder_layers": 1, "num_decoder_layers": 1}
     config = ModelConfig(len(names), 32, dropout=0.0, max_positions=200, **{**sizes, **variants})
-    network = Transformer(config, PAD_ID)
-    ids = {name: id for id, name in enumerate(names)}
-    _train(network, processor, ids, [EOS_ID] * ends_source)
-    tokens = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-    tokens |= {"decoder_start_token": "<s>"}
-    return peer.convert(
-        network.eval(), folder, quantization, names, **tokens, add_source_eos=ends_source
-    )
+    return Transformer(config, PAD_ID), processor, names
 
 
 def _train(network: Transformer, processor: Any, ids: dict[str, int], end: list[int]) -> None:

@@ -1,0 +1,193 @@
+"""fairseq's checkpoints of Transformers with their dictionaries: tensors and options, and no code of theirs.
+
+Positions are all sines, then all cosines, from 2 on, with the exponent i/(T-1), or learnt; a translation
+begins with `</s>`; padding has a probability, and may not be produced.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from export.importers.arrangement import Arrangement
+from export.importers.checkpoint import (
+    checkpoint_of,
+    has_checkpoint,
+    options,
+    read_checkpoint,
+    settings_of,
+)
+from export.importers.fairseq_weights import FAIRSEQ, read_weights
+from export.importers.folder_parts import length_penalty, sentencepiece_model, sentencepiece_models
+from export.importers.imported import Imported, Side, SourceError
+from export.importers.model_card import licence_of
+from export.importers.network_settings import Size, SizeKeys, network_settings
+from export.importers.settings import MAX_BYTES, Settings
+from export.importers.tensors import Tensors, tensors_of
+from model.network_config import ModelConfig
+from model.tokenizer import PAD_ID
+from service.models.bundle import MAX_VOCABULARY, DecodingDefaults
+
+FORMAT = "fairseq"
+DICTIONARIES = "dict.*.txt"
+SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+FIRST_POSITION = 2
+MAX_TOKENS, MAX_POSITIONS, BEAM_SIZE = 512, 65_536, 5
+KEYS = SizeKeys(
+    Size("encoder_embed_dim", 512, same="decoder_embed_dim"),
+    Size("encoder_ffn_embed_dim", 2048, same="decoder_ffn_embed_dim"),
+    Size("encoder_attention_heads", 8, same="decoder_attention_heads"),
+    Size("encoder_layers", 6),
+    Size("decoder_layers", 6),
+    "activation_fn",
+    "relu",
+    {"relu": "relu", "gelu": "gelu", "gelu_accurate": "gelu_tanh", "gelu_fast": "gelu_tanh"},
+)
+SUPPORTED: dict[str, tuple[object, ...]] = {
+    "adaptive_input": (False,),
+    "adaptive_softmax_cutoff": (),
+    "char_inputs": (False,),
+    "cross_self_attention": (False,),
+    "decoder_langtok": (False,),
+    "decoder_layers_to_keep": (),
+    "encoder_langtok": (),
+    "encoder_layers_to_keep": (),
+    "layernorm_embedding": (False,),
+    "merge_src_tgt_embed": (False,),
+    "no_cross_attention": (False,),
+    "no_decoder_final_norm": (False,),
+    "no_token_positional_embeddings": (False,),
+    "task": ("translation",),
+}
+
+
+def recognises(source: Path) -> bool:
+    """Whether this is a folder of that kind."""
+    return has_checkpoint(source) and any(source.glob(DICTIONARIES))
+
+
+def read(source: Path) -> Imported:
+    """Read such a folder.
+
+    Raises:
+        SourceError: something in it is missing, broken or not supported.
+    """
+    path = checkpoint_of(source)
+    checkpoint = read_checkpoint(path)
+    settings = _settings(path, checkpoint)
+    languages = [settings.get(f"{side}_lang", str) for side in ("source", "target")]
+    dictionaries = [source / f"dict.{language}.txt" for language in languages]
+    ids = [_read_dictionary(one) for one in dictionaries]
+    models = sentencepiece_models(source, languages)
+    sides = _sides(ids, models)
+    config = _config(settings, sides)
+    tensors = Tensors(path, tensors_of(path, checkpoint.get("model")))
+    tensors.ignore("encoder.version", "decoder.version")
+    sizes = len(sides[0].ids), len(sides[1].ids)
+    return Imported(
+        format=FORMAT,
+        config=config,
+        weights=read_weights(tensors, config, sides, sizes, FAIRSEQ),
+        source=sides[0],
+        target=sides[1],
+        max_length=min(MAX_TOKENS, config.max_positions),
+        decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=length_penalty(1.0)),
+        files=list(dict.fromkeys((path, *dictionaries, *models))),
+        source_languages=languages[:1],
+        target_languages=languages[1:],
+        licence=licence_of(source),
+    )
+
+
+def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
+    """The options of the network and of its task, old and new."""
+    if checkpoint.get("args") is not None:
+        key, values = "args", dict(options(path, "args", checkpoint["args"]))
+    else:
+        key, config = "cfg", options(path, "cfg", checkpoint.get("cfg"))
+        values = {}
+        for part in ("task", "model"):
+            said = options(path, f"cfg.{part}", config.get(part))
+            values |= {name: value for name, value in said.items() if value is not None}
+    settings = settings_of(path, key, values)
+    name = settings.get("arch", str, values.get("_name"))
+    if not name.startswith("transformer") or "_lm" in name:
+        raise SourceError(
+            f"{settings.path}: arch = {name!r}; supported: transformer, transformer_*"
+        )
+    for option, supported in SUPPORTED.items():
+        settings.refuse(option, *supported)
+    return settings
+
+
+def _sides(ids: list[dict[str, int]], models: tuple[Path, Path]) -> tuple[Side, Side]:
+    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    most = max(map(len, ids)) + 1  # BOS has an id of its own
+    pad, eos, unk = (SPECIAL[name] for name in ("<pad>", "</s>", "<unk>"))
+    found = [
+        Side(
+            sentencepiece_model(model),
+            each,
+            Arrangement.of(len(each), pad, unk, eos, start=eos).padded(most),
+        )
+        for model, each in zip(models, ids, strict=True)
+    ]
+    return found[0], found[1]
+
+
+def _read_dictionary(path: Path) -> dict[str, int]:
+    """A token and how often it was seen a line, behind fairseq's own tokens."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
+        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
+    except FileNotFoundError:
+        raise SourceError(f"{path}: is missing") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from None
+    ids = dict(SPECIAL)
+    for number, line in enumerate(lines, start=1):
+        token, _, count = line.rstrip().rpartition(" ")
+        if not (token and count.isdecimal()):
+            raise SourceError(f"{path}: line {number}: {line[:80]!r}; supported: token count")
+        if token in ids:
+            raise SourceError(f"{path}: line {number}: {token!r} is there twice")
+        ids[token] = len(ids)
+    if len(ids) >= MAX_VOCABULARY:
+        raise SourceError(f"{path}: has {len(lines)} tokens; supported: {MAX_VOCABULARY - 5}")
+    return ids
+
+
+def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
+    """The network's sizes and variants."""
+
+    def of_both(option: str) -> bool:
+        found = settings.get(f"encoder_{option}", bool, False)
+        if settings.get(f"decoder_{option}", bool, False) != found:
+            raise SourceError(
+                f"{settings.path}: decoder_{option} = {not found}; supported: that of the encoder, {found}"
+            )
+        return found
+
+    shares_all = settings.get("share_all_embeddings", bool, False)
+    if shares_all and sides[0].ids != sides[1].ids:
+        raise SourceError(
+            f"{settings.path}: share_all_embeddings = True with two dictionaries; supported: one, twice"
+        )
+    tied = settings.get("share_decoder_input_output_embed", bool, False)
+    is_learnt = of_both("learned_pos")
+    positions = settings.number("max_source_positions", 64, MAX_POSITIONS, 1024)
+    if is_learnt:
+        settings.refuse("max_target_positions", positions)
+    return network_settings(
+        settings,
+        KEYS,
+        vocab_size=len(sides[1].arrangement.order),
+        norm="pre" if of_both("normalize_before") else "post",
+        embeddings="shared" if shares_all else "target" if tied else "separate",
+        max_positions=positions if is_learnt else min(positions, 2 * MAX_TOKENS),
+        positions="stored" if is_learnt else "sinusoids",
+        position_layout="halves",
+        position_exponent="inclusive",
+        position_offset=FIRST_POSITION,
+        scaled_embeddings=not settings.get("no_scale_embedding", bool, False),
+        forbidden_ids=(PAD_ID,),
+    )

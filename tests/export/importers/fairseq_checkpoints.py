@@ -1,0 +1,191 @@
+"""fairseq's checkpoints of the toy language, made of two networks of transformers' that are ports of its own.
+
+M2M-100 is its Transformer in pre-norm, FSMT in post-norm; both keep its names of parameters.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+import transformers
+
+from tests import toy
+from tests.export.importers.marian_folders import train_spm
+
+SIZES: dict[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 128,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "pad_token_id": 1,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 2,
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "post": {},
+    "post-tied-unscaled": {"tied": True, "scale_embedding": False},
+    "pre": {"pre_norm": True},
+    "pre-gelu": {"pre_norm": True, "activation_function": "gelu", "new": True},
+}
+STEPS, BATCH = 150, 24
+
+
+def write_folder(
+    folder: Path,
+    *,
+    pre_norm: bool = False,
+    tied: bool = False,
+    new: bool = False,
+    learnt: bool = False,
+    **changes: Any,
+) -> Any:
+    """A checkpoint, its dictionaries and its SentencePiece models; returns the network of transformers'.
+
+    `new` stores the options as later versions do; `learnt` trains the network for some seconds.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
+    texts = [german + english] * 2 if pre_norm else [german, english]
+    sizes = [
+        _write_side(folder, code, lines, 70 if pre_norm else size)
+        for code, lines, size in zip(("de", "en"), texts, (43, 36), strict=True)
+    ]
+    options = {**SIZES, "activation_function": "relu", **changes}
+    torch.manual_seed(0)
+    if pre_norm:
+        config: Any = transformers.M2M100Config(vocab_size=sizes[0], **options)
+        model: Any = transformers.M2M100ForConditionalGeneration(config)
+    else:
+        config = transformers.FSMTConfig(
+            src_vocab_size=sizes[0], tgt_vocab_size=sizes[1], forced_eos_token_id=None, **options
+        )
+        model = transformers.FSMTForConditionalGeneration(config)
+        if tied:
+            model.model.decoder.output_projection.weight = model.model.decoder.embed_tokens.weight
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embed_positions" not in name:
+                is_norm = "norm" in name and "weight" in name
+                wide = parameter.shape[-1] ** -0.5 if learnt or "embed" not in name else 0.6
+                parameter.normal_(is_norm, wide if parameter.dim() == 2 else 0.1)
+    if learnt:
+        train(model, folder)
+    model.eval()
+    torch.save(checkpoint_of(model, tied=tied, new=new), folder / "checkpoint_best.pt")
+    return model
+
+
+def _write_side(folder: Path, code: str, lines: list[str], size: int) -> int:
+    """Its SentencePiece model and its dictionary; returns how many ids there are."""
+    data = train_spm(lines, size)
+    (folder / f"spm.{code}.model").write_bytes(data)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces = [processor.id_to_piece(id) for id in range(3, processor.vocab_size())]
+    listed = [f"{piece} {9000 - at}\n" for at, piece in enumerate(reversed(pieces))]
+    (folder / f"dict.{code}.txt").write_text("".join(listed), encoding="utf-8")
+    return len(pieces) + 4
+
+
+def checkpoint_of(model: Any, *, tied: bool = False, new: bool = False) -> dict[str, Any]:
+    """What fairseq would have saved of the very network."""
+    config = model.config
+    is_pre_norm = isinstance(model, transformers.M2M100ForConditionalGeneration)
+    weights = {
+        name.removeprefix("model."): tensor
+        for name, tensor in model.state_dict().items()
+        if not name.startswith(("model.shared", "lm_head", "final_logits"))
+        and "embed_positions" not in name
+    }
+    tables = "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
+    output = weights["decoder.output_projection.weight"] if not is_pre_norm else weights[tables[0]]
+    weights["decoder.output_projection.weight"] = output
+    weights |= {f"{stack}.version": torch.tensor([3.0]) for stack in ("encoder", "decoder")}
+    options = {
+        "arch": "transformer_iwslt_de_en",
+        "task": "translation",
+        "source_lang": "de",
+        "target_lang": "en",
+        "encoder_embed_dim": config.d_model,
+        "decoder_embed_dim": config.d_model,
+        "encoder_ffn_embed_dim": config.encoder_ffn_dim,
+        "decoder_ffn_embed_dim": config.decoder_ffn_dim,
+        "encoder_attention_heads": config.encoder_attention_heads,
+        "decoder_attention_heads": config.decoder_attention_heads,
+        "encoder_layers": config.encoder_layers,
+        "decoder_layers": config.decoder_layers,
+        "encoder_normalize_before": is_pre_norm,
+        "decoder_normalize_before": is_pre_norm,
+        "activation_fn": config.activation_function,
+        "no_scale_embedding": not config.scale_embedding,
+        "share_all_embeddings": is_pre_norm,
+        "share_decoder_input_output_embed": tied,
+        "max_source_positions": 1024,
+        "max_target_positions": 1024,
+    }
+    namespace = argparse.Namespace(**options)
+    task = {"_name": "translation", "source_lang": "de", "target_lang": "en"}
+    said = {"cfg": {"model": namespace, "task": task}, "args": None} if new else {"args": namespace}
+    return {**said, "model": weights, "extra_state": {"epoch": 1}, "optimizer_history": []}
+
+
+def encode(folder: Path, code: str, text: str) -> list[int]:
+    """Ids as fairseq has them, `</s>` behind."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"spm.{code}.model"))
+    lines = (folder / f"dict.{code}.txt").read_text(encoding="utf-8").splitlines()
+    ids = {line.rpartition(" ")[0]: at + 4 for at, line in enumerate(lines)}
+    return [*(ids.get(piece, 3) for piece in processor.encode(text, out_type=str)), 2]
+
+
+def decode(folder: Path, code: str, ids: list[int]) -> str:
+    """The text of ids, without tokens that are none."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"spm.{code}.model"))
+    lines = (folder / f"dict.{code}.txt").read_text(encoding="utf-8").splitlines()
+    pieces = [line.rpartition(" ")[0] for line in lines]
+    text: str = processor.decode_pieces([pieces[id - 4] for id in ids if id > 3])
+    return text.strip()
+
+
+def train(model: Any, folder: Path) -> None:
+    """From German to English, so that it ends its sentences as real models do."""
+    pairs = toy.sentences()
+    source, labels = (
+        _padded([encode(folder, code, pair[side]) for pair in pairs])
+        for side, code in enumerate(("de", "en"))
+    )
+    named = model.named_parameters()  # FSMT's positions are parameters, and are not to be learnt
+    optimizer = torch.optim.Adam(one for name, one in named if "embed_positions" not in name)
+    generator = torch.Generator().manual_seed(0)
+    model.train()
+    for step in range(STEPS):
+        for group in optimizer.param_groups:
+            group["lr"] = 5e-3 * min(1.0, (step + 1) / 30, (STEPS - step) / 80)
+        rows = torch.randint(len(pairs), (BATCH,), generator=generator)
+        begin = torch.full((BATCH, 1), 2)
+        logits = model(
+            input_ids=source[rows],
+            attention_mask=source[rows] != 1,
+            decoder_input_ids=torch.cat((begin, labels[rows][:, :-1]), dim=1),
+            use_cache=False,
+        ).logits
+        loss: Any = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), labels[rows].flatten(), ignore_index=1
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.3, loss.item()
+
+
+def _padded(rows: list[list[int]]) -> torch.Tensor:
+    width = max(map(len, rows))
+    return torch.tensor([row + [1] * (width - len(row)) for row in rows])
