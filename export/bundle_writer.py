@@ -122,7 +122,7 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     ranges = calibrate(network, batches)
     vocabulary = material.save_vocabulary(folder)
-    rules = _copy_tables(options.like, folder) if options.like else {}
+    rules = _copy_tables(options.like, folder) if options.like else dict(material.rules)
 
     every = max(1, len(held_out) // options.golden_sentences)
     pairs = held_out[::every][: options.golden_sentences]

@@ -1,9 +1,9 @@
 """What a bundle is made of, wherever the network is from: a run, another bundle, a model of others."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from model.checkpoint import Checkpoint
 from model.data.corpus import Pair, encode_pairs
@@ -60,6 +60,8 @@ class Material:
     provenance: Provenance
     ends_source: bool = True
     """Whether EOS stands behind a source."""
+    rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """Those that its text needs beside those for every model: names and parameters."""
 
     @property
     def behind(self) -> int:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from export.importers.conversion import import_model
+from export.importers.hub import fetched
 from export.importers.imported import SourceError
 from export.material import ExportOptions
 from export.verify import VerificationError
@@ -25,7 +26,10 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     found = argparse.ArgumentParser(prog="python -m export import", description=__doc__)
     found.add_argument(
-        "model", type=Path, metavar="SOURCE", help="the model's folder, or a zip archive around it"
+        "model",
+        metavar="SOURCE",
+        help="the model's folder, a zip archive around it, or its name at "
+        "Hugging Face, as Helsinki-NLP/opus-mt-de-en",
     )
     found.add_argument(
         "--out", type=Path, required=True, metavar="BUNDLE", help="the bundle's folder"
@@ -47,6 +51,10 @@ def parser() -> argparse.ArgumentParser:
         help="comma-separated among int8, fp16, fp32 (default int8,fp16)",
     )
     found.add_argument(
+        "--normalize-punctuation", action=argparse.BooleanOptionalAction, help="write a source's quotes, "
+        "dashes and spaces as Moses' normaliser does; default: if the model's files do so"
+    )  # fmt: skip
+    found.add_argument(
         "--licence", action="append", default=[], help="of the model; may be repeated"
     )
     return found
@@ -60,14 +68,22 @@ def main(arguments: list[str]) -> int:
         print(f"error: --precisions: {min(unknown)} is none of int8, fp16, fp32", file=sys.stderr)
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    place = options.model.resolve()
-    name = options.name or (place.stem if place.is_file() else place.name)
-    chosen = ExportOptions(name, options.precisions, tuple(options.licence))
     sources, targets = (
         [code for code in said.split(",") if code] for said in (options.source, options.target)
     )
     try:
-        manifest = import_model(options.model, options.out, chosen, sources, targets, options.data)
+        with fetched(options.model) as model:
+            place = model.resolve()
+            name = options.name or (place.stem if place.is_file() else place.name)
+            manifest = import_model(
+                model,
+                options.out,
+                ExportOptions(name, options.precisions, tuple(options.licence)),
+                sources,
+                targets,
+                options.data,
+                punctuation=options.normalize_punctuation,
+            )
     except (
         SourceError,
         BundleError,

@@ -3,7 +3,7 @@
 import logging
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,8 @@ def import_model(
     source_languages: Sequence[str] = (),
     target_languages: Sequence[str] = (),
     data: Path | None = None,
+    *,
+    punctuation: bool | None = None,
 ) -> Manifest:
     """Read a model of others and publish it as a bundle; `out` is as it was unless all went well.
 
@@ -45,6 +47,7 @@ def import_model(
         source_languages: codes, where the model does not say.
         target_languages: likewise, or those that are wanted.
         data: text for calibration.
+        punctuation: whether it is normalized as by Moses; None: if the model's own files do so.
 
     Raises:
         SourceError: the model cannot be imported, or is not what its library makes of it.
@@ -57,6 +60,8 @@ def import_model(
         kind = format_of(folder)
         logger.info("%s is of the format %s", source, kind.name)
         imported = kind.read(folder)
+        if punctuation is not None:
+            imported = replace(imported, rules={"punctuation": {}} if punctuation else {})
         check_sizes(imported.config, options.precisions)
         directions = directions_of(imported, source_languages, target_languages)
         provenance = _provenance(imported, source, options.licences)
@@ -127,6 +132,7 @@ def _material(
         decoding=imported.decoding,
         provenance=provenance,
         ends_source=imported.ends_source,
+        rules=imported.rules,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -72,6 +73,8 @@ class Imported:
     """Whether EOS stands behind a source."""
     suppressed: Sequence[int] = ()
     """The bundle's ids of tokens that may not be produced, and leave their probability to the others."""
+    rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """What is done to a source before it is cut into pieces: names and parameters of text rules."""
     licence: str = ""
     oracle: Callable[[], Oracle | None] = lambda: None
     """None where the library is not installed."""

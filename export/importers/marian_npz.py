@@ -11,7 +11,7 @@ from export.importers.folder_parts import TAG, languages_of_name, length_penalty
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_npz_weights import Tables, read_weights
 from export.importers.marian_vocabulary import side_of
-from export.importers.model_card import licence_of, stated_languages
+from export.importers.model_card import licence_of, rules_of, stated_languages
 from export.importers.network_settings import Size, SizeKeys, network_settings
 from export.importers.npz import load_npz, read_yaml
 from export.importers.settings import Settings
@@ -86,7 +86,8 @@ def read(source: Path) -> Imported:
         for found, other in zip(stated_languages(source), named, strict=True)
     ]
     others = [side.model for side in sides] + [
-        source / name for name in (decoder.path.name, "README.md", "LICENSE", "metadata.json")
+        source / name
+        for name in (decoder.path.name, "README.md", "LICENSE", "metadata.json", "preprocess.sh")
     ]
     files = dict.fromkeys((path, *vocabularies, *others))
     return Imported(
@@ -101,6 +102,7 @@ def read(source: Path) -> Imported:
         source_languages=spoken[0],
         target_languages=spoken[1],
         tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        rules=rules_of(source),
         licence=licence_of(source),
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Sized
 from pathlib import Path
 
 MAX_BYTES = 65_536
+NORMALIZER = "normalize-punctuation"
+"""Moses' script, which OPUS-MT's pipelines call."""
 STATED = r"^[*-] *{} languages?(?:\(s\))?: *(.+)$"
 """As in the README of an OPUS-MT archive."""
 LICENCES = {
@@ -48,6 +50,11 @@ def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
         written = re.findall(r"[\w-]+", found[1]) if found else []
         sides.append([code] if isinstance(code, str) else written)
     return sides[0], sides[1]
+
+
+def rules_of(folder: Path) -> dict[str, dict[str, str]]:
+    """The text rules that do what a script beside the model does before it cuts text into pieces."""
+    return {"punctuation": {}} if NORMALIZER in _head(folder / "preprocess.sh") else {}
 
 
 def _head(path: Path) -> str:

@@ -56,12 +56,12 @@ def network_settings(settings: Settings, keys: SizeKeys, **variants: Any) -> Mod
     Raises:
         SourceError: it is none that is built here.
     """
-    sizes = {}
+    sizes: dict[str, Any] = {}
     for name, size in zip(keys._fields[:5], keys[:5], strict=True):
         sizes[name] = settings.number(size.key, 1, MAX_SIZE, size.default)
         if size.same:
             unset = [] if size.unset is None else [size.unset]
-            settings.refuse(size.same, sizes[name], *unset)
+            settings.refuse(size.same, *unset, sizes[name])
     step = 2 * sizes["num_heads"]
     if sizes["d_model"] % step:
         raise SourceError(

@@ -16,6 +16,7 @@ from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
+from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.rules.scripts import Scripts
@@ -38,6 +39,7 @@ ORDER: tuple[type[Rule], ...] = (
     Quotes,
     Ellipses,
     Slashes,
+    Punctuation,
     Case,
     Names,
     Numbers,

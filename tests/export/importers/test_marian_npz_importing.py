@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import sentencepiece
 
+from export.importers import conversion
 from export.importers.imported import SourceError
 from export.importers.marian_npz import read
 from export.importers.marian_vocabulary import side_of
+from export.material import ExportOptions
 from service.engine.types import StopRule
 from service.models.bundle import load
 from service.settings import Settings
@@ -30,6 +32,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Refer
     """An archive, what is in it, and the model."""
     folder = tmp_path_factory.mktemp("marian") / "opus-2020-02-26"
     reference = write_model(folder, seed=7)
+    script = "normalize-punctuation.perl -l $1 | spm_encode --model $2\n"
+    (folder / "preprocess.sh").write_text(script)
     return Path(shutil.make_archive(str(folder), "zip", folder)), folder, reference
 
 
@@ -49,6 +53,7 @@ def test_an_archive_is_served(
     assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 1.25)
     assert manifest.decoding.stop_rule is StopRule.NARROW
     assert manifest.provenance.licences == ["cc-by-4.0"]
+    assert manifest.rules == {"punctuation": {}}
     origin = manifest.provenance.origin
     assert origin is not None
     assert origin.name == packed.name
@@ -105,6 +110,23 @@ def by_marian(folder: Path, reference: Reference, text: str, beam_size: int) -> 
     ids = [pieces.index(piece) for piece in cut.encode(text, out_type=str)]
     found = reference.search([*ids, 0], beam_size, len(ids) + 50)
     return "".join(pieces[id] for id in found.ids).replace("▁", " ").strip()
+
+
+@pytest.mark.parametrize(("asked", "found"), [(None, True), (True, True), (False, False)])
+def test_the_user_may_say_whether_punctuation_is_normalized(
+    archive: tuple[Path, Path, Reference],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: bool | None,
+    found: bool,
+) -> None:
+    seen = []
+    monkeypatch.setattr(conversion, "_material", lambda imported, *_: seen.append(imported.rules))
+    monkeypatch.setattr(conversion, "publish", lambda *_: None)
+    conversion.import_model(
+        archive[1], tmp_path / "bundle", ExportOptions("model"), punctuation=asked
+    )
+    assert seen == [{"punctuation": {}} if found else {}]
 
 
 def test_what_stands_nowhere_is_as_in_marian(tmp_path: Path) -> None:
