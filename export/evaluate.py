@@ -2,11 +2,14 @@
 
 With `--record BUNDLE`, the scores are written to the bundle's manifest, with sacreBLEU's signature.
 With `--out FOLDER`, the translations are kept for other metrics.
+With `--report`, numbers, placeholders, length, invented words, capitals, small letters and quotes are measured, too.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import sacrebleu
@@ -14,11 +17,14 @@ from tqdm import tqdm
 
 from export.bundle_writer import write_manifest
 from export.client import ServiceError, fetch
+from export.report import report, words_of
 from model.data.text import DataError, read_aligned
 from service.errors import BundleError
 from service.models import bundle
 
 LINES_A_REQUEST = 100
+OnDirection = Callable[[str, str, Sequence[str], Sequence[str], Sequence[str]], None]
+"""Told source and target, and the lines, their translations and the references."""
 
 
 def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[str]:
@@ -34,11 +40,17 @@ def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[
 
 
 def evaluate(
-    url: str, data: Path, split: str, lowercase: bool = False, out: Path | None = None
+    url: str,
+    data: Path,
+    split: str,
+    lowercase: bool = False,
+    out: Path | None = None,
+    on_direction: OnDirection | None = None,
 ) -> dict[str, str]:
     """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults but for `lowercase`.
 
-    The translations are kept in the folder `out`, if there is one, as `<split>.<source>-<target>.<target>`.
+    The translations are kept in the folder `out`, if there is one, as `<split>.<source>-<target>.<target>`;
+    `on_direction` is told of them.
     """
     if out:
         out.mkdir(parents=True, exist_ok=True)
@@ -61,6 +73,8 @@ def evaluate(
             figures[f"{source}-{target}"] = (
                 f"{split}, {len(hypotheses)} lines: {', '.join(described)}"
             )
+            if on_direction:
+                on_direction(source, target, text[source], hypotheses, text[target])
     return figures
 
 
@@ -69,6 +83,34 @@ def record(folder: Path, figures: dict[str, str]) -> None:
     manifest = bundle.load(folder).manifest
     provenance = manifest.provenance.model_copy(update={"bleu": figures})
     write_manifest(folder, manifest.model_copy(update={"provenance": provenance}))
+
+
+class Reports:
+    """Makes a report of each direction."""
+
+    def __init__(self, url: str, data: Path, words: Sequence[Path]) -> None:
+        """Words are known from the training text in the folder, if any, and from the files `words`."""
+        self._url, self._data, self._words = url, data, words
+        self.by_direction: dict[str, str] = {}
+
+    def __call__(
+        self,
+        source: str,
+        target: str,
+        lines: Sequence[str],
+        translated: Sequence[str],
+        references: Sequence[str],
+    ) -> None:
+        """Take in a direction.
+
+        Raises:
+            ServiceError, DataError: the service refuses, a file cannot be read.
+        """
+        trained_on = (self._data.glob(name) for name in (f"train.{target}", f"train.*.{target}"))
+        known = words_of([*chain.from_iterable(trained_on), *self._words])
+        ask = partial(translate, self._url, source=source, target=target)
+        found = report(ask, lines, translated, references, known)
+        self.by_direction[f"{source}-{target}"] = str(found)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -82,12 +124,35 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--record", type=Path, metavar="BUNDLE", help="write the scores to its manifest"
     )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="measure more than BLEU and chrF; takes five times as long",
+    )
+    parser.add_argument(
+        "--words",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="FILE",
+        help="text files of known words, beside the training text in the folder",
+    )
     options = parser.parse_args(arguments)
     try:
         url = options.url.rstrip("/")
-        figures = evaluate(url, options.data, options.split, options.lowercase, options.out)
+        reports = Reports(url, options.data, options.words)
+        figures = evaluate(
+            url,
+            options.data,
+            options.split,
+            options.lowercase,
+            options.out,
+            reports if options.report else None,
+        )
         for direction, line in figures.items():
             print(f"{direction}: {line}")
+            if options.report:
+                print(reports.by_direction[direction])
         if options.record:
             record(options.record, figures)
     except (ServiceError, DataError, BundleError, OSError) as error:

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from export.client import fetch
+from export.evaluate import translate
+from export.report import placeholder
 
-LINES_A_REQUEST = 50
 _TEMPLATES = {
     "de": """
 Hallo {}, schön dich zu sehen!|Ich habe {} gestern im Garten getroffen.|Bitte schicken Sie es an {}.
@@ -86,18 +86,11 @@ def _name(rng: random.Random) -> str:
     return ("".join(parts) + rng.choice(_ENDS)).capitalize()
 
 
-def _variable(rng: random.Random) -> str:
-    word = "".join(rng.choices("abcdefghiklmnoprstuw", k=rng.randint(3, 8)))
-    forms = ["%s", "%d", "%1$s", "%({})s", "{{{}}}", "{{0}}", "${{{}}}", "{{{{ {} }}}}", ":{}", "%{{{}}}",
-             "__{}__", "https://{}.example/a", "{}@{}.example", "<%= {} %>", "`{}`"]  # fmt: skip
-    return rng.choice(forms).format(word, word)
-
-
 def _filled(rng: random.Random, templates: str, made: str) -> Case:
     template = rng.choice(
         [one for line in templates.strip().splitlines() for one in line.split("|")]
     )
-    make = _name if made == "name" else _variable
+    make = _name if made == "name" else placeholder
     kept: list[str] = []
     while len(kept) < template.count("{}"):
         if (one := make(rng)) not in kept:
@@ -133,16 +126,12 @@ def main(arguments: list[str] | None = None) -> int:
     for kind in ("placeholders", "names", "already"):
         for source, target in (("de", "en"), ("en", "de")):
             made = list(cases(kind, source, options.count, options.seed))
-            lost = []
-            for start in range(0, len(made), LINES_A_REQUEST):
-                block = made[start : start + LINES_A_REQUEST]
-                body = {"q": [one.text for one in block], "source": source, "target": target}
-                answer = fetch(f"{options.url}/translate", body)["translatedText"]
-                lost += [
-                    (one.text, text)
-                    for one, text in zip(block, answer, strict=True)
-                    if not came_through(one, text)
-                ]
+            answers = translate(options.url, [one.text for one in made], source, target)
+            lost = [
+                (one.text, text)
+                for one, text in zip(made, answers, strict=True)
+                if not came_through(one, text)
+            ]
             print(f"{kind} {source}-{target}: {100 - 100 * len(lost) / len(made):.1f} %")
             for text, translation in lost[:3]:
                 print(f"    {text} -> {translation}")

@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from export.client import fetch
+from export.evaluate import translate
 
-LINES_A_REQUEST = 50
 _MONTHS = {
     "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "en": "January February March April May June July August September October November December",
@@ -263,15 +262,11 @@ def check(url: str, source: str, target: str, count: int, seed: int) -> Counter[
     """How many of each kind have a fault, each of which is printed."""
     asked = list(cases(source, count, seed))
     found: Counter[str] = Counter()
-    for start in range(0, count, LINES_A_REQUEST):
-        chunk = asked[start : start + LINES_A_REQUEST]
-        body = {"q": [case.text for case in chunk], "source": source, "target": target}
-        for case, text in zip(
-            chunk, fetch(f"{url}/translate", body)["translatedText"], strict=True
-        ):
-            if wrong := fault(case, text):
-                found[case.kind] += 1
-                print(f"{case.text}\n  {text}\n  {wrong}")
+    answers = translate(url, [case.text for case in asked], source, target)
+    for case, text in zip(asked, answers, strict=True):
+        if wrong := fault(case, text):
+            found[case.kind] += 1
+            print(f"{case.text}\n  {text}\n  {wrong}")
     return found
 
 
