@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test check bench soak fuzz train report export docker sbom clean
+.PHONY: help serve test check coverage bench soak fuzz train report export docker sbom clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -12,8 +12,11 @@ help:  ## this list
 serve: .venv/serve.stamp  ## translate on port 8000, or that of PORT=8123; ARGS are those of python -m service
 	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service $(ARGS)
 
-test: .venv/dev.stamp  ## all tests; ARGS are pytest's, as in make test ARGS="-k beam"
-	$(BIN)/python -m pytest $(ARGS)
+test: .venv/dev.stamp  ## all tests, on all cores; ARGS are pytest's, as in make test ARGS="-k beam"
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+coverage: .venv/dev.stamp  ## all tests, and which lines and branches none of them reaches
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 check: .venv/dev.stamp  ## format, lint, types, architecture
 	$(BIN)/ruff format --check .

@@ -153,7 +153,7 @@ def test_nobody_can_log_in_to_grafana() -> None:
     assert not [name for name in environment if "PASSWORD" in name]
 
 
-@pytest.mark.parametrize("name", TRANSLATING)
+@pytest.mark.parametrize("name", sorted(TRANSLATING))
 def test_the_service_has_time_to_drain_and_close(name: str) -> None:
     environment = SERVICES[name]["environment"]
     for variable in environment:

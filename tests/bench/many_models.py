@@ -1,4 +1,4 @@
-"""`python -m tests.bench.many_models`: a service of many models in bounded memory, asked for random directions.
+"""`python -m tests.bench.many_models`: many models in bounded memory, asked for random directions.
 
 The models are copies of one bundle, whose German has other codes; their files are links to the same ones.
 Says how long a direction took whose model was loaded before the request, or was not, what became of every
