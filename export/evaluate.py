@@ -2,7 +2,7 @@
 
 With `--record BUNDLE`, the scores are written to the bundle's manifest, with sacreBLEU's signature.
 With `--out FOLDER`, the translations are kept for other metrics.
-With `--report`, numbers, placeholders, length, invented words, capitals, small letters and quotes are measured, too.
+With `--report`, more is measured: numbers, placeholders, length, invented words, unusual case and quotes.
 """
 
 import argparse
