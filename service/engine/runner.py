@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda"]
 MAX_RUNNERS = 8
-"""Copies of the weights, however many cores there are."""
+"""Copies of the weights as products read them, packed, however many cores there are."""
 LARGE_ALIGNMENT = 512
 """Tokens of both sides; such are read one at a time, as 512 and 1,024 take 110 MB."""
 
@@ -51,7 +51,7 @@ class OnnxModelRunner:
         decoder: Path,
         device: Device = "cpu",
         threads: int = 1,
-        scorer: Path | None = None,
+        scorer: Path | onnxruntime.InferenceSession | None = None,
     ) -> None:
         """Load the graphs.
 
@@ -60,7 +60,8 @@ class OnnxModelRunner:
             decoder: the decoder's file.
             device: where to run; "cuda" must really be there.
             threads: threads inside one operator; 1 where several workers share the runner.
-            scorer: the scorer's file, which runs on the CPU; needed by `score` and `align` only.
+            scorer: the scorer's file, or another runner's session of it; runs on the CPU, and is needed by
+                `score` and `align` only.
 
         Raises:
             RuntimeError: CUDA was asked for and is not what runs.
@@ -70,10 +71,10 @@ class OnnxModelRunner:
             onnxruntime.preload_dlls()
         self._encoder = _session(encoder, device, threads)
         self._decoder = _session(decoder, device, threads)
-        self._scorer = _session(scorer, "cpu", threads) if scorer else None
+        self.scorer = _session(scorer, "cpu", threads) if isinstance(scorer, Path) else scorer
         self._scorer_dtypes = {
             item.name: _dtype(item)
-            for item in (self._scorer.get_inputs() if self._scorer else ())
+            for item in (self.scorer.get_inputs() if self.scorer else ())
             if item.name.startswith("cross_")
         }
         self.provider: str = self._decoder.get_providers()[0]
@@ -126,7 +127,7 @@ class OnnxModelRunner:
             return self._alignment(*ids)
         with self._aligning:
             alignment = self._alignment(*ids).copy()  # out of what is given back
-            _shrink(self._encoder, self._scorer)
+            _shrink(self._encoder, self.scorer)
         return alignment
 
     def _alignment(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
@@ -135,13 +136,13 @@ class OnnxModelRunner:
 
     def _read(self, output: str, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         """One of the scorer's outputs."""
-        if self._scorer is None:
+        if self.scorer is None:
             raise RuntimeError("this runner was loaded without a scorer")
         encoded = self.encode(source_ids, source_bias)
         feeds: dict[str, NDArray[Any]] = {"target_ids": target_ids, "source_bias": source_bias}
         for name, array in zip(self._cross, encoded, strict=True):
             feeds[name] = array.astype(self._scorer_dtypes[name], copy=False)
-        found: Floats = self._scorer.run([output], feeds)[0]
+        found: Floats = self.scorer.run([output], feeds)[0]
         return found
 
     def _prepare_thread(self) -> None:
@@ -203,7 +204,7 @@ class OnnxModelRunner:
             caches[:] = [
                 onnxruntime.OrtValue.ortvalue_from_numpy(value.numpy().copy()) for value in caches
             ]
-        _shrink(self._encoder, self._decoder, self._scorer)
+        _shrink(self._encoder, self._decoder, self.scorer)
 
 
 def runners_for(
@@ -212,10 +213,13 @@ def runners_for(
     """A runner for each worker of an engine, up to `MAX_RUNNERS`, on CUDA one; workers beyond share them.
 
     Threads that share a session share its memory: what one gives back the other gets, out of the first one's
-    cache, and where their cores have no cache in common that is far.
+    cache, and where their cores have no cache in common that is far. The scorer, which few requests need, is
+    shared nevertheless.
     """
+    first = OnnxModelRunner(encoder, decoder, device, scorer=scorer)
     count = min(workers, MAX_RUNNERS) if device == "cpu" else 1
-    return [OnnxModelRunner(encoder, decoder, device, scorer=scorer) for _ in range(count)]
+    others = (OnnxModelRunner(encoder, decoder, scorer=first.scorer) for _ in range(1, count))
+    return [first, *others]
 
 
 def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:

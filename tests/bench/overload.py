@@ -81,9 +81,10 @@ async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.Str
     return head
 
 
-def memory_of(pid: int, kind: str = "VmRSS") -> float:
-    """Resident memory in MiB, or its peak, VmHWM."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+def memory_of(pid: int, kind: str = "Pss") -> float:
+    """Resident memory in MiB: each page once (Pss), or at most, once for each of its mappings (VmHWM)."""
+    file = "smaps_rollup" if kind == "Pss" else "status"
+    for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
         if line.startswith(kind):
             return int(line.split()[1]) / 1024
     return 0.0

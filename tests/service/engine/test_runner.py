@@ -155,3 +155,25 @@ def test_a_beam_finds_the_state_that_it_left() -> None:
     wider = before[states_of(place, 4, 3)]  # the fourth beam is dead, and may have any
     assert wider[:, :3].tolist() == [[30, 31, 32], [10, 11, 12]]
     assert set(wider[:, 3].tolist()) <= set(before.tolist())
+
+
+def test_runners_share_one_scorer_and_judge_alike_side_by_side(
+    tiny_bundle: Path, golden: list[dict[str, list[int]]]
+) -> None:
+    loaded = bundle.load(tiny_bundle)
+    runners = runners_for(3, *loaded.graphs("int8"), scorer=loaded.scorer)
+    assert len({id(runner.scorer) for runner in runners}) == 1
+
+    def judged(runner: OnnxModelRunner) -> list[float]:
+        """Scores as the search has them, over the length penalty."""
+        found = []
+        for line in golden[:8]:
+            target = np.array([[2, *line["ids"], 3]])
+            [log_prob] = runner.score(*cache.pad([line["source_ids"]], 0), target)
+            found.append(float(log_prob) / ((5 + len(line["ids"]) + 1) / 6) ** 0.6)
+        return found
+
+    alone = judged(runners[0])
+    assert alone == pytest.approx([line["score"] for line in golden[:8]], abs=0.25)
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(judged, runners)) == [alone] * 3
