@@ -90,7 +90,8 @@ class ModelSettings(BaseSettings):
             ge=0,
             le=1024,
             description="Batches that run in parallel, one thread each; 0 means one per core that the "
-            "container may use (1 on CUDA). On a CPU, up to 8 of them have their own copy of the weights.",
+            "container may use (1 on CUDA). On a CPU, up to 8 of them have their own packed copy of the "
+            "weights.",
         ),
     ] = 0
     max_num_seqs: Annotated[

@@ -18,6 +18,8 @@ from tests.bench.overload import memory_of, server_pid
 from tests.bench.text import everyday_german
 
 SETTLING_SECONDS = 3.0
+TIMEOUT_SECONDS = 3600
+"""Of a request; on a busy machine, what takes the most memory takes minutes."""
 LETTERS, DASHES = "a" * 500 + " i", "Die Bank " + "- " * 240
 WIDE = {"beam_size": 8, "alternatives": 7}
 MIXES: dict[str, list[dict[str, Any]]] = {
@@ -41,9 +43,13 @@ def main() -> None:
     everyday = [{"text": text} for text in everyday_german(100)]
     every = [request for mix in MIXES.values() for request in mix]
     together = [one for pair in zip(every * 3, everyday, strict=False) for one in pair]
-    settings = {"ATTENDANT_LOG_LEVEL": "warning", "ATTENDANT_REQUEST_TIMEOUT_SECONDS": "300"}
+    settings = {
+        "ATTENDANT_LOG_LEVEL": "warning",
+        "ATTENDANT_REQUEST_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
+    }
     with serving(["service"], options.port, **settings):
         pid = server_pid(options.port)
+        print(f"idle: {memory_of(pid):.0f} MiB", flush=True)
         _ask(options.port, everyday, options.connections)
         print(f"everyday: {memory_of(pid):.0f} MiB", flush=True)
         for name, mix in {**MIXES, "all together": together}.items():
@@ -71,7 +77,7 @@ def _ask(port: int, requests: list[dict[str, Any]], connections: int) -> int:
             {"content-type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=300) as response:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
                 response.read()
         except urllib.error.HTTPError as error:
             if error.code != 429:
