@@ -101,7 +101,7 @@ def _bundle_at(folder: Path) -> Bundle | None:
     try:
         return service.models.bundle.load(folder, MANIFESTS_ALIKE)
     except BundleError as error:
-        logger.warning("decoding defaults and tables are not taken over: %s", error)
+        logger.warning("decoding defaults and tables are not copied: %s", error)
         return None
 
 

@@ -151,7 +151,7 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
         runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
         logger.info(verify_scorer(network, heads, runner, pairs))
     else:
-        logger.warning("no head aligns well enough: words are aligned by their order")
+        logger.warning("no head aligns well enough: words are aligned by word order")
 
     described = _describe(material, graphs, vocabulary, folder, options)
     manifest = described.model_copy(update={"rules": rules})

@@ -42,7 +42,7 @@ def load(folder: Path) -> Checkpoint:
         raise CheckpointError(f"{folder}: has no fp32 or fp16 graphs to take weights from")
     if provenance.get("origin"):
         raise CheckpointError(
-            f"{folder}: is an imported model; its vocabulary is none that training knows"
+            f"{folder}: is an imported model, whose vocabulary training does not support"
         )
     config = Config.from_mapping(provenance["config"], str(path))
     stored: dict[str, np.ndarray] = {}
@@ -60,7 +60,7 @@ def load(folder: Path) -> Checkpoint:
             array = array[: config.model.vocab_size]
         if array is None or array.shape != tuple(like.shape):
             raise CheckpointError(
-                f"{folder}: the graphs hold no {name} of shape {tuple(like.shape)}"
+                f"{folder}: the graphs have no {name} of shape {tuple(like.shape)}"
             )
         weights[name] = torch.from_numpy(array.astype(np.float32))
     source = Tokenizer.load(vocabulary)

@@ -132,9 +132,11 @@ def average(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
     for other in checkpoints:
         sizes = other.config.model.with_regularization_of(last.config.model)
         if sizes != last.config.model:
-            raise CheckpointError(f"no average of {sizes} and {last.config.model}")
+            raise CheckpointError(
+                f"networks of different sizes cannot be averaged: {sizes}, {last.config.model}"
+            )
         if other.vocabularies != last.vocabularies:
-            raise CheckpointError("no average of networks that have different vocabularies")
+            raise CheckpointError("networks with different vocabularies cannot be averaged")
     mean = {
         name: torch.stack([checkpoint.weights[name].double() for checkpoint in checkpoints])
         .mean(0)

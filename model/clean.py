@@ -112,7 +112,7 @@ def _detector() -> Detect:
 def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
     """Every corpus in turn; a table of counts is printed and kept as `clean.json`."""
     if out.resolve() == raw.resolve():
-        raise DataError(f"{out}: --out must be another folder than the text's own")
+        raise DataError(f"{out}: --out must not be the folder of the text")
     out.mkdir(parents=True, exist_ok=True)
     counts: dict[str, dict[str, int]] = {}
     drops = rejected.open("w", encoding="utf-8") if rejected else None
@@ -148,7 +148,7 @@ def _judged(paths: tuple[Path, Path], rules: Rules) -> Iterator[tuple[tuple[str,
         for number, lines in enumerate(zip_longest(first, second), start=1):
             if None in lines:
                 short = paths[lines.index(None)]
-                raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
+                raise DataError(f"{short}: ends at line {number - 1}, but the other side continues")
             try:
                 pair = (lines[0].decode("utf-8").strip(), lines[1].decode("utf-8").strip())
             except UnicodeDecodeError:

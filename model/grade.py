@@ -70,7 +70,7 @@ def grade(folder: Path, data: Path, out: Path, bounds: tuple[float, float]) -> N
         CheckpointError: `folder` holds no usable bundle.
     """
     if out.resolve() == data.resolve():
-        raise DataError(f"{out}: --out must be another folder than the text's own")
+        raise DataError(f"{out}: --out must not be the folder of the text")
     if not 0 < bounds[0] < bounds[1]:
         raise DataError(
             f"--bounds {bounds[0]} {bounds[1]}: the first must be above 0 and the lower"

@@ -188,8 +188,8 @@ def _fitted(init: Checkpoint, config: Config, new_layers: bool) -> Checkpoint:
     if new_layers:
         if sizes.d_model != config.model.d_model:
             raise ConfigError(
-                f"--init-embeddings: they are {sizes.d_model} wide, "
-                f"and model.d_model = {config.model.d_model}"
+                f"--init-embeddings: the bundle has d_model = {sizes.d_model}, "
+                f"but model.d_model = {config.model.d_model}"
             )
         sizes = replace(config.model, vocab_size=sizes.vocab_size, embeddings=sizes.embeddings)
         weights = {

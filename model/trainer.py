@@ -95,12 +95,12 @@ class Trainer:
     def _resume(self, folder: Path) -> None:
         saved, state = checkpoints.load(folder), checkpoints.load_training_state(folder)
         if saved.config.model.with_regularization_of(self.config.model) != self.config.model:
-            raise TrainingError(f"{folder} is of another network: {saved.config.model}")
+            raise TrainingError(f"{folder} belongs to another network: {saved.config.model}")
         self.network.load_state_dict(dict(saved.weights))
         began, now = saved.config.training.optimizer, self.config.training.optimizer
         if began != now:
             raise TrainingError(
-                f"{folder} was trained with training.optimizer = {began!r}, and cannot go on with {now!r}"
+                f"{folder} was trained with training.optimizer = {began!r}, and cannot continue with {now!r}"
             )
         try:
             self.optimizer.load_state_dict(state["optimizer"])
@@ -112,7 +112,7 @@ class Trainer:
                 self.precision = choose_precision(state["precision"], self.device)
         except KeyError as error:
             raise TrainingError(
-                f"{folder}: training.pt has no {error}: another version wrote it, and this one cannot go on"
+                f"{folder}: training.pt has no {error}: it was written by another version"
             ) from None
         self.step = saved.step
         logger.info("resuming %s at step %d", self.run, self.step)
@@ -229,7 +229,7 @@ class Trainer:
         return TrainingError(
             f"step {self.step + 1}: out of memory ({error}) at sources of {shapes}; "
             f"step {self.step} is saved: "
-            f"go on with training.batch_tokens below {training.batch_tokens} and "
+            f"continue with training.batch_tokens below {training.batch_tokens} and "
             f"training.accumulate_batches above {training.accumulate_batches}"
         )
 
@@ -257,7 +257,7 @@ class Trainer:
         if not math.isfinite(smoothed):
             saved = checkpoints.list_checkpoints(self.run)
             raise TrainingError(
-                f"step {self.step}: the loss is {smoothed}; go on from "
+                f"step {self.step}: the loss is {smoothed}; continue from "
                 f"{saved[-1] if saved else 'the beginning'} with a lower "
                 "training.learning_rate_factor or a longer training.warmup_steps"
             )

@@ -70,11 +70,8 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
-    for part in (native, deepl):
-        app.include_router(part.translating)
+    for part in (native, deepl, health, inference, infer, admin):
         app.include_router(part.router)
-    for other in (health, inference, infer, admin):
-        app.include_router(other.router)
     page.install(app)
     docs.install(app)
     errors.install(app)
@@ -123,7 +120,7 @@ async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) 
         try:
             failure = _failure_of(store)
         except Exception:  # who watches must not end unseen
-            logger.exception("the models could not be looked at")
+            logger.exception("the state of the models could not be checked")
     on_failure(failure)
 
 

@@ -109,14 +109,16 @@ def main(arguments: Sequence[str]) -> int:
         f'[{given.name}]\nsha256 = "{digest_of(key)}"\n'
         f"requests_per_minute = {given.requests_per_minute}\nadmin = {str(given.admin).lower()}\n"
     )
-    print(f"the key of {given.name}, shown only now: {key}", file=sys.stderr)
+    print(f"the key of {given.name}, which is shown only once: {key}", file=sys.stderr)
     return 0
 
 
 def _name(given: str) -> str:
     """A key of TOML that needs no quotes."""
     if not re.fullmatch("[A-Za-z0-9_-]+", given):
-        raise argparse.ArgumentTypeError(f"{given!r} has other characters")
+        raise argparse.ArgumentTypeError(
+            f"{given!r} has characters other than a to z, 0 to 9, - and _"
+        )
     return given
 
 

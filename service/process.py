@@ -146,7 +146,7 @@ def _explain(error: ValidationError) -> None:
         print(f"error: {message}", file=sys.stderr)
         if str(given).startswith("tcp://"):
             print(
-                "Kubernetes sets this where a Service is called attendant: give that another name, or the "
-                "pod enableServiceLinks: false",
+                "Kubernetes sets this for a Service called attendant: rename the Service, or set "
+                "enableServiceLinks: false in the pod",
                 file=sys.stderr,
             )

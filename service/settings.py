@@ -22,7 +22,9 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]
 def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"{origin!r} is no origin: https://host, https://host:port, or *")
+            raise ValueError(
+                f"{origin!r} is not an origin: use https://host, https://host:port, or *"
+            )
     return origins
 
 
@@ -218,7 +220,7 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
         if name.startswith(PREFIX) and name not in known and not _BY_KUBERNETES.match(name):
             nearest = get_close_matches(name, known, n=1, cutoff=0.8)
             hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            said.append(f"{name} is no setting, and changes nothing{hint}")
+            said.append(f"{name} is not a setting and has no effect{hint}")
     return said
 
 

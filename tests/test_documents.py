@@ -47,7 +47,6 @@ FOREIGN = {
     "mkdir",
     "paste",
     "printf",
-    "serve",
     "torchrun",
 }
 """Programs of others, whose options are their own."""

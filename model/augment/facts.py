@@ -63,7 +63,7 @@ def _pattern(sentence: str) -> Pair:
     for kind in kinds:
         if kind not in KINDS:
             raise DataError(
-                f"{{{kind}}} is no kind of fact: {sentence!r}; known: {', '.join(KINDS)}"
+                f"{{{kind}}} is not a kind of fact: {sentence!r}; known: {', '.join(KINDS)}"
             )
     return first, second
 
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
         corpora = find_pairs(options.data, codes)
         names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
         if not names:
-            raise DataError(f"{options.data}: no name is on both sides of a pair")
+            raise DataError(f"{options.data}: no pair has the same name on both sides")
         pairs = _pairs(codes, patterns, names, options.seed, options.count)
         options.out.mkdir(parents=True, exist_ok=True)
         written = write_pairs(pairs, [options.out / f"train.facts.{code}" for code in codes])

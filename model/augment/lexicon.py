@@ -106,7 +106,7 @@ class Lexicon:
 
     def _check(self, kind: str, within: tuple[str, ...]) -> None:
         if kind not in self._all:
-            raise DataError(f"class {within[-1]}: {{{kind}}} is no class of the lexicon")
+            raise DataError(f"class {within[-1]}: {{{kind}}} is not a class of the lexicon")
         if kind in within:
             raise DataError(f"class {kind}: its placeholders lead back to itself")
         entries = self._all[kind]

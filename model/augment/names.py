@@ -113,7 +113,7 @@ def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) 
     corpora = find_pairs(data, languages)
     names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
     if not names:
-        raise DataError(f"{data}: no name is on both sides of a pair")
+        raise DataError(f"{data}: no pair has the same name on both sides")
     print(f"{len(names):,} names")
     for line in derived.derive(corpora, languages, out, "names", Exchange(names, seed)):
         print(line)

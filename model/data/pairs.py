@@ -29,7 +29,7 @@ def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
     for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
         if None in lines:
             short = paths[lines.index(None)]
-            raise DataError(f"{short}: ends at line {number - 1}, but the other side goes on")
+            raise DataError(f"{short}: ends at line {number - 1}, but the other side continues")
         yield lines[0][0], lines[1][0]
 
 

@@ -90,7 +90,7 @@ def find_corpora(folder: Path, languages: Sequence[str]) -> dict[str, dict[str, 
         if code in languages:
             corpora.setdefault(name, {})[code] = path
     for path in (path for files in corpora.values() if len(files) == 1 for path in files.values()):
-        logger.warning("%s: has no other side, and is left out", path)
+        logger.warning("%s: has no file for another language and is ignored", path)
     usable = {name: files for name, files in corpora.items() if len(files) > 1}
     if not usable:
         wanted = " and ".join(f"train.{code}" for code in languages[:2])

@@ -37,7 +37,7 @@ class RateLimiter:
         if left < 1:
             self._buckets[caller] = left, now
             raise RateLimitError(
-                f"more than {per_minute} requests a minute", (1 - left) * 60 / per_minute
+                f"more than {per_minute} requests per minute", (1 - left) * 60 / per_minute
             )
         self._buckets[caller] = left - 1, now
         if len(self._buckets) > MAX_CALLERS:
@@ -81,9 +81,9 @@ class Gate:
         """
         found = self._find(_key_of_head(request))
         if found is None:
-            raise MissingKeyError("an API key with admin = true is needed")
+            raise MissingKeyError("this needs an API key with admin = true")
         if not found[1].admin:
-            raise InvalidKeyError("this API key has no admin = true")
+            raise InvalidKeyError("this API key does not have admin = true")
 
     def _find(self, key: object) -> tuple[str, Key] | None:
         """The entry of a key; None where no key is given or none is looked at."""

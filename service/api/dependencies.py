@@ -4,13 +4,11 @@ Those that the framework calls are `async`: it would take a plain function to an
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
-from fastapi.routing import APIRoute
-from starlette.responses import Response
 
 from service.api.access import Gate
 from service.errors import ClientLeftError
@@ -102,24 +100,13 @@ class Services:
 def services(request: Request) -> Services:
     """The models that serve now, and who may use them for how long.
 
-    Handlers of a `PlainRoute` call it themselves.
+    Handlers that translate call it themselves: the framework takes its time for each dependency.
 
     Raises:
         NotReadyError: they are being loaded, or the service is stopping.
     """
     state = request.app.state
     return Services(state.models.get(), state.gate, state.settings, state.metrics)
-
-
-class PlainRoute(APIRoute):
-    """A route whose handler takes a request and returns the answer: the framework only documents it.
-
-    Those that translate are of this kind: the framework's share would cost as much as all the rest of theirs.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler itself."""
-        return self.endpoint
 
 
 StoreDependency = Annotated[ModelStore, Depends(store)]

@@ -16,7 +16,7 @@ def _whole_characters(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"has half a surrogate pair at character {error.start}") from None
+        raise ValueError(f"has an unpaired surrogate at character {error.start}") from None
     return text
 
 

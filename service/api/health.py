@@ -55,7 +55,7 @@ async def scrape(registered: MetricsDependency) -> Response:
 
 def _check(models: ModelSet) -> None:
     if not models.is_alive:
-        raise EngineDeadError("the engine does not work")
+        raise EngineDeadError("the engine is not working")
 
 
 def readiness(models: ModelSet) -> Readiness:

@@ -85,7 +85,7 @@ class Server(uvicorn.Server):
             connection.shutdown()
         drain = self.stop.drain_seconds if self.stop.can_finish() else CUT_OFF_SECONDS
         if not await self._until(self._is_done, drain):
-            logger.warning("%d requests were not done in time", len(self.server_state.tasks))
+            logger.warning("%d requests were not finished in time", len(self.server_state.tasks))
             if not self.stop.can_finish():
                 await self._cut_off()
         await self.lifespan.shutdown()

@@ -78,7 +78,7 @@ class Reranker:
             raise
         self.failures = 0
         if len(backward) != len(near) or not all(map(math.isfinite, backward)):
-            logger.error("a sentence keeps its order: it was judged by %s", backward)
+            logger.error("a sentence is not reranked: its scores are invalid: %s", backward)
             self.on_fault("rerank", 1)
             return found
 

@@ -79,14 +79,16 @@ class OnnxModelRunner:
         }
         self.provider: str = self._decoder.get_providers()[0]
         if device == "cuda" and self.provider != "CUDAExecutionProvider":
-            raise RuntimeError(f"CUDA was asked for, but ONNX Runtime runs on {self.provider}")
+            raise RuntimeError(f"CUDA was requested, but ONNX Runtime runs on {self.provider}")
         described = self._decoder.get_inputs()
         self._inputs = {item.name for item in described}
         self._past = [item.name for item in described if item.name.startswith("past_")]
         self._cross = [item.name for item in described if item.name.startswith("cross_")]
         self._cross_outputs = [item.name for item in self._encoder.get_outputs()]
         if sorted(self._cross) != sorted(self._cross_outputs):
-            raise RuntimeError(f"{encoder.name} and {decoder.name} are not of the same network")
+            raise RuntimeError(
+                f"{encoder.name} and {decoder.name} do not belong to the same network"
+            )
         past = next(item for item in described if item.name.startswith("past_"))
         # a first run has no caches: one entry that every mask hides, or a state that no beam has
         self._no_cache = np.zeros([_size(one, 1) for one in past.shape], _dtype(past))
@@ -171,7 +173,7 @@ class OnnxModelRunner:
             **dict(zip(self._cross, cross, strict=True)),
         }
         if "narrow" not in self._inputs and state.rows["narrow"].any():
-            raise ValueError("this decoder's graph cannot search by the stop rule narrow")
+            raise ValueError("this decoder's graph does not support the stop rule narrow")
         if "cell" in self._inputs:
             old_width = caches[0].shape()[1] if caches else 1
             feeds["cell"] = states_of(state.rows["place"], state.ids.shape[1], old_width)

@@ -224,7 +224,7 @@ class Worker:
 
 def _reason_to_leave(sequence: DecodingSequence, now: float) -> AttendantError:
     if sequence.deadline is None:
-        return CancelledError("the request was given up by its sender")
+        return CancelledError("the request was cancelled by its sender")
     waited = now - sequence.arrived
     allowed = max(0.0, sequence.deadline - sequence.arrived)
     return DeadlineExceededError(f"not done after {waited:.3f} s; the deadline was {allowed:.3f} s")

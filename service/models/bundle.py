@@ -46,14 +46,14 @@ MAX_LENGTH, MAX_VOCABULARY, MAX_FILES = 16_384, 1_000_000, 1_000
 
 def _printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
-        raise ValueError("must be printable, without blanks around it")
+        raise ValueError("must be printable, without leading or trailing spaces")
     return text
 
 
 def _inside(name: str) -> str:
     path = PurePosixPath(_printable(name))
     if path.is_absolute() or ".." in path.parts or "\\" in name or str(path) != name or name == ".":
-        raise ValueError("must be a path inside of the bundle's folder")
+        raise ValueError("must be a path inside the bundle's folder")
     return name
 
 
@@ -275,7 +275,7 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     if version not in formats:
         raise BundleError(
             f": format_version is {printable(repr(version))}, this service reads "
-            f"{' and '.join(map(str, formats))}; python -m export makes an older bundle anew",
+            f"{' and '.join(map(str, formats))}; python -m export convert converts an older bundle",
             path,
         )
     try:

@@ -44,7 +44,7 @@ class Direction(BaseModel):
     @model_validator(mode="after")
     def _differ(self) -> Self:
         if self.source == self.target or "auto" in (self.source, self.target):
-            raise ValueError(f"{self.source} to {self.target} is no direction")
+            raise ValueError(f"{self.source} to {self.target} is not a direction")
         return self
 
 
@@ -136,7 +136,7 @@ def check_ids(special: SpecialTokens, directions: Sequence[Direction], vocab_siz
         special.unk,
         special.eos,
     ):
-        raise ValueError("special_tokens must be different ones; pad and bos alone may be one")
+        raise ValueError("special_tokens must differ, except that pad may equal bos")
     pairs = [(one.source, one.target) for one in directions]
     if twice := _first_twice(pairs):
         raise ValueError(f"direction {'-'.join(twice)} is duplicated")

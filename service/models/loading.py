@@ -104,7 +104,7 @@ def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precis
     has = bundle.manifest.graphs
     device: Device = "cpu"
     if options.device == "cuda" and not cuda_is_usable():
-        raise BundleError("device is cuda, but no CUDA driver or device is there")
+        raise BundleError("device is cuda, but no CUDA driver or device was found")
     if options.device == "cuda" or (
         options.device == "auto"
         and options.precision != "int8"

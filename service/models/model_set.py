@@ -250,7 +250,9 @@ class ModelSet:
                         else:
                             yield dict(zip(places, event.translations, strict=True))
         except DeadlineExceededError as error:  # which knows what was left when its part began
-            raise DeadlineExceededError(f"not done within the deadline of {timeout:g} s") from error
+            raise DeadlineExceededError(
+                f"not finished within the deadline of {timeout:g} s"
+            ) from error
 
     async def _routes(
         self, texts: Sequence[str], source: str | None, target: str | None

@@ -88,7 +88,7 @@ class ModelStore:
             NotReadyError: another load is under way, or the service is stopping.
         """
         if not self._changing.acquire(blocking=False):
-            raise NotReadyError("the models are being loaded already")
+            raise NotReadyError("the models are already being loaded")
         try:
             if self.is_stopping:
                 raise NotReadyError("the service is stopping")
@@ -196,7 +196,7 @@ class ModelStore:
 
     def _finish(self, models: ModelSet, drain_seconds: float) -> bool:
         if not models.drain(drain_seconds):
-            logger.warning("%d sentences were not done in time", models.num_running)
+            logger.warning("%d sentences were not finished in time", models.num_running)
         closed = models.close()
         if not closed:
             logger.critical("a thread of the models that were retired hangs")

@@ -82,7 +82,7 @@ def read_golden(bundle: Bundle) -> list[Golden]:
         try:
             one = Golden.model_validate_json(line)
         except (ValidationError, RecursionError):
-            raise BundleError(f": line {number} is no golden sentence", path) from None
+            raise BundleError(f": line {number} is not a golden sentence", path) from None
         outside = [id for id in (*one.source_ids, *one.ids) if not 0 <= id < manifest.vocab_size]
         if outside:
             raise BundleError(
@@ -140,7 +140,10 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
         if not mine:
             name, target = bundle.manifest.name, direction.target
             logger.warning(
-                "nothing proves that %s translates to %s: no line of %s does", name, target, GOLDEN
+                "%s: translations to %s are not verified, because %s has no sentence for them",
+                name,
+                target,
+                GOLDEN,
             )
         source = mine[0].source_ids if mine else _any_source(direction, bundle.manifest)
         # judged by the scorer, too; an engine whose steps fail has to do this one again
@@ -153,7 +156,7 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
     good = sum(map(_is_near, [one for one, _ in known], found, texts))
     if known and good / len(known) <= MIN_SHARE:
         raise BundleError(
-            f": only {good} of {len(known)} sentences of {GOLDEN} come out as they should",
+            f": only {good} of {len(known)} sentences of {GOLDEN} are translated as expected",
             bundle.folder,
         )
 

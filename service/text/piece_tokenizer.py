@@ -108,7 +108,7 @@ def read_pieces(path: Path) -> list[str | None]:
     except (ValueError, RecursionError) as error:
         raise BundleError(": is not JSON", path, str(error)) from None
     if not isinstance(pieces, list):
-        raise BundleError(": is no list of pieces", path)
+        raise BundleError(": is not a list of pieces", path)
     seen: set[str] = set()
     for id, piece in enumerate(pieces):
         if piece is None:

@@ -56,7 +56,7 @@ def checked(name: str, parameters: dict[str, Any]) -> Parameters:
         ValueError: there is no such rule, or it takes no such parameters.
     """
     if name not in RULES:
-        raise ValueError(f"{name!r} is no rule; there are {', '.join(sorted(RULES))}")
+        raise ValueError(f"{name!r} is not a rule; the rules are {', '.join(sorted(RULES))}")
     try:
         return RULES[name].parameters.model_validate(parameters)
     except ValidationError as error:

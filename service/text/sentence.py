@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from service.text import stand_ins
 from service.text.markup.nesting import outermost
@@ -95,10 +94,8 @@ class Sentence:
         begins = self.prefix and translation.text.startswith(self.prefix)
         length = len(self.prefix) if begins else 0
         restored = stand_ins.restored(translation, self.stand_ins, length)
-        if length:  # around the tags in it, which may be the edges of words
-            edges = {0, length, *(tag.at for tag in restored.tags if tag.at < length)}
-            pieces = pairwise(sorted(edges))
-            restored = restored.protecting([Protected(*piece) for piece in pieces])
+        if length:
+            restored = restored.protecting([Protected(0, length)])
         return self.pipeline.restore(self.stages, restored)
 
 

@@ -171,9 +171,9 @@ class Aligner:
             weights = attention(source, target)
             if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
                 return weights[:, before:behind]
-            logger.error("a sentence is aligned by its order: its attention has invalid values")
+            logger.error("a sentence is aligned by word order: its attention has invalid values")
         except BaseException:  # whatever it is, it must not end the event loop
-            logger.exception("a sentence is aligned by its order: its attention failed")
+            logger.exception("a sentence is aligned by word order: its attention failed")
         self.on_fault("alignment", 1)
         return _in_order(shape[0], behind - before)
 

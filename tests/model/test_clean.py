@@ -74,7 +74,7 @@ def test_mistakes_end_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "train.en").write_text("a\n")
     options = ["--languages", "de", "en", "--any-language", "--out"]
     assert main([str(tmp_path), *options, str(tmp_path)]) == 1
-    assert "must be another folder" in capsys.readouterr().err
+    assert "must not be the folder of the text" in capsys.readouterr().err
     assert main([str(tmp_path), *options, str(tmp_path / "out")]) == 1
-    assert "train.en: ends at line 1, but the other side goes on" in capsys.readouterr().err
+    assert "train.en: ends at line 1, but the other side continues" in capsys.readouterr().err
     assert not (tmp_path / "out" / "train.de").exists(), "half a corpus would be taken for a whole"

@@ -107,7 +107,7 @@ def test_the_texts_own_folder_and_sides_of_two_lengths_are_refused(
     data = tmp_path / "data"
     _write(data, "train", toy.sentences()[:3])
     assert main([str(tiny_bundle), "--data", str(data), "--out", str(data)]) == 1
-    assert "must be another folder" in capsys.readouterr().err
+    assert "must not be the folder of the text" in capsys.readouterr().err
     (data / "train.en").write_text("One.\n", encoding="utf-8")
     assert main([str(tiny_bundle), "--data", str(data), "--out", str(tmp_path / "out")]) == 1
     assert "has 1 lines, but" in capsys.readouterr().err

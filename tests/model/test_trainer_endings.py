@@ -108,7 +108,9 @@ def test_a_loss_that_is_no_number_ends_it_before_anything_is_saved(
     project = Transformer.project
     monkeypatch.setattr(Transformer, "project", lambda self, x: project(self, x) * math.nan)
     steps = replace(config.training, log_every=100)
-    with pytest.raises(TrainingError, match=r"step 6: the loss is nan; go on from .*step_0000004"):
+    with pytest.raises(
+        TrainingError, match=r"step 6: the loss is nan; continue from .*step_0000004"
+    ):
         train(replace(config, training=steps), corpus_folder, run)
     assert checkpoint.load_run(run, 1).step == 4
     assert all(math.isfinite(report["loss"]) for report in read(run))

@@ -56,8 +56,8 @@ def test_what_looks_like_a_setting_and_is_none_is_told() -> None:
     by_kubernetes = {"ATTENDANT_SERVICE_HOST": "", "ATTENDANT_PORT_8000_TCP": "", "PATH": ""}
     assert misspelt({"ATTENDANT_PORT": "", **by_kubernetes}) == []
     assert misspelt({"ATTENDANT_PROT": "", "ATTENDANT_XYZ": "", **by_kubernetes}) == [
-        "ATTENDANT_PROT is no setting, and changes nothing; did you mean ATTENDANT_PORT?",
-        "ATTENDANT_XYZ is no setting, and changes nothing",
+        "ATTENDANT_PROT is not a setting and has no effect; did you mean ATTENDANT_PORT?",
+        "ATTENDANT_XYZ is not a setting and has no effect",
     ]
 
 
@@ -104,7 +104,7 @@ def test_origins_are_what_browsers_send(monkeypatch: pytest.MonkeyPatch) -> None
         "https://a.example:",
     ):
         monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", f"https://b.example,{wrong}")
-        with pytest.raises(ValidationError, match=re.escape(f"{wrong!r} is no origin")):
+        with pytest.raises(ValidationError, match=re.escape(f"{wrong!r} is not an origin")):
             Settings()
 
 

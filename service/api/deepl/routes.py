@@ -10,7 +10,6 @@ styles, instructions, and tags that split texts or do not (`splitting_tags`, `no
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, Field
 
 from service.api.access import Gate
@@ -18,20 +17,18 @@ from service.api.dependencies import (
     GateDependency,
     MetricsDependency,
     ModelsDependency,
-    PlainRoute,
     services,
     unless_client_leaves,
 )
 from service.api.errors import documented, shortened
 from service.api.fields import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
-from service.api.inputs import JSON, fields_of, openapi_body, openapi_query, parse
+from service.api.inputs import fields_of, openapi_body, openapi_query, parse
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.models.model_set import AUTO
 from service.text import languages
 from service.translation.types import Translation, TranslationOptions
 
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
-translating = APIRouter(prefix="/v2", tags=["DeepL's dialect"], route_class=PlainRoute)
 NO_LIMIT = 10**12
 """What is told as the limit of characters where there is none."""
 _VARIANTS = {
@@ -173,19 +170,19 @@ def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
     return parse(TranslateRequest, fields)
 
 
-@translating.get(
+@router.get(
     "/translate",
     openapi_extra=openapi_query(TranslateRequest, "text"),
     responses=ERRORS,
-    response_model=TranslateResponse,
+    response_model_exclude_none=True,
 )
-@translating.post(
+@router.post(
     "/translate",
     openapi_extra=openapi_body(TranslateRequest),
     responses=ERRORS,
-    response_model=TranslateResponse,
+    response_model_exclude_none=True,
 )
-async def translate(request: Request) -> Response:
+async def translate(request: Request) -> TranslateResponse:
     """Translate texts."""
     service = services(request)
     body = _translate_request(await _fields_of(request, service.gate))
@@ -198,13 +195,12 @@ async def translate(request: Request) -> Response:
     work = models.translate(body.text, source, target, options, timeout)
     translations = await unless_client_leaves(request, work)
     service.metrics.characters.inc(sum(map(len, body.text)))
-    answer = TranslateResponse(
+    return TranslateResponse(
         translations=[
             _translated(text, source, translation, body.model_type)
             for text, translation in zip(body.text, translations, strict=True)
         ]
     )
-    return Response(answer.model_dump_json(exclude_none=True), media_type=JSON)
 
 
 @router.get(

@@ -147,7 +147,7 @@ async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
     """Whether a model's engine works, or would be loaded for a request."""
     found = find(models, name)
     if not found.is_alive:
-        raise EngineDeadError(f"the engine of {name} does not work")
+        raise EngineDeadError(f"the engine of {name} is not working")
     [described] = found.described
     if described.failure:
         raise ModelUnavailableError(described.failure)

@@ -54,7 +54,7 @@ class InputTensor(BaseModel):
         size = self.parameters.binary_data_size
         if len(binary) != (size or 0):
             raise InvalidRequestError(
-                f"Invalid request: {len(binary)} bytes stand behind the JSON, and binary_data_size is "
+                f"Invalid request: {len(binary)} bytes follow the JSON, but binary_data_size is "
                 f"{size or 0}"
             )
         if (size is None) == (self.data is None):
@@ -65,7 +65,7 @@ class InputTensor(BaseModel):
         if len(found) != math.prod(self.shape):
             raise InvalidRequestError(
                 f"Invalid request: a tensor of shape {self.shape} has {math.prod(self.shape)} elements, "
-                f"and data has {len(found)}"
+                f"but data has {len(found)}"
             )
         return found
 

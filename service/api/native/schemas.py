@@ -149,7 +149,7 @@ class TranslateRequest(BaseModel):
     def _one_text(self) -> Self:
         if self.text is not None and self.q is not None:
             raise InvalidRequestError(
-                "Invalid request: text and q are two names for one parameter: give one"
+                "Invalid request: text and q are two names for the same parameter; send only one"
             )
         if not self.given:
             raise MissingParameterError("Invalid request: missing q parameter")

@@ -62,7 +62,7 @@ class Languages:
                 found = tomllib.loads(path.read_text("utf-8"))
                 Language(code=stem, **found)
             except (ValueError, TypeError) as error:
-                raise ValueError(f"{path} is no profile of a language: {error}") from error
+                raise ValueError(f"{path} is not a language profile: {error}") from error
             self._files[stem] = found
         return self._files[stem]
 

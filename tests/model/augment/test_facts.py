@@ -106,8 +106,8 @@ def test_the_patterns_that_come_along_name_every_kind() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SMALL.replace('"{name}"', '"{nam}"'), r"\{nam\} is no kind of fact: '\{nam\}'; known: .*name"),
-        (SMALL.replace('"{name}"', '"{digit}"'), r"\{digit\} is no kind of fact: '\{digit\}'"),
+        (SMALL.replace('"{name}"', '"{nam}"'), r"\{nam\} is not a kind of fact: '\{nam\}'; known: .*name"),
+        (SMALL.replace('"{name}"', '"{digit}"'), r"\{digit\} is not a kind of fact: '\{digit\}'"),
         (SMALL.replace("At {clock}", "At {time}"), r"a pattern .*.*'Um \{clock\} / At \{time\}'"),
         (SMALL.replace("{year} and {year}", "{year}"), r"a pattern .* same facts in both.*'\{year\} und"),
         (SMALL.replace('"{name}"', '"a / b / c"'), "a pattern is FIRST / SECOND .*: 'a / b / c'"),
@@ -149,4 +149,4 @@ def test_the_corpus_has_the_names_of_the_text_and_is_the_same_for_the_same_seed(
     assert "facts: 60 pairs" in capsys.readouterr().out
     (tmp_path / "train.en").write_text("She lives there.\n", encoding="utf-8")
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
-    assert "no name is on both sides of a pair" in capsys.readouterr().err
+    assert "no pair has the same name on both sides" in capsys.readouterr().err

@@ -104,7 +104,7 @@ def test_a_pair_without_one_entry_on_each_side_becomes_none(
         ("languages = 3\n[classes]\n", "languages: .*, and is 3"),
         ('languages = ["de", "en"]\n[clases]\n', "class"),
         (SMALL.replace('"Koch"', "4"), r"parts.surname.0: .*, and is 4"),
-        (SMALL.replace("{first}", "{fist}"), r"class man: \{fist\} is no class"),
+        (SMALL.replace("{first}", "{fist}"), r"class man: \{fist\} is not a class"),
         (SMALL.replace('"Otto"', '"{first} X"'), "class first: its placeholders lead back"),
         (
             SMALL.replace('"Boston"', '"a / b / c"'),

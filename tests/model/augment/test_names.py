@@ -95,8 +95,8 @@ def test_what_is_no_text_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "train.de").write_text("Tom schläft.\nIch auch.\n", encoding="utf-8")
     (tmp_path / "train.en").write_text("Tom sleeps.\n", encoding="utf-8")
     assert main(arguments) == 1
-    assert "train.en: ends at line 1, but the other side goes on" in capsys.readouterr().err
+    assert "train.en: ends at line 1, but the other side continues" in capsys.readouterr().err
     (tmp_path / "train.de").write_text("Ich schlafe.\n", encoding="utf-8")
     (tmp_path / "train.en").write_text("I sleep.\n", encoding="utf-8")
     assert main(arguments) == 1
-    assert "no name is on both sides of a pair" in capsys.readouterr().err
+    assert "no pair has the same name on both sides" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_corpora_are_found_by_their_names(tmp_path: Path, caplog: pytest.LogCapt
         "news.v2": ["de", "fr"],
     }
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path / 'train.x.de'}: has no other side, and is left out"
+        f"{tmp_path / 'train.x.de'}: has no file for another language and is ignored"
     ]
     with pytest.raises(DataError, match=r"no training text; train\.it and train\.es are needed"):
         find_corpora(tmp_path, ("it", "es"))

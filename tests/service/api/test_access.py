@@ -113,7 +113,7 @@ def test_rates_are_limited_by_key_and_by_address(settings: Settings, tmp_path: P
         assert client.post("/translate", json=BODY).status_code == 200
         refused = client.post("/translate", json=BODY)
         assert refused.status_code == 429
-        assert refused.json()["error"] == "Slowdown: more than 1 requests a minute"
+        assert refused.json()["error"] == "Slowdown: more than 1 requests per minute"
         assert 50 <= int(refused.headers["retry-after"]) <= 60
         assert client.post("/translate", json=BODY, headers=bearer("root")).status_code == 200
 

@@ -81,7 +81,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({"q": ""}, "missing_parameter", "Invalid request: missing q parameter"),
     ({"q": []}, "missing_parameter", "Invalid request: missing q parameter"),
     ({"q": "a"}, "missing_parameter", "Invalid request: missing target parameter"),
-    ({"q": "a", "text": "b"}, "invalid_request", "two names for one parameter"),
+    ({"q": "a", "text": "b"}, "invalid_request", "two names for the same parameter"),
     ({"q": "a", "source": "zz", "target": "en"}, "unsupported_language", "zz is not supported"),
     ({"q": "a", "source": "de", "target": "xx"}, "unsupported_language", "xx is not supported"),
     (
@@ -179,11 +179,11 @@ def test_as_many_texts_as_may_be_are_translated(client: TestClient) -> None:
         (b"[" * 9000, "the JSON body is nested too deeply"),
         (
             b'{"q": "ab\\ud800", "source": "de"}',
-            "q parameter has half a surrogate pair at character 2",
+            "q parameter has an unpaired surrogate at character 2",
         ),
         (
             b'{"q": "ab", "source": "\\ud800"}',
-            r'source parameter has half a surrogate pair.* "\\ud800"',
+            r'source parameter has an unpaired surrogate.* "\\ud800"',
         ),
         (b'{"q": "\xff"}', "not valid UTF-8: invalid start byte at byte 7"),
         (

@@ -117,7 +117,7 @@ def test_cuda_finds_what_the_reference_found(
 
 def test_graphs_of_two_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     _, decoder = bundle.load(tiny_bundle).graphs("fp32")
-    with pytest.raises(RuntimeError, match="not of the same network"):
+    with pytest.raises(RuntimeError, match="do not belong to the same network"):
         OnnxModelRunner(decoder, decoder)
 
 
@@ -132,7 +132,7 @@ def test_asking_for_cuda_where_there_is_none_is_an_error(tiny_bundle: Path) -> N
     if cuda_is_usable():
         pytest.skip("a CUDA device is here")
     encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
-    with pytest.raises(RuntimeError, match="CUDA was asked for"):
+    with pytest.raises(RuntimeError, match="CUDA was requested"):
         OnnxModelRunner(encoder, decoder, device="cuda")
 
 
@@ -142,7 +142,7 @@ def test_a_graph_that_does_not_narrow_says_so(tiny_bundle: Path) -> None:
     ids, bias = cache.pad([[4, 10, 3]], 0)
     options = DecodingOptions(9, stop_rule=StopRule.NARROW)
     state = cache.admit(cache.empty_state(), [options], [0], [3], bos_id=2)
-    with pytest.raises(ValueError, match="cannot search by the stop rule narrow"):
+    with pytest.raises(ValueError, match="does not support the stop rule narrow"):
         packing.decode(
             runner, state, None, runner.encode(ids, bias), RunPlan(1, 1, np.zeros((0, 3), np.int64))
         )

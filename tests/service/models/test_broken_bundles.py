@@ -159,7 +159,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("rules.clauses", {"max_words": -1}), "clauses.max_words"),
     (setting("rules.clauses", {}), "clauses.max_words: Field required"),
     (setting("rules.quotes", {"max_words": 9}), "quotes.max_words: Extra inputs"),
-    (setting("rules.magic", {}), "'magic' is no rule; there are already, "),
+    (setting("rules.magic", {}), "'magic' is not a rule; the rules are already, "),
     (setting("rules.names", {"table": "../names.tsv"}), "no sha256 for ../names.tsv"),
     (setting("decoding.stop_rule", "never"), "decoding.stop_rule"),
     (setting("vocab_size", 0), "vocab_size"),
@@ -178,8 +178,8 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("directions.0.tag", 4), "two targets have tag 4"),
     (untagged, "two targets have no tag"),
     (doubled, "direction de-en is duplicated"),
-    (setting("special_tokens.eos", 0), "special_tokens must be different"),
-    (setting("special_tokens.bos", 3), "special_tokens must be different"),
+    (setting("special_tokens.eos", 0), "special_tokens must differ"),
+    (setting("special_tokens.bos", 3), "special_tokens must differ"),
     (setting("special_tokens.pad", 500), "id 500 is outside the vocabulary"),
     (setting("special_tokens.unk", MISSING), "special_tokens.unk: Field required"),
     (setting("graphs", {}), "graphs"),
@@ -307,12 +307,12 @@ AT_START: list[tuple[Break, str]] = [
     (file("names.tsv", b"de\ten\n" + 100_000 * b"A\tB\n", "names"), "lines, the limit is"),
     (file("names.tsv", b"x" * (MAX_TEXT_BYTES + 1), "names"), "has more than"),
     (file("names.tsv", b"\xff", "names"), "is not UTF-8"),
-    (file("golden.jsonl", b"{}\n"), "line 1 is no golden sentence"),
-    (file("golden.jsonl", b"[" * 100_000), "line 1 is no golden sentence"),
-    (file("golden.jsonl", line(score=float("nan"))), "line 1 is no golden sentence"),
+    (file("golden.jsonl", b"{}\n"), "line 1 is not a golden sentence"),
+    (file("golden.jsonl", b"[" * 100_000), "line 1 is not a golden sentence"),
+    (file("golden.jsonl", line(score=float("nan"))), "line 1 is not a golden sentence"),
     (file("golden.jsonl", line() + line(source_ids=[5, 99, 3])), "line 2 has id 99"),
     (tags_swapped, "line 1 is a translation to .., for which the manifest has another tag"),
-    (misjudged, "only 0 of 6 sentences of golden.jsonl come out as they should"),
+    (misjudged, "only 0 of 6 sentences of golden.jsonl are translated as expected"),
     (
         filled("decoder.fp32.onnx", W_1.format("decoder"), np.nan),
         "a first translation failed: StepFailedError",
@@ -355,8 +355,8 @@ def test_a_bundle_without_golden_sentences_is_served_and_the_log_says_that_nothi
     (copy / "golden.jsonl").write_text("not looked at")
     _start(copy)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert [one.split(":")[0] for one in told] == [
-        f"nothing proves that {manifest['name']} translates to {target}" for target in ("en", "de")
+    assert [one.split(",")[0] for one in told] == [
+        f"{manifest['name']}: translations to {target} are not verified" for target in ("en", "de")
     ]
 
 
@@ -374,7 +374,7 @@ def test_a_direction_without_golden_sentences_is_told_on_the_log(
     file("golden.jsonl", golden)(copy)
     _start(copy)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert [one.split(":")[0].rsplit(maxsplit=1)[1] for one in told] == warned
+    assert [one.split(" translations to ")[1].split()[0] for one in told] == warned
 
 
 def test_golden_sentences_of_older_bundles_need_not_name_their_language(copy: Path) -> None:

@@ -95,7 +95,7 @@ def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_ser
     path.write_text(json.dumps(manifest | {"format_version": version}))
     assert bundle.load(copy, bundle.MANIFESTS_ALIKE).manifest.decoding.beam_size == 4
     with pytest.raises(
-        BundleError, match=rf"format_version is {version}.*export makes an older bundle anew"
+        BundleError, match=rf"format_version is {version}.*export convert converts an older bundle"
     ):
         bundle.load(copy)
 

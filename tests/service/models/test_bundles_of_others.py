@@ -74,7 +74,7 @@ def one_way(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{}", "is no list of pieces"),
+        ("{}", "is not a list of pieces"),
         ("[" * 100_000, "is not JSON"),
         ('["<unk>", "a", "a"]', '"a", of id 2, is there twice'),
         ('["<unk>", ""]', '"", of id 1, is no piece'),

@@ -227,7 +227,7 @@ def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics)
     attention = HeldAttention(models.models[0].translator.aligner)
 
     async def wait_too_long() -> None:
-        with pytest.raises(DeadlineExceededError, match="not done within the deadline of 1 s"):
+        with pytest.raises(DeadlineExceededError, match="not finished within the deadline of 1 s"):
             await models.translate(TEXTS, "de", "en", ALIGNED, timeout=1)
         attention.goes_on.set()
 
