@@ -1,4 +1,4 @@
-"""The application: its parts are put together at startup, and shut down in order at the end."""
+"""The application: parts put together at start-up, and taken apart, in order, when it stops."""
 
 import asyncio
 import logging
@@ -70,8 +70,11 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.state.models, app.state.gate = store, Gate(settings)
-    for part in (native, deepl, health, inference, infer, admin):
+    for part in (native, deepl):
+        app.include_router(part.translating)
         app.include_router(part.router)
+    for other in (health, inference, infer, admin):
+        app.include_router(other.router)
     page.install(app)
     docs.install(app)
     errors.install(app)

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.out is not None:
             print("\nstopped: the same command continues", file=sys.stderr)
         return 130
-    except (AttendantError, BulkError, OSError, UnicodeError) as error:
+    except (AttendantError, BulkError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
@@ -100,8 +100,8 @@ def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -
     """A line of output for each line of input; returns the exit status."""
     status = 0
     # of its own, and not closed: either takes a lock, which a reader that waits for a line holds
-    lines = open(sys.stdin.fileno(), encoding="utf-8", newline="\n", closefd=False)  # noqa: SIM115
-    results = _in_order(lines, partial(_translated_line, translate))
+    lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+    results = _in_order(_decoded(lines), partial(_translated_line, translate))
     for number, (line, problem) in enumerate(results, 1):
         if problem:
             print(f"line {number} is not translated: {problem}", file=sys.stderr)
@@ -109,6 +109,20 @@ def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -
         _write(line)
         progress.add("lines")
     return status
+
+
+def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
+    """Lines of bytes as text.
+
+    Raises:
+        ValueError: one is not UTF-8; it says which.
+    """
+    for number, line in enumerate(lines, 1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            place = f"{error.reason} at byte {error.start + 1}"
+            raise ValueError(f"line {number} is not valid UTF-8: {place}") from None
 
 
 def _translated_line(translate: "partial[Translation]", line: str) -> Line:
@@ -128,7 +142,7 @@ def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterato
         try:
             for line in lines:
                 pending.put(threads.submit(translate, line))
-        except (OSError, UnicodeError) as error:
+        except (OSError, ValueError) as error:
             failed: Future[Line] = Future()
             failed.set_exception(error)
             pending.put(failed)

@@ -47,6 +47,7 @@ FOREIGN = {
     "mkdir",
     "paste",
     "printf",
+    "serve",
     "torchrun",
 }
 """Programs of others, whose options are their own."""

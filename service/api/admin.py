@@ -1,4 +1,4 @@
-"""Endpoints for operators only."""
+"""What only an operator may do."""
 
 import asyncio
 

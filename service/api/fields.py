@@ -1,4 +1,4 @@
-"""Types of fields that several dialects share."""
+"""Types of fields that several dialects have."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Whether the service is alive, whether it is ready, and its metrics."""
+"""Is it alive, is it ready, what is it doing."""
 
 from importlib.metadata import version
 

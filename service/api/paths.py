@@ -1,4 +1,4 @@
-"""What must be known about a path before it is routed."""
+"""What is to be known of a path before any route is looked at."""
 
 _PROBES = frozenset(
     ["/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"]

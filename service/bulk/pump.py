@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from service.bulk.reader import Window
 from service.bulk.records import Layout, Record
+from service.errors import TextTooLongError
 from service.translation.types import Translation
 
 REQUEST_LINES = 64
@@ -75,7 +76,7 @@ def _begun(
     for start in range(0, len(places), REQUEST_LINES):
         some = places[start : start + REQUEST_LINES]
         texts = [records[at].text for at in some]
-        requests.append((some, threads.submit(translate, texts)))
+        requests.append((some, threads.submit(translated_each, translate, texts)))
     return _Pending(window, records, requests)
 
 
@@ -92,3 +93,13 @@ def _finished(pending: _Pending) -> Done:
             else:
                 lines[at] = records[at].translated(translation.text)
     return Done(pending.window, lines, sentences, dict(sorted(problems.items())))
+
+
+def translated_each(translate: Translate, texts: Sequence[str]) -> list[Translation]:
+    """What `translate` makes of the texts; a single one, too, may be too long without being an error."""
+    try:
+        return translate(texts)
+    except TextTooLongError as error:
+        if len(texts) != 1:
+            raise
+        return [Translation(texts[0], (), (), problem=str(error))]

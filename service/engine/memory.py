@@ -1,4 +1,4 @@
-"""The memory of the process, and how it returns what is free. Imports nothing of the project."""
+"""What memory the process has, and how it gives back what is free in it. Imports nothing of the project."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""The languages in a bundle's manifest: its directions, and the tokens that select them."""
+"""What a bundle's manifest says of languages: its pairs, and the tokens by which each is asked for."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product

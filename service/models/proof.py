@@ -1,4 +1,4 @@
-"""The check before a model is served: it must translate as it did when its bundle was made."""
+"""What a model must show before it is served: that it translates as it did when it was published."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""The vocabularies of a bundle, checked against its manifest."""
+"""The vocabularies of a bundle, held against what its manifest says of them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Splits a text into sentences and everything between them, and reassembles it with translations."""
+"""A text taken apart into sentences to translate and what lies between them, and put together again."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The list of all rules, in their order."""
+"""The rules, in their order: the one place that knows them all."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A run: a stretch of text without block markup, stored apart from its inline tags and protected parts."""
+"""A run: a stretch of text without a block in it, its inline tags and what is protected apart."""
 
 import html
 import re

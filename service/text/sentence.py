@@ -1,7 +1,8 @@
-"""The unit that a model translates at once, and how its translation is made readable."""
+"""What is given to a model at once, and how its translation is made readable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from service.text import stand_ins
 from service.text.markup.nesting import outermost
@@ -94,8 +95,10 @@ class Sentence:
         begins = self.prefix and translation.text.startswith(self.prefix)
         length = len(self.prefix) if begins else 0
         restored = stand_ins.restored(translation, self.stand_ins, length)
-        if length:
-            restored = restored.protecting([Protected(0, length)])
+        if length:  # around the tags in it, which may be the edges of words
+            edges = {0, length, *(tag.at for tag in restored.tags if tag.at < length)}
+            pieces = pairwise(sorted(edges))
+            restored = restored.protecting([Protected(*piece) for piece in pieces])
         return self.pipeline.restore(self.stages, restored)
 
 

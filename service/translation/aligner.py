@@ -1,4 +1,4 @@
-"""Word alignment: which source words each target word attended to, computed by a graph of the bundle."""
+"""Which words of a sentence each word of its translation looked at, by a graph that the bundle has for it."""
 
 import logging
 import time

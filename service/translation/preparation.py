@@ -1,11 +1,11 @@
-"""Prepares a request for the engine: checks its options, splits its texts into sentences, tokenizes them."""
+"""What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from service.engine.types import DecodingOptions, StopRule, tokens_of
-from service.errors import LimitExceededError, TextTooLongError, quoted
+from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
 from service.models.bundle import Direction, Manifest
 from service.text.document import Document, OnCount, take_apart
 from service.text.pipeline import Pipeline
@@ -52,6 +52,7 @@ class Preparation:
 
         Raises:
             LimitExceededError: the prefix leaves no room for a translation.
+            InvalidRequestError: the model cannot write it.
         """
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
@@ -59,11 +60,24 @@ class Preparation:
         self.prefix: tuple[int, ...] = ()
         if options.target_prefix:
             self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
+            self._check_prefix(options.target_prefix)
         longest = decoding.max_decoding_length
         if len(self.prefix) >= longest:
             raise LimitExceededError(
                 f"Invalid request: target_prefix parameter has {len(self.prefix)} tokens and must have "
                 f"fewer than max_decoding_length, which is {longest}"
+            )
+
+    def _check_prefix(self, text: str) -> None:
+        """Where no bytes spell it, one token stands for all characters that a vocabulary lacks."""
+        unknown = self.tokenizers.target.special_ids.get("unk")
+        if unknown in self.prefix:
+            lacking = (
+                one for one in text if unknown in self.tokenizers.target.encode([one.strip()])[0]
+            )
+            raise InvalidRequestError(
+                f"Invalid request: target_prefix parameter has characters that the model cannot write: "
+                f"{quoted(''.join(dict.fromkeys(lacking)) or text)}"
             )
 
     def take_apart(

@@ -1,9 +1,9 @@
-"""From sentences to hypotheses: from the cache, from the engine, and decoded again where needed."""
+"""From sentences to hypotheses: what is known already, what the engine finds, what it has to do again."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis
 from service.errors import DeadlineExceededError
 from service.translation import guards
 from service.translation.cache import SentenceCache
+from service.translation.mailbox import Mailbox
 
 GRACE_SECONDS = 1.0
 """In which the engine itself says that a deadline has passed."""
@@ -36,6 +37,7 @@ class Searcher:
     def __init__(self, engine: Engine, cache: SentenceCache) -> None:
         """Put the two together."""
         self.engine, self.cache = engine, cache
+        self._mailbox: Mailbox | None = None
 
     @property
     def max_sentences(self) -> int:
@@ -87,6 +89,12 @@ class Searcher:
         if suspect:
             yield await self._repeated(work, suspect, deadline)
 
+    def _mailbox_of(self, loop: asyncio.AbstractEventLoop) -> Mailbox:
+        """The one of the event loop: a service has one, tests and programs may have several in turn."""
+        if self._mailbox is None or self._mailbox.loop is not loop:
+            self._mailbox = Mailbox(loop)
+        return self._mailbox
+
     async def _repeated(
         self, work: Sequence[Work], suspect: Mapping[int, list[Hypothesis]], deadline: float
     ) -> dict[int, Found]:
@@ -112,7 +120,8 @@ class Searcher:
         known = {at: found for at, found in cached if found is not None}
         places = [at for at in range(len(work)) if at not in known]
         sequences = self.engine.submit([work[at] for at in places], deadline, seconds_after)
-        left, arrivals = max(0.0, deadline - self.engine.clock()), _Arrivals(sequences)
+        left = max(0.0, deadline - self.engine.clock())
+        arrivals = _Arrivals(sequences, self._mailbox_of(asyncio.get_running_loop()))
         end = asyncio.get_running_loop().time() + left + GRACE_SECONDS
         try:
             if known:
@@ -137,14 +146,15 @@ class Searcher:
 class _Arrivals:
     """What the engine finds, on its threads, as it comes to the event loop."""
 
-    def __init__(self, sequences: Sequence[DecodingSequence]) -> None:
-        """Wait for all of these, on the running event loop."""
+    def __init__(self, sequences: Sequence[DecodingSequence], mailbox: Mailbox) -> None:
+        """Wait for all of these, on the mailbox's event loop."""
         self.num_missing = len(sequences)
-        self._loop = asyncio.get_running_loop()
+        self._loop = mailbox.loop
         self._arrived: dict[int, Future[list[Hypothesis]]] = {}
         self._waiting: asyncio.Future[None] | None = None
         for number, sequence in enumerate(sequences):
-            sequence.future.add_done_callback(partial(self._send, number))
+            take = partial(self._take, number)
+            sequence.future.add_done_callback(partial(mailbox.post, take))
 
     async def next(self) -> dict[int, list[Hypothesis]]:
         """Those that came since the last time, by number, as soon as there is one.
@@ -158,10 +168,6 @@ class _Arrivals:
         arrived, self._arrived = self._arrived, {}
         self.num_missing -= len(arrived)
         return {number: future.result() for number, future in arrived.items()}
-
-    def _send(self, number: int, future: "Future[list[Hypothesis]]") -> None:
-        with suppress(RuntimeError):  # the event loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(self._take, number, future)
 
     def _take(self, number: int, future: "Future[list[Hypothesis]]") -> None:
         self._arrived[number] = future

@@ -1,4 +1,4 @@
-"""A request's options and results, as plain data."""
+"""What a request asks for and what it gets, as plain data."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

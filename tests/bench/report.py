@@ -1,6 +1,7 @@
-"""Figures as `bench.json`, and as tables of the README, of docs/performance.md and of this folder's page."""
+"""Figures as `bench.json`, and as tables of the README, of docs and of this folder's page."""
 
 import json
+import math
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,6 +17,8 @@ from tests.documents import renew
 
 MARK = "bench"
 """Of what is written anew in a page."""
+BILLION_A_DAY = 1e9 / 86_400
+"""Sentences a second."""
 OVERVIEW = {
     "all sentences at once": ("offline.{model}.{precision}",),
     "one sentence alone": ("single.{model}.{precision}",),
@@ -143,7 +146,7 @@ def read(root: Path) -> Results:
 
 
 def write_documents(results: Results, root: Path) -> None:
-    """Renew the picture, and the tables of all three pages."""
+    """Renew the picture, and the tables of all pages."""
     picture = latency_by_load(results.online)
     (root / "tests" / "bench" / "latency.svg").write_text(picture, encoding="utf-8")
     for page, part in parts(results).items():
@@ -155,5 +158,24 @@ def parts(results: Results) -> dict[str, str]:
     return {
         "README.md": summary(results),
         "docs/performance.md": overview(results),
+        "docs/capacity.md": bulk(results),
         "tests/bench/README.md": details(results),
     }
+
+
+def bulk(results: Results) -> str:
+    """What a billion sentences a day take where nobody waits for any of them, for docs/capacity.md."""
+    cores, rate = int(results.machine.split()[0]), BILLION_A_DAY
+    rows: list[Row] = []
+    for row in results.offline:
+        if row["precision"] == "int8":
+            speed = row["ours, sentences/s"]
+            rows.append(
+                {
+                    "model": row["model"],
+                    f"sentences/s on {cores} cores": speed,
+                    "a core": round(speed / cores, 1),
+                    f"cores for {rate:,.0f}/s": math.ceil(rate / (speed / cores)),
+                }
+            )
+    return f"From `{results.command}` on {results.machine}; int8, all sentences at once:\n\n{table(rows)}"

@@ -62,7 +62,11 @@ def test_a_line_that_is_too_long_is_copied_and_told() -> None:
     ("options", "given", "said"),
     [
         (["--source", "de", "--target", "fr"], DOG.encode(), "error: fr is not supported"),
-        (TO_ENGLISH, b"\xff\n", "error: 'utf-8' codec can't decode"),
+        (
+            TO_ENGLISH,
+            b"\n\xff\n",
+            "error: line 2 is not valid UTF-8: invalid start byte at byte 1",
+        ),
         ([*TO_ENGLISH, "none.txt"], b"", "error: [Errno 2] No such file"),
         (["--bundle", "tests"], b"", "error: tests is not a bundle"),
     ],

@@ -1,14 +1,16 @@
 """DeepL's dialect, so that its official clients work unmodified: `deepl.DeepLClient(KEY, server_url=...)`.
 
-Accepted without effect: `context`, `model_type` (the one model serves as both), `preserve_formatting`,
-`show_billed_characters` (they are always shown), and formality other than `more` and `less`. Options that
-would change a translation but are not supported are refused: glossaries, styles, instructions, and options
-that decide which tags split a text (`splitting_tags`, `non_splitting_tags`, `outline_detection` off).
+What is accepted and changes nothing: `context`, `model_type` (there is one model, which is both),
+`preserve_formatting`, `show_billed_characters` (billed characters are always told), formality other than
+`more` and `less`. What would change a translation and is not supported is refused: glossaries,
+styles, instructions, and tags that split texts or do not (`splitting_tags`, `non_splitting_tags`,
+`outline_detection` off).
 """
 
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
+from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, Field
 
 from service.api.access import Gate
@@ -16,18 +18,20 @@ from service.api.dependencies import (
     GateDependency,
     MetricsDependency,
     ModelsDependency,
+    PlainRoute,
     services,
     unless_client_leaves,
 )
 from service.api.errors import documented, shortened
 from service.api.fields import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
-from service.api.inputs import fields_of, openapi_body, openapi_query, parse
+from service.api.inputs import JSON, fields_of, openapi_body, openapi_query, parse
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.models.model_set import AUTO
 from service.text import languages
 from service.translation.types import Translation, TranslationOptions
 
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
+translating = APIRouter(prefix="/v2", tags=["DeepL's dialect"], route_class=PlainRoute)
 NO_LIMIT = 10**12
 """What is told as the limit of characters where there is none."""
 _VARIANTS = {
@@ -169,19 +173,19 @@ def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
     return parse(TranslateRequest, fields)
 
 
-@router.get(
+@translating.get(
     "/translate",
     openapi_extra=openapi_query(TranslateRequest, "text"),
     responses=ERRORS,
-    response_model_exclude_none=True,
+    response_model=TranslateResponse,
 )
-@router.post(
+@translating.post(
     "/translate",
     openapi_extra=openapi_body(TranslateRequest),
     responses=ERRORS,
-    response_model_exclude_none=True,
+    response_model=TranslateResponse,
 )
-async def translate(request: Request) -> TranslateResponse:
+async def translate(request: Request) -> Response:
     """Translate texts."""
     service = services(request)
     body = _translate_request(await _fields_of(request, service.gate))
@@ -194,12 +198,13 @@ async def translate(request: Request) -> TranslateResponse:
     work = models.translate(body.text, source, target, options, timeout)
     translations = await unless_client_leaves(request, work)
     service.metrics.characters.inc(sum(map(len, body.text)))
-    return TranslateResponse(
+    answer = TranslateResponse(
         translations=[
             _translated(text, source, translation, body.model_type)
             for text, translation in zip(body.text, translations, strict=True)
         ]
     )
+    return Response(answer.model_dump_json(exclude_none=True), media_type=JSON)
 
 
 @router.get(

@@ -6,6 +6,7 @@ import random
 import re
 import time
 from collections.abc import Iterable
+from functools import cache
 from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,13 +30,15 @@ class Books:
 
     def __init__(self, metrics: Metrics) -> None:
         """Nothing was asked yet."""
-        self.metrics = metrics
+        # looked up once: both take the interpreter through several checks and locks
+        self._requests = cache(metrics.requests.labels)
+        self._seconds = cache(metrics.request_seconds.labels)
 
     def enter(self, method: str, route: str, status: int, seconds: float) -> None:
         """Enter a request that was answered, or refused."""
         method = method if method in _METHODS else "other"
-        self.metrics.requests.labels(route, method, str(status)).inc()
-        self.metrics.request_seconds.labels(route).observe(seconds)
+        self._requests(route, method, str(status)).inc()
+        self._seconds(route).observe(seconds)
         if logger.isEnabledFor(logging.INFO):
             fields = {
                 "method": method,

@@ -1,4 +1,4 @@
-"""The request's target, in the normalised form that the routes expect."""
+"""What a request asks for, in the one form that the routes know."""
 
 import re
 from http import HTTPStatus

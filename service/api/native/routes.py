@@ -6,6 +6,7 @@ from fastapi.responses import PlainTextResponse, Response
 from service.api.dependencies import (
     GateDependency,
     ModelsDependency,
+    PlainRoute,
     SettingsDependency,
     services,
     unless_client_leaves,
@@ -34,13 +35,14 @@ from service.text import languages
 from service.translation.types import TranslatedSentence, Translation, TranslationOptions
 
 router = APIRouter(tags=["translation"])
+translating = APIRouter(tags=["translation"], route_class=PlainRoute)
 ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
 MIN_CONFIDENCE = 10
 """Percent from which on `/detect` names a language beside the best, as LibreTranslate does."""
 UNREADY = documented(ErrorResponse, 503)
 
 
-@router.post(
+@translating.post(
     "/translate",
     response_model=TranslateResponse,
     openapi_extra=openapi_body(TranslateRequest),

@@ -1,6 +1,6 @@
-"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, apart from its tags.
+"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, with its tags apart.
 
-Nothing is repaired or lost: if a document is malformed, so is its translation.
+Nothing is repaired or lost: where a document is broken, its translation is as well.
 """
 
 import html

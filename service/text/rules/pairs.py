@@ -1,4 +1,4 @@
-"""Paired marks as tags: in a translation, they surround the words that translate those between them."""
+"""Marks around words, as tags: in a translation, they are around the words that translate those."""
 
 from collections.abc import Sequence
 from dataclasses import replace

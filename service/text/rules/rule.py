@@ -1,4 +1,4 @@
-"""The interface of a rule."""
+"""What a rule is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

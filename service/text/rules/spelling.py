@@ -1,4 +1,4 @@
-"""Characters that people type and that the vocabulary expects otherwise."""
+"""What people type, and a vocabulary has otherwise."""
 
 import re
 from typing import ClassVar, Literal

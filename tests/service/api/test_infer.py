@@ -72,12 +72,12 @@ def test_data_may_be_nested_or_flat_and_keep_their_shape(
 
 
 def test_parameters_are_the_fields_of_a_translation(client: TestClient) -> None:
-    for parameters in ({"beam_size": 1}, {"format": "html"}, {"target_prefix": "A"}, {}):
+    for parameters in ({"beam_size": 1}, {"format": "html"}, {"target_prefix": "The good"}, {}):
         fields = {"q": TEXTS, **GERMAN, **parameters}
         expected = client.post("/translate", json=fields).json()["translatedText"]
         answer = client.post(INFER, json=asked(parameters={**GERMAN, **parameters}))
         assert answer.json()["outputs"][0]["data"] == expected
-    prefixed = client.post(INFER, json=asked(parameters={**GERMAN, "target_prefix": "A"}))
+    prefixed = client.post(INFER, json=asked(parameters={**GERMAN, "target_prefix": "The good"}))
     assert prefixed.json()["outputs"][0]["data"] != TRANSLATIONS
     detected = client.post(INFER, json=asked(parameters={"source": "auto", "target": "en"}))
     assert detected.json()["outputs"][0]["data"] == TRANSLATIONS

@@ -10,6 +10,7 @@ import pytest
 from service.bulk.pump import REQUEST_LINES, WINDOWS, translated
 from service.bulk.reader import Window
 from service.bulk.records import Lines
+from service.errors import TextTooLongError
 from service.translation.types import Translation
 
 
@@ -75,6 +76,14 @@ def test_what_was_not_translated_is_numbered() -> None:
     [done] = translated([window], [Lines()], translate)
     assert done.problems == {12: "too long", 14: "too long"}
     assert done.lines == window.lines
+
+
+def test_a_single_line_that_is_too_long_is_no_error() -> None:
+    def translate(texts: Sequence[str]) -> list[Translation]:
+        raise TextTooLongError("too long")
+
+    [done] = translated([Window(0, 1, ["a\n"], 0)], [Lines()], translate)
+    assert (done.lines, done.problems) == (["a\n"], {1: "too long"})
 
 
 def test_an_error_ends_it_and_nothing_is_left_waiting() -> None:

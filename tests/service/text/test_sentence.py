@@ -77,6 +77,15 @@ def test_words_move_with_what_is_put_back() -> None:
     ]
 
 
+@pytest.mark.parametrize("length", range(21))
+def test_a_prefix_that_ends_within_a_word_leaves_the_words_as_they_are(length: int) -> None:
+    translation = "The dog sleeps well."
+    sentence = replace(only("Der Hund schläft gut."), prefix=translation[:length])
+    spans = [(0, 3), (4, 7), (8, 14), (15, 19), (19, 20)]
+    expected = ["The", "dog", "sleeps", "well", "."]
+    assert sentence.readable_words(translation, spans) == expected
+
+
 def test_a_prefix_is_no_part_of_what_must_come_through() -> None:
     sentence = replace(only("Das kostet {name} 5 Euro."), prefix="Well, Tom, in 2024")
     translation = "Well, Tom, in 2024 it costs Tom 5 euros."

@@ -3,11 +3,17 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
+from service.errors import (
+    DeadlineExceededError,
+    InvalidRequestError,
+    LimitExceededError,
+    QueueFullError,
+)
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.settings import Settings
@@ -160,3 +166,15 @@ def test_a_page_is_put_together_beside_the_event_loop(
     translate(models, PAGE)
     translate(models, TEXTS[:1])
     assert [one is threading.main_thread() for one in threads] == [False, True]
+
+
+def test_a_prefix_that_the_model_cannot_write_is_refused_by_its_characters(
+    models: ModelSet,
+) -> None:
+    for prefix, lacking in (
+        ("The \u2603 waits", "\u2603"),
+        ("\u2603\u2604 \u2603", "\u2603\u2604"),
+    ):
+        options = replace(OPTIONS, target_prefix=prefix)
+        with pytest.raises(InvalidRequestError, match=f'cannot write: "{lacking}"'):
+            asyncio.run(models.translate(TEXTS[:1], "de", "en", options, 60))

@@ -1,0 +1,95 @@
+"""Files translated on a cluster of Ray's, by Ray Data: `python -m service.on_ray.data INPUT OUTPUT`.
+
+Rows keep their other columns, and come in any order. A run that was stopped is continued by the same command:
+the ids of the rows that are written are kept in a folder of their own until all are.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import ray
+from ray.data import ActorPoolStrategy, DataContext, Dataset
+from ray.data.checkpoint import CheckpointConfig
+
+from service.bulk.pump import translated_each
+from service.models.bundle import DEFAULT_BUNDLE
+from service.python_api import Translator
+
+BATCH_ROWS = 1024
+"""Translated together: enough for an engine to sort by length."""
+Batch = dict[str, Any]
+"""By name, arrays of equally many values."""
+
+
+class Translating:
+    """A worker with a model of its own."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        """Load the model."""
+        self.options = options
+        self.translator = Translator.load(
+            options.bundle,
+            device="cuda" if options.gpu else "cpu",
+            num_workers=0 if options.gpu else options.cores,
+        )
+
+    def __call__(self, batch: Batch) -> Batch:
+        """The rows with their `translation`, and the `problem` of those that have none."""
+        options = self.options
+        found = translated_each(
+            lambda texts: self.translator.translate(texts, options.source, options.target),
+            list(batch[options.column]),
+        )
+        batch["translation"] = [one.text for one in found]
+        batch["problem"] = [one.problem for one in found]
+        return batch
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Translate; returns the exit status."""
+    options = _parse(arguments)
+    DataContext.get_current().checkpoint_config = CheckpointConfig(
+        id_column=options.id,
+        checkpoint_path=options.checkpoints,
+        delete_checkpoint_on_success=True,
+    )
+    rows = _read(options.input).map_batches(
+        Translating,
+        fn_constructor_args=(options,),
+        batch_size=BATCH_ROWS,
+        compute=ActorPoolStrategy(size=options.workers),
+        num_cpus=options.cores,
+        num_gpus=1 if options.gpu else None,
+    )
+    rows.write_parquet(options.output)
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m service.on_ray.data", description=__doc__)
+    add = parser.add_argument
+    add(
+        "input", help="a .jsonl file, or a .parquet file or a folder of them, that every node reads"
+    )
+    add("output", help="folder for Parquet files, that every node can write")
+    add("--column", default="text", help="with the texts (text)")
+    add("--id", default="id", help="column with a different value in each row (id)")
+    add("--checkpoints", required=True, help="folder that every node can write")
+    add("--source", metavar="CODE", help="code of the language")
+    add("--target", metavar="CODE", help="code of the language")
+    add("--bundle", default=str(DEFAULT_BUNDLE), help="the model's folder on each node")
+    add("--workers", type=int, default=1, help="with a model each (1)")
+    add("--cores", type=int, default=2, help="of a worker (2)")
+    add("--gpu", action="store_true", help="each worker has a GPU")
+    return parser.parse_args(arguments)
+
+
+def _read(path: str) -> Dataset:
+    is_json = path.removesuffix(".gz").endswith((".jsonl", ".json"))
+    return ray.data.read_json(path) if is_json else ray.data.read_parquet(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

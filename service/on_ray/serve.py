@@ -1,0 +1,103 @@
+"""The service on Ray Serve: `serve run service.on_ray.serve:app`; the settings are those of the service.
+
+Each replica has the whole application with its own models and queue, and what it answers is passed on as it
+is: 429 with Retry-After among it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import ray
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry, start_http_server
+from ray import serve
+
+from service.app import create_app
+from service.models.model_store import ModelStore
+from service.process import LAST_RESORT_SECONDS
+from service.settings import Settings
+
+CORES = 2
+"""Of a replica, unless its deployment is given others."""
+ROOM = 2
+"""Times our own limit of requests, so that it is always we who refuse: Ray would let them wait unseen."""
+BUSY_REQUESTS = 32
+"""Requests in flight that keep a replica of that size busy; with more of them, Ray adds replicas."""
+METRICS_PORT, METRICS_PORTS = 9400, 100
+"""The first replica of a node has its metrics there, further ones behind it."""
+POLL_SECONDS = 0.1
+
+
+def replica_app(settings: Settings) -> FastAPI:
+    """The application of one replica; it has started once its models are loaded."""
+    failures: list[str] = []
+    cores = int(ray.get_runtime_context().get_assigned_resources().get("CPU", 0))
+    if settings.device != "cuda":  # Ray does not confine a replica to the cores that it assigns
+        settings = settings.model_copy(update={"num_loops": settings.num_loops or cores})
+    app = create_app(settings, failures.append)
+    store: ModelStore = app.state.models
+    begin = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with begin(app):
+            while store.current is None:
+                if failures:
+                    raise RuntimeError(failures[0])
+                await asyncio.sleep(POLL_SECONDS)
+            _serve_metrics(app.state.metrics.registry)
+            yield
+
+    app.router.lifespan_context = lifespan
+    return app
+
+
+def _serve_metrics(registry: CollectorRegistry) -> None:
+    """On a port of its own: Serve's own port leads to any replica."""
+    for port in range(METRICS_PORT, METRICS_PORT + METRICS_PORTS):
+        try:
+            start_http_server(port, registry=registry)
+        except OSError:  # another replica's
+            continue
+        return
+
+
+class Attendant:
+    """A replica."""
+
+    app: FastAPI  # set by Serve
+
+    def check_health(self) -> None:
+        """Have Ray replace a replica whose engine has given up.
+
+        Raises:
+            RuntimeError: it has.
+        """
+        models = self.app.state.models.current
+        if models is not None and not models.is_alive:
+            raise RuntimeError(models.failure or "an engine has given up")
+
+
+def deployment_of(settings: Settings) -> serve.Deployment:
+    """How Ray runs the service with these settings; what a Serve config file says comes first."""
+
+    def build() -> FastAPI:  # within, so that it takes the settings along to every node
+        return replica_app(settings)
+
+    return serve.deployment(
+        serve.ingress(build)(Attendant),
+        name="attendant",
+        max_ongoing_requests=ROOM * settings.max_requests,
+        graceful_shutdown_timeout_s=settings.drain_seconds + LAST_RESORT_SECONDS,
+        health_check_period_s=2,
+        autoscaling_config={
+            "min_replicas": 1,
+            "max_replicas": 8,
+            "target_ongoing_requests": BUSY_REQUESTS,
+        },
+        ray_actor_options={"num_cpus": CORES},
+    )
+
+
+app = deployment_of(Settings()).bind()

@@ -1,0 +1,172 @@
+"""Two replicas on Ray Serve: they answer what one process answers, whatever becomes of one of them."""
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.settings import Settings
+from tests import toy
+from tests.conftest import TINY_BUNDLE, started
+
+ray = pytest.importorskip("ray")
+# Ray's own code warns of much
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+PORT = int(os.environ.get("RAY_TEST_PORT", "8650"))
+METRICS_PORT = 9400
+URL = f"http://127.0.0.1:{PORT}/translate"
+SETTINGS = Settings(bundle=(TINY_BUNDLE,), precision="fp32", device="cpu", max_requests=40)
+GERMAN = [sentence for sentence, _ in toy.sentences()]
+LONG = " ".join(GERMAN)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    from ray import serve  # here, where its warnings are no errors
+
+    from service.on_ray.serve import deployment_of
+
+    ray.init(num_cpus=4, include_dashboard=False, object_store_memory=100 << 20)
+    serve.start(http_options={"port": PORT, "host": "127.0.0.1"})
+    two = deployment_of(SETTINGS).options(
+        num_replicas=2, autoscaling_config=None, ray_actor_options={"num_cpus": 1}
+    )
+    serve.run(two.bind())
+    yield
+    serve.shutdown()
+    ray.shutdown()
+
+
+def body(text: str) -> dict[str, str]:
+    return {"q": text, "source": "de", "target": "en"}
+
+
+def metric(name: str) -> list[float]:
+    """Its value in each replica."""
+    found = []
+    for port in range(METRICS_PORT, METRICS_PORT + 4):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                text = answer.read().decode()
+        except OSError:
+            continue
+        values = re.findall(rf"^{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE)
+        found.append(sum(map(float, values)))
+    return found
+
+
+def replicas() -> list[int]:
+    """Their process ids."""
+    pids = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "cmdline").read_bytes().startswith(b"ray::ServeReplica:default:attendant"):
+                pids.append(int(folder.name))
+        except OSError:
+            continue
+    return pids
+
+
+async def posted(client: httpx.AsyncClient, text: str, tries: int = 1) -> httpx.Response:
+    for _ in range(tries):
+        try:
+            answer = await client.post(URL, json=body(text))
+        except httpx.TransportError:
+            continue
+        if answer.status_code == 200:
+            break
+        await asyncio.sleep(0.2)
+    return answer
+
+
+def many(texts: list[str], tries: int = 1, at_once: int = 16) -> list[httpx.Response]:
+    async def all_of_them() -> list[httpx.Response]:
+        limit = asyncio.Semaphore(at_once)
+        async with httpx.AsyncClient(timeout=60) as client:
+
+            async def one(text: str) -> httpx.Response:
+                async with limit:
+                    return await posted(client, text, tries)
+
+            return await asyncio.gather(*map(one, texts))
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.mark.usefixtures("cluster")
+def test_two_replicas_answer_what_one_process_answers() -> None:
+    answers = many(GERMAN[:200])
+    with started(SETTINGS) as client:
+        expected = [client.post("/translate", json=body(text)).json() for text in GERMAN[:200]]
+    assert [answer.json() for answer in answers] == expected
+    requests = metric("attendant_requests_total")
+    assert len(requests) == 2, "each replica has its own metrics"
+    assert all(count > 20 for count in requests)
+    assert sum(requests) == 200
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_full_replica_says_so_itself() -> None:
+    answers = many([LONG] * 120, at_once=120)
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert {answer.status_code for answer in refused} == {429}
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+    assert {answer.json()["code"] for answer in refused} == {"queue_full"}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_is_cancelled_does_not_run_on() -> None:
+    rng = random.Random(0)
+
+    async def leave(client: httpx.AsyncClient, limit: asyncio.Semaphore) -> None:
+        async with limit:
+            await asyncio.sleep(rng.random() / 50)
+            try:
+                await client.post(URL, json=body(LONG), timeout=rng.random() / 5)
+            except httpx.TimeoutException:
+                return
+
+    async def all_of_them(count: int) -> None:
+        limit = asyncio.Semaphore(32)
+        async with httpx.AsyncClient() as client:
+            await asyncio.gather(*(leave(client, limit) for _ in range(count)))
+
+    asyncio.run(all_of_them(int(os.environ.get("RAY_TEST_CANCELLED", "300"))))
+    end = time.monotonic() + 20
+    while sum(metric("attendant_sequences_running")) + sum(metric("attendant_sequences_waiting")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert sum(metric("attendant_requests_in_flight")) == 0
+    assert many([GERMAN[0]])[0].status_code == 200
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_replica_that_is_killed_costs_retries_alone() -> None:
+    async def under_load() -> list[httpx.Response]:
+        limit = asyncio.Semaphore(16)
+        async with httpx.AsyncClient(timeout=60) as client:
+
+            async def one(number: int) -> httpx.Response:
+                async with limit:
+                    if number == 100:
+                        os.kill(replicas()[0], signal.SIGKILL)
+                    return await posted(client, GERMAN[number % len(GERMAN)], tries=50)
+
+            return await asyncio.gather(*map(one, range(400)))
+
+    answers = asyncio.run(under_load())
+    assert {answer.status_code for answer in answers} == {200}
+    end = time.monotonic() + 120
+    while len(metric("attendant_engine_up")) < 2:  # another one takes its place
+        assert time.monotonic() < end
+        time.sleep(0.5)
+    assert json.loads(many([GERMAN[0]])[0].content) == {"translatedText": "The old dog sleeps."}
