@@ -1,1 +1,1 @@
-"""The command line: `attendant COMMAND`; imports the package of a command only when that is called."""
+"""The command line: `attendant COMMAND`. A command's package is imported only when the command is called."""

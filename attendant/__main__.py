@@ -1,7 +1,7 @@
-"""`attendant COMMAND`, or `python -m attendant COMMAND`: one door to the commands of all packages.
+"""`attendant COMMAND`, or `python -m attendant COMMAND`: the entry point to the commands of all packages.
 
-Each command is a module's `main(arguments)`, named here and imported when it is called: the service runs
-without what training needs.
+Each command is a module's `main(arguments)`, which is imported when the command is called, so the service
+runs without the training tools.
 """
 
 import sys

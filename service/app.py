@@ -1,4 +1,4 @@
-"""The application: parts put together at start-up, and taken apart, in order, when it stops."""
+"""The application: its parts are put together at startup, and shut down in order at the end."""
 
 import asyncio
 import logging

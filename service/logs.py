@@ -1,4 +1,4 @@
-"""Logs: one line an event, with the id of the request that it belongs to; never a text."""
+"""Logs: one line per event, with the id of its request; never with a text."""
 
 import json
 import logging

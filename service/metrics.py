@@ -1,6 +1,6 @@
-"""Prometheus metrics: consumes plain numbers from the other rooms, so that none of them knows Prometheus.
+"""Prometheus metrics, made from the plain numbers of the other packages, none of which knows Prometheus.
 
-No label ever holds a key, an address or a text.
+No label ever contains a key, an address or a text.
 """
 
 import math

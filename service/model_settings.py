@@ -1,4 +1,4 @@
-"""What an operator can set of the models: which are served, where they run and how much they take on."""
+"""An operator's settings for the models: which are served, where they run and how much work they accept."""
 
 from pathlib import Path
 from typing import Annotated, Literal

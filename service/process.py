@@ -1,4 +1,4 @@
-"""The process of the service: its settings, its server, its signals and its exit status."""
+"""The service's process: its settings, its server, its signals and its exit status."""
 
 import gc
 import logging

@@ -1,4 +1,4 @@
-"""Everything an operator can set, by environment or option; built once, in `__main__`, never at import."""
+"""Everything an operator can set, in the environment or as options; built once, never at import."""
 
 import re
 from collections.abc import Mapping, Sequence

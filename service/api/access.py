@@ -1,4 +1,4 @@
-"""Who may call, and how often: API keys, and requests a minute by key or by address."""
+"""Who may call, and how often: API keys, and rate limits by key or by address."""
 
 import time
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""What only an operator may do."""
+"""Endpoints for operators only."""
 
 import asyncio
 

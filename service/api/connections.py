@@ -1,7 +1,7 @@
-"""All open connections: how many there may be, and which one gives way to a newcomer.
+"""All open connections: how many there may be, and which one is closed for a new one.
 
-Where the limit is reached, the connection that has waited longest for a request, or for the rest of one, is
-closed. A few are kept for those who ask how the service is: others are refused where all the rest are busy.
+At the limit, the connection that has waited longest for a request, or for the rest of one, is closed. A few
+connections are reserved for health checks: other requests are refused on them while all others are busy.
 """
 
 import logging

@@ -1,6 +1,6 @@
-"""What handlers are given: the parts of the running service, and the watch over their client.
+"""Dependencies of the handlers: the parts of the running service, and the watch for clients that disconnect.
 
-Those that the framework calls are `async`: it would take a plain function to another thread and back.
+Those that the framework calls are `async`: it would run a plain function in another thread.
 """
 
 import asyncio

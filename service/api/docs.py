@@ -1,6 +1,6 @@
-"""The documentation at `/docs`: Swagger UI, out of an installed package instead of from a public host.
+"""The documentation at `/docs`: Swagger UI, served from an installed package instead of a public host.
 
-Its schema is at `/openapi.json`, and at `/spec`, where LibreTranslate's clients look for one.
+Its schema is at `/openapi.json`, and at `/spec`, where LibreTranslate's clients look for it.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Types of fields that several dialects have."""
+"""Types of fields that several dialects share."""
 
 from typing import Annotated, Literal
 

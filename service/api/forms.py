@@ -1,4 +1,4 @@
-"""Fields as forms, queries and JSON objects give them; what comes more than once is remembered."""
+"""Fields from forms, queries and JSON objects, and which of them are given more than once."""
 
 import re
 from collections.abc import Iterable, Iterator

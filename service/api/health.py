@@ -1,4 +1,4 @@
-"""Is it alive, is it ready, what is it doing."""
+"""Whether the service is alive, whether it is ready, and its metrics."""
 
 from importlib.metadata import version
 

@@ -1,7 +1,7 @@
-"""What clients send: a JSON object, a form of either kind, plain text, or all of it in the query.
+"""What clients send: a JSON object, a form of either encoding, plain text, or all fields in the query.
 
-Form and query repeat a text to give a list. A field that comes in query and body, or
-twice where it may not, is refused: a proxy or a filter may have looked at the other one.
+In a form or query, a repeated text makes a list. A field that is in both query and body, or that is repeated
+where it must not be, is refused, because a proxy or a filter may have checked the other value.
 """
 
 import asyncio

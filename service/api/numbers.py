@@ -1,4 +1,4 @@
-"""Numbers as words, which forms have: written as in JSON, and not as Python would also read them."""
+"""Numbers in forms: written as in JSON, not in all the ways that Python accepts."""
 
 import re
 from typing import Literal

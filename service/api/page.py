@@ -1,4 +1,4 @@
-"""Pages that are static files: they run only their own code, ask no other host, and fit in no frame."""
+"""Static pages: they run only their own code, contact no other host, and cannot be framed."""
 
 import base64
 import hashlib

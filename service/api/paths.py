@@ -1,4 +1,4 @@
-"""What is to be known of a path before any route is looked at."""
+"""What must be known about a path before it is routed."""
 
 _PROBES = frozenset(
     ["/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready", "/metrics"]

@@ -1,10 +1,10 @@
-"""uvicorn's server with an end of its own: nobody who has reached the service goes without an answer.
+"""uvicorn's server with a graceful stop: everybody who has reached the service gets an answer.
 
-1. Readiness turns, so that proxies send no more. For `delay_seconds` all that comes is still served, each
-   answer being the last of its connection.
-2. The service stops listening. Connections that the kernel has accepted by then are taken in; new
-   requests get 503, and so do those that are not complete after `ARRIVAL_SECONDS`.
-3. What was admitted has `drain_seconds` to finish. Then it is cut off, and told so.
+1. The service reports that it is not ready, so that proxies send no more requests. For `delay_seconds`, it
+   still serves all requests, and closes each connection after its next answer.
+2. It stops listening. Connections that the kernel has accepted by then are taken in; new requests get 503,
+   and so do requests that are not complete after `ARRIVAL_SECONDS`.
+3. Admitted requests have `drain_seconds` to finish. Then they are cut off with an error.
 """
 
 import asyncio

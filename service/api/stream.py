@@ -1,4 +1,4 @@
-"""Answers as server-sent events: every sentence as soon as it is done, then the whole."""
+"""Answers as server-sent events: each sentence as soon as it is translated, then the whole answer."""
 
 import json
 from collections.abc import AsyncGenerator, Callable

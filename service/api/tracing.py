@@ -1,7 +1,7 @@
-"""OpenTelemetry spans of requests, if the extra `tracing` is installed and the setting asks for them.
+"""OpenTelemetry spans of requests, if the extra `tracing` is installed and the setting is on.
 
-Where they go is said by OpenTelemetry's own variables, OTEL_EXPORTER_OTLP_ENDPOINT first among them. No span
-holds a text or a key.
+OpenTelemetry's own variables, above all OTEL_EXPORTER_OTLP_ENDPOINT, say where they are sent. No span
+contains a text or a key.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""A transport on which an answer arrives before the connection ends.
+"""A transport that delivers an answer before the connection ends.
 
-Closing a socket that has unread bytes resets it, and a client that still sends would lose the answer behind
-which it is closed. So what still comes is read and dropped for a while (RFC 9112, section 9.6). And what a
-client does not read is not waited for without end.
+Closing a socket that has unread bytes resets it, and a client that is still sending would lose the answer. So
+further bytes are read and dropped for a while (RFC 9112, section 9.6). A client that does not read its answer
+is cut off after a limited time.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What is wrong with a request's fields, in JSON's words: not in those of the library that looked at them."""
+"""What is wrong with a request's fields, in the terms of JSON, not of the validating library."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
-"""Numbers too small for the processor's fast path, out of the way of the thread that computes.
+"""Denormal numbers are set to zero: they are too small for the processor's fast path.
 
-ONNX Runtime's exp gives 1e-45 instead of 0 for a masked attention score, so every padded position would
-otherwise put such a number into the product with the values: attention takes 1.4 times as long with them.
+For a masked attention score, ONNX Runtime's exp gives 1e-45 instead of 0, so every padded position would
+put such a number into the product with the values, and attention would take 1.4 times as long.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""What memory the process has, and how it gives back what is free in it. Imports nothing of the project."""
+"""The memory of the process, and how it returns what is free. Imports nothing of the project."""
 
 import ctypes
 import os

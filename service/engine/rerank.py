@@ -1,9 +1,9 @@
 """Ranks a sentence's hypotheses with the channel model: how likely the source is, given each of them.
 
-A translation that leaves something out may be likely; that the source comes back from it is not. So is the
-noisy channel of Yee, Dauphin and Auli (2019), "Simple and Effective Noisy Channel Modeling for Neural Machine
-Translation", of a network that has both directions. Each sentence is scored by itself, so that what it
-becomes depends on its own hypotheses alone.
+A translation that omits something may be likely, but the source is not likely given that translation. This is
+the noisy channel of Yee, Dauphin and Auli (2019), "Simple and Effective Noisy Channel Modeling for Neural
+Machine Translation", with one network for both directions. Each sentence is scored alone, so its result
+depends only on its own hypotheses.
 """
 
 import logging

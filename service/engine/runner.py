@@ -1,6 +1,6 @@
 """Runs the graphs; the only file that imports onnxruntime.
 
-A runner keeps nothing between runs: the caches of a batch go out as an opaque handle and come in again.
+A runner is stateless between runs: the caches of a batch leave as an opaque handle and are passed in again.
 """
 
 import ctypes

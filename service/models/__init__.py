@@ -1,1 +1,1 @@
-"""Bundles and the models made of them: reading, loading, proving, choosing, reloading."""
+"""Bundles and the models loaded from them: reading, loading, verifying, choosing, reloading."""

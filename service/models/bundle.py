@@ -1,7 +1,7 @@
-"""The contract between training and serving: a folder with a manifest, graphs, a vocabulary and its proof.
+"""The contract between training and serving: a folder with a manifest, graphs, a vocabulary and a proof.
 
-The reader owns the contract; `export` imports it to write. Nothing is guessed: an unknown key, another
-format version, a missing file or a flipped byte is a BundleError that says which.
+The reader owns the contract; `export` imports it to write bundles. Nothing is guessed: an unknown key,
+another format version, a missing file or a flipped byte is a BundleError that names it.
 """
 
 from dataclasses import dataclass

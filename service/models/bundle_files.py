@@ -1,4 +1,4 @@
-"""Reads a bundle's files as something that a stranger may have made: whatever is wrong is a BundleError."""
+"""Reads a bundle's files as untrusted input: whatever is wrong with them is a BundleError."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a bundle's manifest says of languages: its pairs, and the tokens by which each is asked for."""
+"""The languages in a bundle's manifest: its directions, and the tokens that select them."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product

@@ -1,4 +1,4 @@
-"""The models that are served together: which of them translates a text, and into what."""
+"""The models that are served together: which of them translates a text, and into which language."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Loads the models at start, swaps them while they serve, lets go of them at the end."""
+"""Loads the models at startup, replaces them while they serve, and releases them at the end."""
 
 import gc
 import logging

@@ -1,4 +1,4 @@
-"""What models tell of their work, in plain numbers; `metrics` counts it for Prometheus."""
+"""What models report about their work, as plain numbers; `metrics` counts them for Prometheus."""
 
 from service.engine.types import StepStats
 

@@ -1,4 +1,4 @@
-"""What a model must show before it is served: that it translates as it did when it was published."""
+"""The check before a model is served: it must translate as it did when its bundle was made."""
 
 import logging
 import threading

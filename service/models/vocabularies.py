@@ -1,4 +1,4 @@
-"""The vocabularies of a bundle, held against what its manifest says of them."""
+"""The vocabularies of a bundle, checked against its manifest."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How common a word is in about forty languages; see `common_words.md` on where the table is from."""
+"""How common a word is in about forty languages; `common_words.md` says where the table comes from."""
 
 import functools
 import lzma

@@ -1,4 +1,4 @@
-"""A text taken apart into sentences to translate and what lies between them, and put together again."""
+"""Splits a text into sentences and everything between them, and reassembles it with translations."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Dots that end no sentence: those of abbreviations, initials and ordinal numbers."""
+"""Dots that do not end a sentence: those of abbreviations, initials and ordinal numbers."""
 
 from service.text.languages import Language
 

@@ -1,4 +1,4 @@
-"""From a model's code of a language to the detector's label for it, and the scripts that it is written in."""
+"""Maps a model's language code to the detector's label, and to the scripts of the language."""
 
 from collections import Counter
 from collections.abc import Iterable

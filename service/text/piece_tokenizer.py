@@ -1,7 +1,7 @@
-"""A SentencePiece model whose pieces have other ids than its own, as Marian's models have them.
+"""A SentencePiece model whose pieces have other ids than its own, as in Marian's models.
 
-The ids stand in a file of their own: a JSON list of the pieces, null where an id is no piece's. Both sides
-may share one though each has a SentencePiece model.
+The ids are in a separate file: a JSON list of pieces, with null for ids without a piece. Both sides may share
+one list even if each has its own SentencePiece model.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The rules, in their order: the one place that knows them all."""
+"""The list of all rules, in their order."""
 
 from collections.abc import Sequence
 from pathlib import Path

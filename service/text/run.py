@@ -1,4 +1,4 @@
-"""A run: a stretch of text without a block in it, its inline tags and what is protected apart."""
+"""A run: a stretch of text without block markup, stored apart from its inline tags and protected parts."""
 
 import html
 import re

@@ -1,6 +1,6 @@
-"""Cuts text into sentences, so that what a model sees is what it was trained on, and puts the layout back.
+"""Splits text into sentences, the units on which models are trained, and keeps the layout between them.
 
-`"".join(segment.text for segment in split(text))` is always `text`: what is not a sentence (line breaks,
+`"".join(segment.text for segment in split(text))` is always `text`: whatever is not a sentence (line breaks,
 indentation, list markers, spaces between sentences, lines without a letter) is kept as it is.
 """
 

@@ -1,4 +1,4 @@
-"""What is given to a model at once, and how its translation is made readable."""
+"""The unit that a model translates at once, and how its translation is made readable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Tokens, or names and numbers, in the places of what is protected: models copy these, and lose `%1$s`."""
+"""Tokens, names and numbers that replace protected parts: models copy these, but lose `%1$s`."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A bundle's tables: lines of cells, parted by tabs."""
+"""A bundle's tables: lines of cells, separated by tabs."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Words, and which of a sentence's words belong to which of its translation's."""
+"""Words, and which words of a sentence correspond to which words of its translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

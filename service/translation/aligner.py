@@ -1,4 +1,4 @@
-"""Which words of a sentence each word of its translation looked at, by a graph that the bundle has for it."""
+"""Word alignment: which source words each target word attended to, computed by a graph of the bundle."""
 
 import logging
 import time

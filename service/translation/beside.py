@@ -1,4 +1,4 @@
-"""Long work on the CPU beside the event loop, for as long as somebody waits for it."""
+"""Long CPU work in a thread beside the event loop, as long as somebody waits for it."""
 
 import asyncio
 import contextvars

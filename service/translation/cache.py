@@ -1,6 +1,6 @@
-"""Sentences translated before, given again when asked for in the same way: interfaces and feeds repeat.
+"""A cache of translated sentences: user interfaces and feeds repeat the same ones.
 
-Bounded, and off unless a setting gives it room. Used from one thread, the event loop's.
+It is bounded, and off by default. It is used only from the event loop's thread.
 """
 
 from collections import OrderedDict

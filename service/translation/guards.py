@@ -1,4 +1,4 @@
-"""What keeps a translation from running away: signs that a search went wrong, and which of two is better."""
+"""Guards against runaway translations: signs that a search went wrong, and which of two results is better."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a request asks of the engine: its options checked, its texts cut into sentences and these into ids."""
+"""Prepares a request for the engine: checks its options, splits its texts into sentences, tokenizes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

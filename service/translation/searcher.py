@@ -1,4 +1,4 @@
-"""From sentences to hypotheses: what is known already, what the engine finds, what it has to do again."""
+"""From sentences to hypotheses: from the cache, from the engine, and decoded again where needed."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""From sentences to their translations: searched, decoded, and done again where something was lost."""
+"""From sentences to translations: searched, decoded, and done again if something was lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""One request's way from text to text with one model: sentences, ids, search, text. Knows nothing of HTTP."""
+"""The path of one request through one model: sentences, ids, search, text. Knows nothing of HTTP."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What a request asks for and what it gets, as plain data."""
+"""A request's options and results, as plain data."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

@@ -1,10 +1,9 @@
 """DeepL's dialect, so that its official clients work unmodified: `deepl.DeepLClient(KEY, server_url=...)`.
 
-What is accepted and changes nothing: `context`, `model_type` (there is one model, which is both),
-`preserve_formatting`, `show_billed_characters` (billed characters are always told), formality other than
-`more` and `less`. What would change a translation and is not supported is refused: glossaries,
-styles, instructions, and tags that split texts or do not (`splitting_tags`, `non_splitting_tags`,
-`outline_detection` off).
+Accepted without effect: `context`, `model_type` (the one model serves as both), `preserve_formatting`,
+`show_billed_characters` (they are always shown), and formality other than `more` and `less`. Options that
+would change a translation but are not supported are refused: glossaries, styles, instructions, and options
+that decide which tags split a text (`splitting_tags`, `non_splitting_tags`, `outline_detection` off).
 """
 
 from typing import Annotated, Any, Literal

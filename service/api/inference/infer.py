@@ -1,4 +1,4 @@
-"""The Open Inference Protocol's inference: texts in, texts out, by the model that is named."""
+"""The Open Inference Protocol's inference: texts in, texts out, with the named model."""
 
 from typing import Annotated, Any
 

@@ -1,7 +1,7 @@
-"""Tensors of texts as the Open Inference Protocol has them: in JSON, or in bytes behind it.
+"""Tensors of texts in the Open Inference Protocol: as JSON, or as bytes after the JSON.
 
-The latter is its extension `binary_tensor_data`: before each text stand four bytes with its length,
-little-endian, and a header field says where the JSON ends.
+The latter is its extension `binary_tensor_data`: each text is preceded by its length in four bytes,
+little-endian, and a header field gives the length of the JSON.
 """
 
 import math

@@ -1,1 +1,1 @@
-"""Around every request: its path, an id, a clock, the books, and limits on its size and number. Pure ASGI."""
+"""Around every request: its path, id, log line and metrics, and limits on size and number. Pure ASGI."""

@@ -1,7 +1,7 @@
-"""Whether a request is admitted: how many are in flight, and whether there is time for one more.
+"""Whether a request is admitted: whether too many are in flight, and whether there is time for one more.
 
-It is asked twice: before the body is read, so that a refusal costs little when there are many, and behind
-it, so that who sends slowly takes nobody's place.
+This is checked twice: before the body is read, so that refusals are cheap under overload, and after it, so
+that slow senders do not count against the limit.
 """
 
 from collections.abc import Callable

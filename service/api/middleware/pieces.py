@@ -1,4 +1,4 @@
-"""Large answers in pieces: a client that does not read holds one of them in memory, not the whole."""
+"""Large answers in pieces: for a client that does not read, memory holds one piece, not the whole answer."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 

@@ -1,4 +1,4 @@
-"""What a request asks for, in the one form that the routes know."""
+"""The request's target, in the normalised form that the routes expect."""
 
 import re
 from http import HTTPStatus

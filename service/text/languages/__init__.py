@@ -1,4 +1,4 @@
-"""What is to be known of languages: facts from data files, one a language, and codes and names from CLDR."""
+"""What the text rules know about languages: data files, one per language, and codes and names from CLDR."""
 
 from service.text.languages.codes import lookup, lookup_source, parse, standard
 from service.text.languages.language import Language

@@ -1,4 +1,4 @@
-"""Codes of languages as people, formats and models write them: de, DE-at, deu, deu_Latn, zh-Hant, zt."""
+"""Language codes as people, formats and models write them: de, DE-at, deu, deu_Latn, zh-Hant, zt."""
 
 import re
 from collections.abc import Iterable

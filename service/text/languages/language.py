@@ -1,4 +1,4 @@
-"""What the text rules ask of a language."""
+"""What the text rules need to know about a language."""
 
 import unicodedata
 from functools import cached_property

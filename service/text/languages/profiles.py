@@ -1,7 +1,7 @@
-"""Profiles out of data files: to add a language is to add a file.
+"""Language profiles from data files: to add a language, add a file.
 
-What a language's file does not say, the files of its script and of all languages say: for zh-Hant, these are
-zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. BCP 47 has "und" for a language that is not known.
+Keys that are missing from a language's file come from the files of its script and of all languages: for
+zh-Hant, from zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. In BCP 47, "und" is an undetermined language.
 """
 
 import tomllib

@@ -1,6 +1,6 @@
-"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, with its tags apart.
+"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, apart from its tags.
 
-Nothing is repaired or lost: where a document is broken, its translation is as well.
+Nothing is repaired or lost: if a document is malformed, so is its translation.
 """
 
 import html

@@ -1,4 +1,4 @@
-"""Tags of HTML in plain text: only what is sure to be one is; `a<b and c>d` and `List<String>` are text."""
+"""HTML tags in plain text, if they certainly are tags: `a<b and c>d` and `List<String>` are text."""
 
 import re
 from typing import Literal

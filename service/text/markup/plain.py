@@ -1,6 +1,6 @@
-"""Plain text as runs: Markdown in it, where there is some, comes through; most texts are one run.
+"""Plain text as runs: Markdown in it is kept; most texts are one run.
 
-Whatever the text, pieces and runs put together again are it, byte for byte.
+Pieces and runs joined together are always the original text, byte for byte.
 """
 
 import re

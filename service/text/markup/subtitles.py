@@ -1,4 +1,4 @@
-"""SubRip and WebVTT: what is said is translated, numbers, names, times and the header stay as they are."""
+"""SubRip and WebVTT: the dialogue is translated; numbers, names, times and the header are kept."""
 
 import re
 

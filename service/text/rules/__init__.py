@@ -1,1 +1,1 @@
-"""What is done to a text before a model sees it, and to its translation."""
+"""What is done to a text before the model sees it, and to its translation."""

@@ -1,4 +1,4 @@
-"""Sentences that are in the target language already stay as they are, where that is certain."""
+"""Sentences that are certainly in the target language already are not translated."""
 
 import re
 from typing import ClassVar, Literal, Self

@@ -1,6 +1,6 @@
-"""Sentences whose case says nothing: IN CAPITALS, in small letters, With A Capital In Front Of All Words.
+"""Sentences whose case says nothing: IN CAPITALS, in small letters, With Every Word Capitalised.
 
-Models have hardly seen such ones. They are translated as they would stand in a book.
+Models have hardly seen such sentences. They are translated as if they were written in ordinary case.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Long sentences as clauses: a model that was trained on short ones leaves half of a long one out."""
+"""Long sentences, translated clause by clause: models trained on short ones leave out half."""
 
 import re
 from bisect import bisect_left, bisect_right

@@ -1,4 +1,4 @@
-"""Marks of direction around words: in a translation, they are around the words that translate those."""
+"""Direction marks around words: in a translation, they surround the words that translate those."""
 
 import re
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Elements that are not around words of a sentence: an image between two spaces, the 2 of a square metre."""
+"""Elements that do not enclose words of a sentence: an image between two spaces, the 2 in m²."""
 
 import re
 from collections.abc import Iterator

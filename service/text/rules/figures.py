@@ -1,4 +1,4 @@
-"""What numbers a text has, by how its language writes decimals and times of day."""
+"""The numbers in a text, by how its language writes decimals and times of day."""
 
 import re
 from collections import Counter

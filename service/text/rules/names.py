@@ -1,7 +1,7 @@
-"""Names that a model copied, though they are others in the language it translates into.
+"""Names that a model copied although they are different in the target language.
 
-A model that has learnt to copy names it does not know copies "Norwegen" too. What it copied is looked up in a
-table behind the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do with all unknown words.
+A model that has learnt to copy unknown names also copies "Norwegen". Copied names are looked up in a table
+after the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do with all unknown words.
 """
 
 import re

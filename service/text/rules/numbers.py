@@ -1,4 +1,4 @@
-"""Numbers: those of a translation are those of its source, or it is done again with them protected."""
+"""Numbers: if a translation does not have those of its source, it is done again with them protected."""
 
 import re
 from typing import ClassVar, Literal, Self

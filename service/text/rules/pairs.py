@@ -1,4 +1,4 @@
-"""Marks around words, as tags: in a translation, they are around the words that translate those."""
+"""Paired marks as tags: in a translation, they surround the words that translate those between them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,8 @@
-"""What must come through a translation untouched: variables, addresses, code, and whatever is marked as such.
+"""What a translation must not change: variables, addresses, code, and whatever is marked as such.
 
-A model that has never seen `%1$s` loses it. So a token that the model was trained to copy stands in for it,
-or a name, which models do copy; where that does not come out exactly once, the sentence is translated piece
-by piece around it.
+A model that has never seen `%1$s` loses it. So it is replaced by a token that the model was trained to copy,
+or by a name, which models do copy. If that does not appear exactly once in the translation, the parts of the
+sentence around it are translated separately.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Quotes: those around words go around the words that translate them, as tags do.
+"""Quotes go around the words that translate those between them, as tags do.
 
-A vocabulary has words as they stand behind a space, and a model takes one behind a quote for a name.
+A vocabulary has words as they stand after a space, and a model takes a word after a quote for a name.
 """
 
 import re

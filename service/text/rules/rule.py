@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The interface of a rule."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

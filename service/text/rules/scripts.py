@@ -1,4 +1,4 @@
-"""Words in scripts that a model cannot write: they come through untouched, as placeholders do."""
+"""Words in scripts that a model cannot write are protected, as placeholders are."""
 
 import re
 from typing import ClassVar

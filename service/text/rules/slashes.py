@@ -1,4 +1,4 @@
-"""Words with a slash between them, which are one word to a vocabulary: Montag/Dienstag."""
+"""Words with a slash between them, which a vocabulary treats as one word: Montag/Dienstag."""
 
 import re
 from typing import ClassVar, Literal

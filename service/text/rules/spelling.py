@@ -1,4 +1,4 @@
-"""What people type, and a vocabulary has otherwise."""
+"""Characters that people type and that the vocabulary expects otherwise."""
 
 import re
 from typing import ClassVar, Literal

@@ -1,7 +1,7 @@
-"""Signs that a vocabulary does not have, or reads as others, with the word or amount they belong to.
+"""Characters that a vocabulary lacks or confuses with others, with the word or amount they belong to.
 
-`10⁶` is 106 to most vocabularies, which normalise by compatibility (NFKC); `49 €` and `10 µg` are bytes to
-one without these signs, and a model makes other ones of them.
+To most vocabularies, which normalise by compatibility (NFKC), `10⁶` is 106. To one without these characters,
+`49 €` and `10 µg` are bytes, which a model turns into other characters.
 """
 
 import re
