@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service.api.dialects import is_probe
 from service.api.errors import answer
-from service.api.paths import is_probe
 
 if TYPE_CHECKING:
     from service.api.connection import Connection

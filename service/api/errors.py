@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from service import errors
-from service.api.paths import is_deepl
+from service.api.dialects import dialect_of
 from service.api.validation import describe
 
 logger = logging.getLogger(__name__)
@@ -63,15 +63,13 @@ def status_of(kind: type[errors.AttendantError]) -> int:
 def answer(
     status: int, message: str, code: str, retry_after: float | None = None, path: str = ""
 ) -> JSONResponse:
-    """`{"error", "code"}`, or `{"message", "detail"}` under DeepL's paths; Retry-After in whole seconds."""
+    """An error in the shape of the dialect of `path`; Retry-After in whole seconds."""
     headers = {}
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if is_deepl(path):
-        return JSONResponse({"message": message, "detail": code}, status, headers)
-    return JSONResponse({"error": message, "code": code}, status, headers)
+    return JSONResponse(dialect_of(path).error(message, code), status, headers)
 
 
 def install(app: FastAPI) -> None:
@@ -80,9 +78,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(errors.AttendantError)
     async def of_ours(request: Request, error: errors.AttendantError) -> JSONResponse:
         request.app.state.metrics.errors.labels(error.code).inc()
-        status, path = status_of(type(error)), request.scope["path"]
-        if is_deepl(path) and isinstance(error, errors.TextTooLongError):
-            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE  # as its clients know it
+        path = request.scope["path"]
+        status = dialect_of(path).statuses.get(type(error)) or status_of(type(error))
         message, retry_after = error.client_message, error.retry_after
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             message = f"Slowdown: {message}"

@@ -186,11 +186,7 @@ class ModelSet:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
-        if characters > self.max_characters:
-            raise TextTooLongError(
-                f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
-            )
+        self._check_size(texts)
         with self._active_request():
             routes = await self._routes(texts, source, target)
             by_codes: dict[tuple[str, str], list[int]] = {}
@@ -216,6 +212,13 @@ class ModelSet:
                 for at, route in enumerate(routes)
             ]
         )
+
+    def _check_size(self, texts: Sequence[str]) -> None:
+        characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
+        if characters > self.max_characters:
+            raise TextTooLongError(
+                f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
+            )
 
     @contextmanager
     def _active_request(self) -> Iterator[None]:

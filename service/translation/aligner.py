@@ -29,6 +29,8 @@ TURN_SECONDS = 0.02
 """After which others have their turn; a few sentences of usual length."""
 CHARACTERS_A_PAIR = 100
 """A text and its translation take as long as so many characters, even empty ones."""
+Around = tuple[Sequence[int], Sequence[int]]
+"""Ids that stand in front of a source, and of its translation."""
 Attention = Callable[[Sequence[int], Sequence[int]], Floats]
 """Source ids (tag ... EOS) and target ids (BOS ... EOS) to how much each looked at each, [T, S]."""
 
@@ -68,21 +70,19 @@ class Aligner:
     async def align(
         self,
         translated: Sequence[TranslatedSentence],
-        prefix: Sequence[int],
+        around: Around,
         wanted: bool,
         deadline: float,
         promise: Promise,
-        start_tokens: Sequence[int] = (),
     ) -> list[TranslatedSentence]:
         """The same sentences with their alignments: those that have tags, or all.
 
         Args:
             translated: sentences and their translations.
-            prefix: what stands in front of their sources.
+            around: what stands in front of their sources, and of their translations behind BOS.
             wanted: whether to align those without tags, too.
             deadline: when it is given up, as it is when the caller is cancelled.
             promise: of this work, in the backlog.
-            start_tokens: what stands in front of their translations, behind BOS.
 
         Raises:
             DeadlineExceededError: it passed before the last sentence.
@@ -94,7 +94,6 @@ class Aligner:
             for text in one.targets
         )
         aligned: list[TranslatedSentence] = []
-        around = prefix, start_tokens
         steps = self._steps(translated, around, wanted, aligned)
         while len(aligned) < len(translated):
             # the threads' line is first come, first served: whoever comes again stands at its end
@@ -104,17 +103,15 @@ class Aligner:
             self.backlog.measured(cost, seconds)
         return aligned
 
-    def measure(
-        self, one: TranslatedSentence, prefix: Sequence[int], start_tokens: Sequence[int] = ()
-    ) -> None:
+    def measure(self, one: TranslatedSentence, around: Around) -> None:
         """Align a sentence on this thread, for a first measurement of how long that takes."""
-        steps = self._steps([one], (prefix, start_tokens), True, [])
+        steps = self._steps([one], around, True, [])
         self.backlog.measured(*_turn(steps, lambda: None))
 
     def _steps(
         self,
         translated: Sequence[TranslatedSentence],
-        around: tuple[Sequence[int], Sequence[int]],
+        around: Around,
         wanted: bool,
         into: list[TranslatedSentence],
     ) -> Iterator[int]:

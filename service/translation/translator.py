@@ -117,11 +117,7 @@ class Translator:
             self.searcher.check_deadline(deadline)  # before it costs anything
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
-            places = [
-                (text, segment)
-                for text, document in enumerate(documents)
-                for segment in range(len(document.sentences))
-            ]
+            places = _places(documents)
             found: dict[int, TranslatedSentence] = {}
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
@@ -134,13 +130,9 @@ class Translator:
                             yield SentenceResult(*places[at], one)
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
+                    around = direction.prefix, direction.start_tokens
                     translated = await self.aligner.align(
-                        translated,
-                        direction.prefix,
-                        align,
-                        deadline,
-                        promise,
-                        direction.start_tokens,
+                        translated, around, align, deadline, promise
                     )
             whole = await run(lambda check: _assemble(documents, translated, ranks, check))
         yield Done(whole)
@@ -245,6 +237,15 @@ def _outcome(error: BaseException) -> Outcome:
     # the last is what a generator gets whose rest nobody wants
     is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError | GeneratorExit)
     return "cancelled" if is_given_up else "error"
+
+
+def _places(documents: Sequence[Document]) -> list[tuple[int, int]]:
+    """For each sentence, the numbers of its text and of its place in it."""
+    return [
+        (text, segment)
+        for text, document in enumerate(documents)
+        for segment in range(len(document.sentences))
+    ]
 
 
 def _assemble(

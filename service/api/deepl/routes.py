@@ -6,13 +6,23 @@ would change a translation but are not supported are refused: glossaries, styles
 that decide which tags split a text (`splitting_tags`, `non_splitting_tags`, `outline_detection` off).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, BeforeValidator, Field
 
 from service.api.access import Gate
+from service.api.deepl.schemas import (
+    DeepLError,
+    GlossaryPairs,
+    Language,
+    LanguagesRequest,
+    TranslatedText,
+    TranslateRequest,
+    TranslateResponse,
+    Usage,
+    UsageRequest,
+)
 from service.api.dependencies import (
     GateDependency,
     MetricsDependency,
@@ -22,7 +32,7 @@ from service.api.dependencies import (
     unless_client_leaves,
 )
 from service.api.errors import documented, shortened
-from service.api.fields import SPLITTING, Choice, Code, Key, SplitSentences, Text, TextList
+from service.api.fields import SPLITTING
 from service.api.inputs import JSON, fields_of, openapi_body, openapi_query, parse
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.models.model_set import AUTO
@@ -54,99 +64,6 @@ _UNSUPPORTED = (
     "custom_instructions",
     *("splitting_tags", "non_splitting_tags"),
 )
-TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-def _as_names(value: object) -> object:
-    """Names parted by commas, a list of such, or null."""
-    if value is None:
-        return []
-    parts = value if isinstance(value, list) else [value]
-    names = [part.split(",") if isinstance(part, str) else [part] for part in parts]
-    return [name.strip() if isinstance(name, str) else name for some in names for name in some]
-
-
-class TranslateRequest(BaseModel):
-    """`POST /v2/translate`."""
-
-    text: Annotated[TextList, BeforeValidator(_as_list), Field(min_length=1)]
-    target_lang: Code
-    source_lang: Code | None = None
-    context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
-    split_sentences: SplitSentences | None = None
-    tag_handling: Literal["html", "xml"] | None = None
-    ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
-    outline_detection: Annotated[
-        bool | None, Field(description="Whether tags tell where texts end; only true is supported.")
-    ] = None
-    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] | None = None
-    model_type: (
-        Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
-    ) = None
-    auth_key: Key | None = None
-
-
-class UsageRequest(BaseModel):
-    """`GET /v2/usage`."""
-
-    auth_key: Key | None = None
-
-
-class LanguagesRequest(UsageRequest):
-    """`GET /v2/languages`."""
-
-    type: Annotated[Choice, Field(description="`source` or `target`.")] = "source"
-
-
-class TranslatedText(BaseModel):
-    """One text."""
-
-    detected_source_language: str
-    text: str
-    billed_characters: int
-    model_type_used: Annotated[
-        str | None, Field(description="Where `model_type` is given: what was asked for.")
-    ] = None
-
-
-class TranslateResponse(BaseModel):
-    """Every text, in order."""
-
-    translations: list[TranslatedText]
-
-
-class Language(BaseModel):
-    """A language of one side."""
-
-    language: str
-    name: str
-    supports_formality: Annotated[bool | None, Field(description="Of targets only.")] = None
-
-
-class Usage(BaseModel):
-    """Characters translated since the start."""
-
-    character_count: int
-    character_limit: int
-
-
-class GlossaryPairs(BaseModel):
-    """There are no glossaries."""
-
-    supported_languages: list[dict[str, str]]
-
-
-class DeepLError(BaseModel):
-    """Every error of this dialect."""
-
-    message: str
-    detail: str
-
-
 ERRORS = documented(DeepLError, 400, 403, 408, 413, 429, 500, 503, 504)
 
 

@@ -1,85 +1,35 @@
 """The Open Inference Protocol's health and metadata under /v2, as KServe's and Triton's clients read them."""
 
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from service.api import health
 from service.api.dependencies import ModelsDependency, StoreDependency
 from service.api.errors import documented, shortened
-from service.api.native.schemas import ErrorResponse
+from service.api.inference.schemas import (
+    IndexedModel,
+    InferenceError,
+    ModelMetadata,
+    ModelNames,
+    ModelReady,
+    ServerLive,
+    ServerMetadata,
+    ServerReady,
+    TensorMetadata,
+)
 from service.errors import EngineDeadError, ModelUnavailableError
 from service.models.model_set import ModelSet
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
-_UNREADY = documented(ErrorResponse, 503)
-_UNKNOWN = documented(ErrorResponse, 404, 503)
+_UNREADY = documented(InferenceError, 503)
+_UNKNOWN = documented(InferenceError, 404, 503)
 ONE = "1"
 """The version of every model."""
 ModelName = Annotated[str, Path(description="A bundle's name.")]
 ModelVersion = Annotated[str, Path(description="Of a model: 1.")]
-
-
-class ServerLive(BaseModel):
-    """`GET /v2/health/live` of the Open Inference Protocol."""
-
-    live: bool
-
-
-class ServerReady(BaseModel):
-    """`GET /v2/health/ready` of the Open Inference Protocol."""
-
-    ready: bool
-
-
-class ModelReady(ServerReady):
-    """`GET /v2/models/NAME/ready` of the Open Inference Protocol."""
-
-    name: str
-
-
-class ServerMetadata(BaseModel):
-    """`GET /v2` of the Open Inference Protocol."""
-
-    name: str
-    version: str
-    extensions: list[str]
-
-
-class ModelNames(BaseModel):
-    """`GET /v2/models` of KServe."""
-
-    models: list[str]
-
-
-class IndexedModel(BaseModel):
-    """One entry of Triton's `POST /v2/repository/index`."""
-
-    name: str
-    version: str
-    state: Literal["READY", "UNAVAILABLE"]
-    reason: Annotated[str, Field(description="unloaded, or why it could not be loaded.")]
-
-
-class TensorMetadata(BaseModel):
-    """What goes in or comes out."""
-
-    name: str
-    datatype: str
-    shape: list[int]
-
-
-class ModelMetadata(BaseModel):
-    """`GET /v2/models/NAME` of the Open Inference Protocol."""
-
-    name: str
-    versions: list[str]
-    platform: str
-    inputs: list[TensorMetadata]
-    outputs: list[TensorMetadata]
 
 
 @router.get("/health/live")

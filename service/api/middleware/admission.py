@@ -10,8 +10,8 @@ from http import HTTPStatus
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.api.dialects import is_probe, translates
 from service.api.errors import answer
-from service.api.paths import is_probe, translates
 from service.engine.engine import SAFETY
 
 Wait = Callable[[], float | None]

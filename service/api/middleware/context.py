@@ -11,8 +11,8 @@ from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.api.dialects import dialect_of
 from service.api.errors import answer
-from service.api.paths import is_deepl
 from service.api.stream import EVENT_STREAM, error_event
 from service.context import request_id
 from service.errors import NotReadyError
@@ -100,9 +100,8 @@ def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 def identifying(identity: bytes, path: str) -> list[tuple[bytes, bytes]]:
-    """The fields of an answer that tell its request's id; DeepL's clients look for another one."""
-    own = [(b"x-request-id", identity)]
-    return [*own, (b"x-trace-id", identity)] if is_deepl(path) else own
+    """The fields of an answer that tell its request's id, as the clients of that path look for it."""
+    return [(field, identity) for field in dialect_of(path).request_id_fields]
 
 
 def _streams(start: Message) -> bool:

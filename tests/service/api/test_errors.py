@@ -26,6 +26,7 @@ EXPECTED = {
     "RefusedError": 503,
     "QueueFullError": 429,
     "NotReadyError": 503,
+    "ModelUnavailableError": 503,
     "AbandonedError": 503,
     "DeadlineExceededError": 504,
     "CancelledError": 503,

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from service.api.paths import translates
+from service.api.dialects import translates
 from service.keys import digest_of
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started

@@ -37,7 +37,7 @@ async def align(
 ) -> list[TranslatedSentence]:
     deadline = time.monotonic() + seconds
     with aligner.promised([one.sentence.text for one in translated], 1) as promise:
-        return await aligner.align(translated, (5,), True, deadline, promise)
+        return await aligner.align(translated, ((5,), ()), True, deadline, promise)
 
 
 def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dict[str, int]]:

@@ -1,0 +1,19 @@
+"""What is particular about DeepL's dialect beside its routes: the shape of its errors, and two names."""
+
+from http import HTTPStatus
+
+from service.api.dialect import Dialect
+from service.errors import TextTooLongError
+
+
+def _error(message: str, code: str) -> dict[str, str]:
+    return {"message": message, "detail": code}
+
+
+DEEPL = Dialect(
+    prefixes=("/v2/", "/v3/"),
+    error=_error,
+    translates=lambda path: path == "/v2/translate",
+    statuses={TextTooLongError: HTTPStatus.REQUEST_ENTITY_TOO_LARGE},
+    request_id_fields=(b"x-request-id", b"x-trace-id"),
+)

@@ -1,0 +1,15 @@
+"""What is particular about the Open Inference Protocol beside its routes: its paths are among DeepL's."""
+
+from service.api.dialect import Dialect
+
+
+def _error(message: str, code: str) -> dict[str, str]:
+    return {"error": message, "code": code}
+
+
+INFERENCE = Dialect(
+    prefixes=("/v2/health", "/v2/models", "/v2/repository"),
+    error=_error,
+    translates=lambda path: path.startswith("/v2/models/") and path.endswith("/infer"),
+    probes=frozenset(["/v2/health/live", "/v2/health/ready"]),
+)

@@ -1,0 +1,39 @@
+"""Which dialect a path is of, whether there is a route or not."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.api.dialects import is_probe, translates
+
+NATIVE, DEEPL = {"error", "code"}, {"message", "detail"}
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/nothing", NATIVE),
+        ("/v2", NATIVE),
+        ("/v2x", NATIVE),
+        ("/v2/nothing", DEEPL),
+        ("/v3/glossaries", DEEPL),
+        ("/v2/models/nothing", NATIVE),
+        ("/v2/health/nothing", NATIVE),
+        ("/v2/repository/nothing", NATIVE),
+    ],
+)
+def test_an_error_has_the_shape_of_its_paths_dialect(
+    client: TestClient, path: str, shape: set[str]
+) -> None:
+    answer = client.delete(path)
+    assert answer.status_code in (404, 405)
+    assert answer.json().keys() == shape
+    assert ("x-trace-id" in answer.headers) == (shape == DEEPL)
+
+
+def test_what_translates_and_what_is_a_probe() -> None:
+    paths = [
+        *("/translate", "/v2/translate", "/v2/models/m/infer", "/v2/models/m/versions/1/infer"),
+        *("/health", "/health/ready", "/metrics", "/v2/health/live", "/v2/usage", "/languages"),
+    ]
+    assert [path for path in paths if translates(path)] == paths[:4]
+    assert [path for path in paths if is_probe(path)] == paths[4:8]
