@@ -11,7 +11,10 @@ from service.errors import InvalidRequestError, quoted
 MAX_FIELDS = 4096
 """Of a form or a query; each text of a list is one."""
 _EMPTY = ("", None)
-_LISTS = ("q", "text", "ignore_tags")
+_LISTS = (
+    *("q", "text", "ignore_tags"),
+    *("custom_instructions", "glossary_ids", "splitting_tags", "non_splitting_tags"),  # all refused
+)
 _TRIPLETS = re.compile(rb"(?:%[0-9A-Fa-f]{2})++")
 
 

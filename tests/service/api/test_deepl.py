@@ -152,6 +152,13 @@ def test_what_would_change_a_translation_and_is_not_supported_is_refused(
     )
 
 
+@pytest.mark.parametrize("name", ["custom_instructions", "splitting_tags"])
+def test_a_list_in_a_form_is_refused_as_one_in_json(client: TestClient, name: str) -> None:
+    fields = {"text": TEXT, "target_lang": "EN", name: ["a", "b"]}
+    answer = client.post("/v2/translate", data=fields)
+    assert answer.json()["message"] == f"Value for '{name}' not supported."
+
+
 @pytest.mark.parametrize("given", ["x,b", ["x", "b"], ["x,b"]])
 def test_names_of_tags_come_in_one_field_or_in_several(client: TestClient, given: object) -> None:
     fields = {"text": "<x>Hund</x> <b>Hund</b>", "target_lang": "EN", "source_lang": "DE"}
