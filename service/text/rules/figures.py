@@ -64,6 +64,8 @@ class Figures:
             re.IGNORECASE,
         )
         self._half = re.compile(rf"{space}(?:{_any(self._halves)})(?!\w)", re.IGNORECASE)
+        self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
+        self._after_noon = language.after_noon
         mark = _decimal_mark(language.code)
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
 
@@ -75,6 +77,13 @@ class Figures:
     def begins_with_half(self, text: str, at: int) -> bool:
         """Whether a word for half a day stands at a place."""
         return self._half.match(text, at) is not None
+
+    def lone_halves(self, text: str) -> list[tuple[int, int]]:
+        """Where words for halves of the day stand; none without one of the afternoon, as "am" is a verb."""
+        found = list(self._word_of_half.finditer(text))
+        if not any(match[0].casefold() in self._after_noon for match in found):
+            return []
+        return [match.span() for match in found]
 
     def times(self, text: str) -> Iterator[Time]:
         """The times of day that a word says to be some."""

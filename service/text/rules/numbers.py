@@ -29,9 +29,13 @@ class Numbers(Rule):
         return cls(*setting.languages)
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has the numbers of its source; one of a source without may have some."""
+        """Whether a translation has the numbers of its source.
+
+        One of a source without may have some, but for hours that come of "am or pm" alone.
+        """
         if _DIGIT.search(source.text) is None:
-            return True
+            has_some = _DIGIT.search(translation.text) is not None
+            return not (has_some and self._source.lone_halves(source.unprotected()))
         if _halves(self._target, translation) > _halves(self._source, source):
             return False
         text = source.unprotected()
@@ -41,6 +45,8 @@ class Numbers(Rule):
 
     def protect(self, run: Run) -> Run:
         """The sentence with its numbers protected; times of day by 24 hours, unless both have halves."""
+        if _DIGIT.search(run.text) is None:
+            return run.protecting(Protected(*one) for one in self._source.lone_halves(run.text))
         if self._source.has_halves != self._target.has_halves:
             times = self._source.times(run.text)
             run = run.protecting([Protected(*one) for one in times])

@@ -199,3 +199,18 @@ def test_any_text_is_protected_and_comes_back(text: str, translation: str) -> No
 def test_a_number_stands_in_for_the_number_of_a_plural() -> None:
     parts = take_apart("{n, plural, one {# Hund} other {# Hunde}}", "text").parts
     assert [part.text for part in parts if not isinstance(part, str)] == ["20 Hund", "20 Hunde"]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "is_fine"),
+    [
+        ("Choose am or pm.", "Wählen Sie 15 Uhr.", False),
+        ("Choose am or pm.", "Wählen Sie am oder pm.", True),
+        ("I am fifteen.", "Ich bin 15.", True),
+    ],
+)
+def test_halves_of_the_day_become_no_hours(source: str, translation: str, is_fine: bool) -> None:
+    rule = Numbers(profile("en"), profile("de"))
+    assert rule.came_through(Run(source), Run(translation)) == is_fine
+    protected = rule.protect(Run(source)).protected
+    assert [source[one.begin : one.end] for one in protected] == (["am", "pm"] * ("pm" in source))
