@@ -1,7 +1,8 @@
 """`attendant translate`: standard input line by line, or a file as one document, to standard output.
 
-The file's structure (Markdown, subtitles, HTML) is seen as a whole; lines stand for themselves. With --out, a
-file or a folder of any size, line by line, in a run that may be killed: the same command continues it.
+The structure of a file (Markdown, subtitles, HTML) is kept; lines of standard input are independent. With
+--out, a file or folder of any size is translated line by line. If that is interrupted, the same command
+continues it.
 """
 
 import argparse
@@ -81,15 +82,30 @@ def main(arguments: Sequence[str]) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="attendant translate", description=__doc__)
     add = parser.add_argument
-    add("file", type=Path, nargs="?", help="in UTF-8; without it, lines of standard input")
-    add("--bundle", type=Path, default=DEFAULT_BUNDLE, help="the model's folder; default: bundled")
-    add("--source", metavar="CODE", help="code of the language; default: the only one, or detected")
-    add("--target", metavar="CODE", help="code of the language; needed where there are several")
-    add("--format", choices=get_args(Format), default="text", help="what the input is (text)")
-    add("--beam-size", type=int, metavar="N", help="of the search; default: the bundle's")
-    add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where it runs (auto)")
+    add("file", type=Path, nargs="?", help="UTF-8 file; without it, lines of standard input")
+    add(
+        "--bundle",
+        type=Path,
+        default=DEFAULT_BUNDLE,
+        help="the model's folder; default: the bundled model",
+    )
+    add("--source", metavar="CODE", help="source language; default: the only one, or detected")
+    add("--target", metavar="CODE", help="target language; required if there are several")
+    add(
+        "--format",
+        choices=get_args(Format),
+        default="text",
+        help="format of the input (default text)",
+    )
+    add("--beam-size", type=int, metavar="N", help="number of beams; default: the bundle's")
+    add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
     precisions = ("auto", "int8", "fp16", "fp32")
-    add("--precision", choices=precisions, default="auto", help="of the model's graphs (auto)")
+    add(
+        "--precision",
+        choices=precisions,
+        default="auto",
+        help="precision of the model (default auto)",
+    )
     add_options(parser)
     options = parser.parse_args(arguments)
     check_options(parser, options)

@@ -1,7 +1,7 @@
-"""`python -m export import SOURCE --out BUNDLE`: a model of others becomes a bundle.
+"""`python -m export import SOURCE --out BUNDLE`: make a bundle from a model of another project.
 
-Its format is seen by its files. What comes out computes what the source does: graphs against the network in
-torch, and that against the library that the format is of, where it is installed.
+The files tell which format the model has. The bundle is verified: its graphs are compared with the network in
+torch, and the network with the library of the format, if that is installed.
 """
 
 import argparse
@@ -29,33 +29,35 @@ def parser() -> argparse.ArgumentParser:
         "model",
         metavar="SOURCE",
         help="the model's folder, a zip archive around it, or its name at "
-        "Hugging Face, as Helsinki-NLP/opus-mt-de-en",
+        "Hugging Face, for example Helsinki-NLP/opus-mt-de-en",
     )
     found.add_argument(
         "--out", type=Path, required=True, metavar="BUNDLE", help="the bundle's folder"
     )
     found.add_argument("--name", help="the model's name; default: the name of SOURCE")
     found.add_argument(
-        "--source", default="", help="codes of the languages it translates from, if it does not say"
+        "--source", default="", help="source language codes, if the model does not name them"
     )
     found.add_argument(
-        "--target", default="", help="likewise, into; of a model with many, those that are wanted"
+        "--target",
+        default="",
+        help="target language codes, likewise; for a model with many, those to keep",
     )
     found.add_argument(
-        "--data", type=Path, metavar="FILE", help="text in the source language, a sentence a line, by "
-        "which int8 is calibrated; default: drawn from the vocabulary"
+        "--data", type=Path, metavar="FILE", help="text in the source language, one sentence per "
+        "line, to calibrate int8; default: drawn from the vocabulary"
     )  # fmt: skip
     found.add_argument(
         "--precisions",
         default="int8,fp16",
-        help="comma-separated among int8, fp16, fp32 (default int8,fp16)",
+        help="comma-separated list of int8, fp16, fp32 (default int8,fp16)",
     )
     found.add_argument(
-        "--normalize-punctuation", action=argparse.BooleanOptionalAction, help="write a source's quotes, "
-        "dashes and spaces as Moses' normaliser does; default: if the model's files do so"
+        "--normalize-punctuation", action=argparse.BooleanOptionalAction, help="normalise quotes, "
+        "dashes and spaces as Moses does; default: if the model's files do so"
     )  # fmt: skip
     found.add_argument(
-        "--licence", action="append", default=[], help="of the model; may be repeated"
+        "--licence", action="append", default=[], help="licence of the model; may be repeated"
     )
     return found
 
