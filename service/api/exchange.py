@@ -131,6 +131,7 @@ class Exchange:
     def _begin(self, status: int, fields: list[Field]) -> None:
         """Make the head, which says how the body's end is found (RFC 9112, section 6.3)."""
         given = {name.lower(): value for name, value in fields}
+        self._left, self._is_chunked = None, False
         self._has_body &= status not in _BODILESS
         if b"content-length" in given:
             self._left = int(given[b"content-length"])
