@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, NoDecode
 
-from service.models.bundle import DEFAULT_BUNDLE
+from service.models.bundle import DEFAULT_BUNDLE, Code
 
 
 def split(value: object) -> object:
@@ -16,8 +16,8 @@ def split(value: object) -> object:
     return [value] if isinstance(value, Path) else value
 
 
-ALL = "all"
-"""To be preloaded."""
+ALL, OFF = "all", "off"
+"""What is preloaded; no pivot language."""
 
 
 class ModelSettings(BaseSettings):
@@ -72,6 +72,14 @@ class ModelSettings(BaseSettings):
             description="A model of that folder that nobody has used for so long is unloaded; 0 is never.",
         ),
     ] = 0.0
+    pivot: Annotated[
+        Code,
+        AfterValidator(lambda code: "" if code == OFF else code),
+        Field(
+            description="Language through which texts are translated where no model has their direction; "
+            "off turns that off."
+        ),
+    ] = "en"
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         Field(

@@ -5,15 +5,14 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 
 from service.errors import DeadlineExceededError, MissingParameterError, TextTooLongError
 from service.errors import UnsupportedLanguageError as Unsupported
-from service.models.bundle import Direction
 from service.models.loading import ServedModel
 from service.models.pool import PooledModel
+from service.models.routes import Routes, stream_along
 from service.text.detector import Detection, Detector
-from service.text.languages import lookup, lookup_source, standard
+from service.text.languages import lookup, lookup_source
 from service.translation.merging import merged
 from service.translation.types import (
     Done,
@@ -50,25 +49,20 @@ class ModelSet:
         models: Sequence[ServedModel],
         max_characters: int,
         pooled: Sequence[PooledModel] = (),
+        pivot: str = "",
     ) -> None:
         """Where two models have the same direction, the first one serves it; a pool's come last.
 
-        `max_characters` is the limit of all texts of a request.
+        `max_characters` is the limit of all texts of a request; `pivot` the language through which texts go
+        where no model has their direction, "" for none.
         """
         self.own, self.pooled, self.max_characters = models, pooled, max_characters
         self._active = 0
-        self._by_codes: dict[tuple[str, str], tuple[ServedModel | PooledModel, Direction]] = {}
-        known = cache(standard)
-        for model in self.described:
-            for direction in model.bundle.manifest.directions:
-                codes = (known(direction.source), known(direction.target))
-                self._by_codes.setdefault(codes, (model, direction))
-        self.languages: dict[str, list[str]] = {}
+        self.routes = Routes(self.described, pivot)
+        self.languages = self.routes.languages
         """By source, its targets, all in their order."""
-        for source, target in sorted(self._by_codes):
-            self.languages.setdefault(source, []).append(target)
         self.sources = list(self.languages)
-        self.targets = sorted({target for _, target in self._by_codes})
+        self.targets = sorted({target for targets in self.languages.values() for target in targets})
         self.detector = Detector(self.sources)
         self._parts: dict[str, ModelSet] = {}
 
@@ -91,15 +85,10 @@ class ModelSet:
             pooled = [one for one in self.pooled if one.bundle.manifest.name == name][:1]
             if not own and not pooled:
                 return None
-            self._parts[name] = ModelSet(own, self.max_characters, () if own else pooled)
+            self._parts[name] = ModelSet(
+                own, self.max_characters, () if own else pooled, self.routes.pivot
+            )
         return self._parts[name]
-
-    def unloaded(self, source: str) -> list[str]:
-        """Targets of a source for which a model must be loaded first."""
-        if len(self.models) == len(self.described):
-            return []
-        targets = self.languages[source]
-        return [target for target in targets if not self._by_codes[source, target][0].loaded]
 
     @property
     def is_alive(self) -> bool:
@@ -238,20 +227,14 @@ class ModelSet:
         timeout: float,
     ) -> AsyncGenerator[SentenceResult | dict[int, Translation], None]:
         """Of those texts that have one direction: their sentences, and the whole by place."""
-        model, direction = self._by_codes[codes]
-        started = time.monotonic()
-        mine = [texts[at] for at in places]
+        hops, mine = self.routes.find(*codes) or (), [texts[at] for at in places]
         try:
-            async with model.lease(timeout) as loaded:
-                deadline = loaded.engine.clock() + timeout - (time.monotonic() - started)
-                async with aclosing(
-                    loaded.translator.stream(mine, direction, options, deadline)
-                ) as events:
-                    async for event in events:
-                        if isinstance(event, SentenceResult):
-                            yield replace(event, text=places[event.text])
-                        else:
-                            yield dict(zip(places, event.translations, strict=True))
+            async with aclosing(stream_along(hops, mine, options, timeout)) as events:
+                async for event in events:
+                    if isinstance(event, SentenceResult):
+                        yield replace(event, text=places[event.text])
+                    else:
+                        yield dict(zip(places, event.translations, strict=True))
         except DeadlineExceededError as error:  # which knows what was left when its part began
             raise DeadlineExceededError(
                 f"not finished within the deadline of {timeout:g} s"
@@ -277,7 +260,7 @@ class ModelSet:
         if source == target:
             return [_Route(None, None)] * len(texts)
         if source != AUTO:
-            if (source, target) not in self._by_codes:
+            if self.routes.find(source, target) is None:
                 raise Unsupported(f"{source} to {target} is not supported")
             return [_Route((source, target), None)] * len(texts)
         routes = []
@@ -292,7 +275,7 @@ class ModelSet:
         for guess in self.detector.detect(text):
             if guess.language == target:
                 return _Route(None, guess)
-            if (guess.language, target) in self._by_codes:
+            if self.routes.find(guess.language, target):
                 return _Route((guess.language, target), guess)
         raise Unsupported(f"{AUTO} to {target} is not supported")
 

@@ -132,7 +132,7 @@ class ModelStore:
             for model in started:
                 self.has_hung |= not model.close()
             raise
-        return ModelSet(started, self.settings.max_text_characters, pooled)
+        return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
     def _new_pool(self) -> ModelPool:
         # beside others' work, how long a sentence takes alone cannot be measured

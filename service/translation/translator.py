@@ -77,7 +77,6 @@ class Translator:
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
             self.pipeline(direction)  # so that whatever is wrong with a table is found at once
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
-        self.sentences = SentenceTranslator(searcher, tokenizers)
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # in characters
         self._threads = ThreadPoolExecutor(TEXT_THREADS, "texts")
@@ -93,6 +92,7 @@ class Translator:
         direction: Direction,
         options: TranslationOptions,
         deadline: float,
+        searcher: Searcher | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Translate every text, all sentences of all of them in flight together.
 
@@ -101,6 +101,7 @@ class Translator:
             direction: one of this bundle's.
             options: of the texts and of the search.
             deadline: by the engine's clock, in seconds, when it is given up.
+            searcher: in the place of its own, one that knows some of the sentences already.
 
         Yields:
             Each sentence as soon as it is done, and at last the whole.
@@ -109,7 +110,8 @@ class Translator:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        request = self._preparation(direction, options)
+        request = self.preparation(direction, options)
+        sentences = SentenceTranslator(searcher or self.searcher, self.tokenizers)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         ranks = options.alternatives + 1
@@ -117,12 +119,11 @@ class Translator:
             self.searcher.check_deadline(deadline)  # before it costs anything
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
-            places = _places(documents)
-            found: dict[int, TranslatedSentence] = {}
+            places, found = _places(documents), dict[int, TranslatedSentence]()
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
-                results = self.sentences.translate(request, tasks, deadline, run, promise.seconds)
+                results = sentences.translate(request, tasks, deadline, run, promise.seconds)
                 async with aclosing(results):
                     async for done in results:
                         found |= done
@@ -131,9 +132,8 @@ class Translator:
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
                     around = direction.prefix, direction.start_tokens
-                    translated = await self.aligner.align(
-                        translated, around, align, deadline, promise
-                    )
+                    how = around, align, deadline, promise
+                    translated = await self.aligner.align(translated, *how)
             whole = await run(lambda check: _assemble(documents, translated, ranks, check))
         yield Done(whole)
 
@@ -182,7 +182,12 @@ class Translator:
             raise
         self.observer.on_outcome(name, "ok", count.sentences)
 
-    def _preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
+    def preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
+        """What is to be done with texts of one direction.
+
+        Raises:
+            InvalidRequestError: an option is not possible with this model.
+        """
         manifest, pipeline = self.manifest, self.pipeline(direction)
         decoding = decoding_options(manifest, direction, options, self.policy)
         return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)

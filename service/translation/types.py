@@ -100,6 +100,20 @@ class TranslatedSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class PivotedSentence(TranslatedSentence):
+    """One sentence that was translated through a third language; it has no alignment, and one target.
+
+    Where that language divides sentences in another way, it is as many as belong together. The score is the
+    sum of both halves' scores.
+    """
+
+    pivot: str = ""
+    """Code of the third language."""
+    pivot_text: str = ""
+    """The sentence in that language."""
+
+
+@dataclass(frozen=True, slots=True)
 class SentenceResult:
     """A sentence of a request, given out as soon as it is done."""
 

@@ -27,12 +27,18 @@ from service.api.native.schemas import (
     SideSettings,
     TranslateRequest,
     TranslateResponse,
+    Via,
 )
 from service.api.stream import EVENT_STREAM, streamed
 from service.engine.types import FinishReason
 from service.errors import AccessError, LimitExceededError
 from service.text import languages
-from service.translation.types import TranslatedSentence, Translation, TranslationOptions
+from service.translation.types import (
+    PivotedSentence,
+    TranslatedSentence,
+    Translation,
+    TranslationOptions,
+)
 
 router = APIRouter(tags=["translation"])
 translating = APIRouter(tags=["translation"], route_class=PlainRoute)
@@ -90,7 +96,8 @@ async def list_languages(models: ModelsDependency) -> list[Language]:
             code=code,
             name=languages.name(code),
             targets=targets,
-            unloaded=models.unloaded(code) or None,
+            unloaded=models.routes.unloaded(code) or None,
+            via=dict.fromkeys(models.routes.pivoted[code], models.routes.pivot) or None,
         )
         for code, targets in models.languages.items()
     ]
@@ -197,6 +204,9 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
         ]
     details = []
     for one in translation.sentences:
+        via = None
+        if isinstance(one, PivotedSentence):
+            via = Via(language=one.pivot, text=one.pivot_text)
         found = one.alignments[0] if with_alignment and one.alignments else None
         found = None if found and found.is_guess else found
         sentence, target = one.sentence, one.targets[0]
@@ -206,6 +216,7 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
                 target=one.target,
                 score=one.score,
                 finish=_finish(one),
+                via=via,
                 sourceTokens=sentence.words(found.source_spans) if found else None,
                 targetTokens=sentence.readable_words(target, found.target_spans) if found else None,
                 alignment=found.weights.astype(float).round(3).tolist() if found else None,

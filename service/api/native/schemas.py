@@ -169,6 +169,13 @@ class TranslateRequest(BaseModel):
         return [given] if isinstance(given, str) else given
 
 
+class Via(BaseModel):
+    """The half-way of a sentence that was translated through a third language."""
+
+    language: str
+    text: Annotated[str, Field(description="The sentence in that language.")]
+
+
 class SentenceDetails(BaseModel):
     """One sentence of a text."""
 
@@ -189,6 +196,12 @@ class SentenceDetails(BaseModel):
     problem: Annotated[
         str | None,
         Field(description="Why the whole text was not translated: one of a list that is too long."),
+    ] = None
+    via: Annotated[
+        Via | None,
+        Field(
+            description="Where it was translated through a third language; it has no alignment then."
+        ),
     ] = None
     sourceTokens: Annotated[
         list[str] | None, Field(description="The source's words, if the alignment is asked for.")
@@ -256,6 +269,12 @@ class Language(BaseModel):
     unloaded: Annotated[
         list[str] | None,
         Field(description="Those of the targets whose model is loaded when it is first needed."),
+    ] = None
+    via: Annotated[
+        dict[str, str] | None,
+        Field(
+            description="Those of the targets that are reached through a third language, and which."
+        ),
     ] = None
 
 

@@ -38,7 +38,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def settings_of(folder: Path, **changed: Any) -> Settings:
-    return Settings(bundles=folder, precision="fp32", device="cpu", num_loops=1, **changed)
+    chosen = {
+        "bundles": folder,
+        "precision": "fp32",
+        "device": "cpu",
+        "num_loops": 1,
+        "pivot": "off",
+    }
+    return Settings(**{**chosen, **changed})
 
 
 def ask(client: TestClient, code: str, **fields: Any) -> Any:

@@ -1,0 +1,125 @@
+"""The halves of a translation through a third language: their flow, and what belongs together."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from service.engine.config import EngineConfig
+from service.models.bundle import load
+from service.models.loading import ModelOptions, start_model
+from service.models.model_set import ModelSet
+from service.text.run import Run
+from service.text.sentence import Sentence
+from service.translation.pivot import pairs
+from service.translation.types import (
+    SentenceResult,
+    TranslatedSentence,
+    TranslationOptions,
+)
+from tests import toy
+from tests.conftest import TINY_BUNDLE
+from tests.service.api.test_many_models import add
+
+TEXT = " ".join(german for german, _ in toy.sentences()[:12])
+
+
+def sentence(source: str, target: str) -> TranslatedSentence:
+    return TranslatedSentence(Sentence(source, stages=(Run(source),)), (target,), (-1.0,))
+
+
+def sides(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Of each pair its source, what is between, and its target."""
+    found = pairs([sentence(*one) for one in first], [sentence(*one) for one in second])
+    whole = [pair.sentence("en") for pair in found]
+    return [(one.source, one.pivot_text, one.target) for one in whole]
+
+
+def test_sentences_of_both_halves_are_paired() -> None:
+    first = [("eins", "one"), ("zwei", "two "), ("zwei", "two"), ("drei", "three")]
+    second = [("one", "un"), ("two", "deux"), ("two", "deux"), ("three", "trois")]
+    assert sides(first, second) == [
+        *(("eins", "one", "un"), ("zwei", "two ", "deux"), ("zwei", "two", "deux")),
+        ("drei", "three", "trois"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([("a b", "A. B.")], [("A.", "1"), ("B.", "2")], [("a b", "A. B.", "1 2")]),
+        ([("a", "A"), ("b", "B.")], [("A B.", "12")], [("a b", "A B.", "12")]),
+        ([("a", "5"), ("b", "B")], [("B", "2")], [("a", "5", "5"), ("b", "B", "2")]),
+        ([("b", "B")], [("OK", "ok"), ("B", "2")], [("OK", "OK", "ok"), ("b", "B", "2")]),
+        ([], [], []),
+    ],
+)
+def test_those_that_are_cut_in_another_way_are_kept_together(
+    first: list[tuple[str, str]], second: list[tuple[str, str]], expected: list[tuple[str, ...]]
+) -> None:
+    assert sides(first, second) == expected
+
+
+def test_nothing_is_lost_where_no_sentence_is_alike() -> None:
+    first = [(f"s{number}", f"t{number}") for number in range(50)]
+    second = [(f"x{number}", f"y{number}") for number in range(40)]
+    [(source, _, target)] = sides(first, second)
+    assert source == " ".join(one for one, _ in first)
+    assert target == " ".join(one for _, one in second)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Iterator[ModelSet]:
+    """One sentence at a time, so that the first half takes its time."""
+    options = ModelOptions("cpu", "fp32", 1, EngineConfig(max_num_seqs=1))
+    bundles = [load(TINY_BUNDLE), load(add(tmp_path, "nl"))]
+    started = ModelSet([start_model(one, options) for one in bundles], 50_000, pivot="en")
+    yield started
+    assert started.close()
+
+
+def test_both_halves_are_in_flight_and_nothing_is_done_twice(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (model.engine for model in models.models)
+    submitted, waiting = list[Any](), list[int]()
+    submit = second.submit
+
+    def recorded(items: Any, *more: Any) -> Any:
+        submitted.extend(items)
+        waiting.append(first.num_waiting)
+        return submit(items, *more)
+
+    monkeypatch.setattr(second, "submit", recorded)
+    [found] = asyncio.run(models.translate([TEXT], "de", "nl", TranslationOptions(), 60))
+    assert len(found.sentences) == 12
+    assert len(submitted) == 12, "a sentence was searched for twice, or not at all"
+    assert waiting[0] > 0, "the second half began when the first was done"
+
+
+def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> None:
+    async def run() -> None:
+        stream = models.stream([TEXT] * 5, "de", "nl", TranslationOptions(), 60)
+        task = asyncio.ensure_future(anext(cast(Any, stream)))
+        while not models.models[1].engine.num_running:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(run())
+    assert models.drain(10)
+    assert (models.num_waiting, models.num_running) == (0, 0)
+
+
+def test_sentences_are_told_with_their_own_text(models: ModelSet) -> None:
+    async def run() -> list[SentenceResult]:
+        stream = models.stream([TEXT], "de", "nl", TranslationOptions(), 60)
+        return [event async for event in stream if isinstance(event, SentenceResult)]
+
+    told = asyncio.run(run())
+    assert [one.segment for one in told] == list(range(12))
+    assert " ".join(one.source for one in told) == TEXT
