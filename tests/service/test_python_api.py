@@ -80,7 +80,7 @@ def test_sentences_have_their_source_their_target_and_their_score(translator: Tr
         ({"alternatives": 2, "beam_size": 5}, {"alternatives": 2, "beam_size": 5}),
         ({"format": "html"}, {"format": "html", "split_sentences": "1"}),
         ({"splitting": "none"}, {"split_sentences": "0"}),
-        ({"target_prefix": "A"}, {"target_prefix": "A"}),
+        ({"target_prefix": "The"}, {"target_prefix": "The"}),
         ({"rerank": True, "length_penalty": 0.0}, {"rerank": True, "length_penalty": 0}),
     ],
 )

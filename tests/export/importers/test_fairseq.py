@@ -56,7 +56,7 @@ def test_learnt_positions_are_taken(tmp_path: Path, learnt: dict[str, Any]) -> N
     write_folder(tmp_path, **learnt)
     tables = {stack: torch.randn(130, 32) for stack in ("encoder", "decoder")}
     weights = {f"{stack}.embed_positions.weight": one for stack, one in tables.items()}
-    options = {"encoder_learned_pos": True, "decoder_learned_pos": True}
+    options: dict[str, Any] = {"encoder_learned_pos": True, "decoder_learned_pos": True}
     options |= {"max_source_positions": 128, "max_target_positions": 128}
     changing(options, weights)(tmp_path)
     imported = read(tmp_path)

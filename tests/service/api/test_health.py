@@ -15,7 +15,14 @@ def test_a_healthy_service_says_what_it_serves(client: TestClient) -> None:
     assert client.get("/health/live").json() == {"status": "ok"}
     assert client.get("/health/ready").json() == {
         "status": "ok",
-        "models": [{"bundle": "tiny", "provider": "CPUExecutionProvider", "precision": "fp32"}],
+        "models": [
+            {
+                "bundle": "tiny",
+                "state": "loaded",
+                "provider": "CPUExecutionProvider",
+                "precision": "fp32",
+            }
+        ],
     }
 
 
