@@ -4,16 +4,16 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
-from export.alignment import choose_heads
+from export.alignment import AlignmentHead, choose_heads
 from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import ActivationRange, GraphBuilder
@@ -24,6 +24,7 @@ from export.scorer import build_scorer
 from export.verify import (
     engine_translations,
     reference_translations,
+    scored_pairs,
     verify,
     verify_scorer,
 )
@@ -68,20 +69,21 @@ def write_bundle(
     Raises:
         VerificationError, FileExistsError: as `publish` does.
     """
-    return publish(material_of(checkpoint, text, options), out, options)
+    return publish(partial(material_of, checkpoint, text, options), out, options)
 
 
-def publish(material: Material, out: Path, options: ExportOptions) -> Manifest:
+def publish(make: Callable[[], Material], out: Path, options: ExportOptions) -> Manifest:
     """Export, verify and publish a network as the folder `out`, replacing a bundle that is there.
 
-    Nothing is written to `out` unless all went well.
+    Nothing is written to `out` unless all went well. If nobody but what `make` returns holds the network, it
+    is freed before the graphs are run.
 
     Raises:
         VerificationError: a graph does not compute what the network does.
         FileExistsError: `out` is there and is no bundle.
     """
     with replacing(out) as folder:
-        manifest = _write(material, folder, options)
+        manifest = _write(make, folder, options)
         keep_documents(out, folder)
     return manifest
 
@@ -95,15 +97,15 @@ def replacing(out: Path) -> Iterator[Path]:
     """
     check_place(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        yield partial
-        partial.chmod(0o755)
+        yield unfinished
+        unfinished.chmod(0o755)
         if out.exists():
             shutil.rmtree(out)
-        partial.rename(out)
+        unfinished.rename(out)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def check_place(out: Path) -> None:
@@ -116,10 +118,10 @@ def check_place(out: Path) -> None:
         raise FileExistsError(f"{out} exists and is not a bundle")
 
 
-def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest:
+def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -> Manifest:
+    material = make()
     network, held_out = material.network, material.pairs
     batches = islice(batches_of(held_out, batch_tokens=2048), options.calibration_batches)
-    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     ranges = calibrate(network, batches)
     vocabulary = material.save_vocabulary(folder)
     rules = _copy_tables(options.like, folder) if options.like else dict(material.rules)
@@ -135,28 +137,36 @@ def _write(material: Material, folder: Path, options: ExportOptions) -> Manifest
     ):
         reference += reference_translations(network, [source], material.suppressed, start)
     _write_golden(folder / GOLDEN, sources, reference, [one.target for one in directions])
+    heads = _heads(material, options)
+    scored = scored_pairs(network, heads, pairs) if heads else []
 
-    file, graphs = WeightsFile(folder), dict[Precision, Graphs]()
-    for precision in options.precisions:
-        graphs[precision] = _write_graphs(material, weights, ranges, file, precision)
-        encoder, decoder = folder / graphs[precision].encoder, folder / graphs[precision].decoder
+    graphs = _write_graphs(material, ranges, heads, folder, options.precisions)
+    described = _describe(material, graphs, vocabulary, folder, options)
+    del material, network  # a large one and its graphs need not be in memory together
+    for precision, files in graphs.items():
+        encoder, decoder = folder / files.encoder, folder / files.decoder
         found = engine_translations(encoder, decoder, SPECIAL, sources, starts)
         logger.info(verify(precision, reference, found))
-    aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
-    heads, share = choose_heads(network, aligned, material.pieces, material.before, material.behind)
-    logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
-    if share >= MIN_ALIGNED or material.has_opposites:
-        scorer = build_scorer(GraphBuilder("int8", weights, ranges), network.config, heads)
-        file.save(scorer, SCORER)
+    if heads:
         runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
-        logger.info(verify_scorer(network, heads, runner, pairs))
-    else:
-        logger.warning("no head aligns well enough: words are aligned by word order")
-
-    described = _describe(material, graphs, vocabulary, folder, options)
+        logger.info(verify_scorer(scored, runner))
     manifest = described.model_copy(update={"rules": rules})
     write_manifest(folder, manifest)
     return manifest
+
+
+def _heads(material: Material, options: ExportOptions) -> list[AlignmentHead]:
+    """Those that align; none if none does, and nothing else needs the scorer."""
+    held_out = material.pairs
+    aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
+    heads, share = choose_heads(
+        material.network, aligned, material.pieces, material.before, material.behind
+    )
+    logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
+    if share >= MIN_ALIGNED or material.has_opposites:
+        return heads
+    logger.warning("no head aligns well enough: words are aligned by word order")
+    return []
 
 
 def _describe(
@@ -192,31 +202,42 @@ def _describe(
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write `manifest.json`, whole or not at all."""
-    partial = folder / f".{MANIFEST}.partial"
-    partial.write_text(
+    unfinished = folder / f".{MANIFEST}.partial"
+    unfinished.write_text(
         manifest.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8"
     )
-    partial.rename(folder / MANIFEST)
+    unfinished.rename(folder / MANIFEST)
 
 
 def _write_graphs(
     material: Material,
-    weights: dict[str, np.ndarray],
     ranges: dict[str, ActivationRange],
-    file: WeightsFile,
-    precision: Precision,
-) -> Graphs:
-    def builder(prefix: str = "") -> GraphBuilder:
-        return GraphBuilder(precision, weights, ranges, prefix)
-
-    sizes = material.network.config
-    graphs = graph_files(precision)
-    file.save(build_encoder(builder(), sizes), graphs.encoder)
+    heads: Sequence[AlignmentHead],
+    folder: Path,
+    precisions: Sequence[Precision],
+) -> dict[Precision, Graphs]:
+    """The graphs of each precision, and the scorer's if it has heads."""
+    file, sizes = WeightsFile(folder), material.network.config
+    weights = {name: tensor.numpy() for name, tensor in material.network.state_dict().items()}
     narrowing = material.decoding.stop_rule is StopRule.NARROW
-    decoder = build_decoder(
-        builder(), builder("step."), sizes, material.suppressed, narrowing=narrowing
-    )
-    file.save(decoder, graphs.decoder)
+
+    def builder(precision: Precision, prefix: str = "") -> GraphBuilder:
+        return GraphBuilder(precision, weights, ranges, prefix, file)
+
+    graphs = {}
+    for precision in precisions:
+        graphs[precision] = graph_files(precision)
+        file.save(build_encoder(builder(precision), sizes), graphs[precision].encoder)
+        decoder = build_decoder(
+            builder(precision),
+            builder(precision, "step."),
+            sizes,
+            material.suppressed,
+            narrowing=narrowing,
+        )
+        file.save(decoder, graphs[precision].decoder)
+    if heads:
+        file.save(build_scorer(builder("int8"), sizes, heads), SCORER)
     return graphs
 
 

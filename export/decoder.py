@@ -299,8 +299,8 @@ def _body(
 
 def _embedded(b: GraphBuilder, config: ModelConfig) -> str:
     """The last tokens with their positions, [G, Q, d]."""
-    table = b.weights["embedding.weight"] * config.embedding_scale
-    embedded = b.embed(f"{b.prefix}ids", table, f"{b.prefix}embedding.weight.scaled")
+    table, name = b.weights["embedding.weight"], f"{b.prefix}embedding.weight.scaled"
+    embedded = b.embed(f"{b.prefix}ids", table, name, config.embedding_scale)
     x = b.op("Add", embedded, b.op("Gather", "encodings", f"{b.prefix}iteration", axis=0))
     return str(b.op("Reshape", x, "grouped"))
 

@@ -4,13 +4,15 @@ It knows the precisions (fp32, fp16, int8) and nothing of the network; `encoder.
 Initializers keep the names of the network's parameters: `NAME` as it is, `NAME.T` transposed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from export.weights import MIN_MAPPED, WeightsFile
 
 Precision = Literal["fp32", "fp16", "int8"]
 
@@ -20,6 +22,8 @@ IR_VERSION = 11
 EVEN = 3.0
 """By which the widest of a weight's columns may exceed their median for one scale to serve all: ONNX Runtime
 multiplies each column's scale anew in every product, one by one, a tenth of a lone sentence's step."""
+BLOCK = 8192
+"""Rows of a table that are converted at a time."""
 MASKED = -1e9
 """Added to an attention score to forbid it, however large a trained network makes it; -inf once in fp16."""
 ELEMENT_TYPES: dict[str, int] = {
@@ -52,6 +56,8 @@ class GraphBuilder:
     weights: Weights
     ranges: Mapping[str, ActivationRange] = field(default_factory=dict)
     prefix: str = ""
+    store: WeightsFile | None = None
+    """Where large tensors go as soon as they are made, so that no graph ever holds them all."""
     epsilon: float = 1e-5
     """Of LayerNorm."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
@@ -107,8 +113,17 @@ class GraphBuilder:
     def initializer(self, name: str, array: np.ndarray) -> str:
         """A tensor stored in the graph under `name`."""
         if name not in self.initializers:
-            self.initializers[name] = numpy_helper.from_array(array.copy(order="C"), name)
+            self.initializers[name] = self._stored(name, array)
         return name
+
+    def _stored(self, name: str, array: np.ndarray) -> TensorProto:
+        """A tensor with its values, or with where they are."""
+        if self.store is None or array.nbytes < MIN_MAPPED:
+            return numpy_helper.from_array(array.copy(order="C"), name)
+        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+        found = TensorProto(name=name, dims=array.shape, data_type=kind)
+        self.store.add(found, np.ascontiguousarray(array).data)
+        return found
 
     def parameter(self, name: str) -> str:
         """One of the network's vectors, in the precision of the activations."""
@@ -168,21 +183,33 @@ class GraphBuilder:
         return list(self.op("Split", joined, axis=-1, num_outputs=count, outputs=count))
 
     def matmul(
-        self, x: str, weight: np.ndarray, name: str, layer: str, bias: str, relu_input: bool = False
+        self,
+        x: str,
+        weight: np.ndarray,
+        name: str,
+        layer: str,
+        bias: str,
+        relu_input: bool = False,
+        absent: Sequence[int] = (),
     ) -> str:
-        """X W^T + b; in int8 with static input scales, so that no sentence depends on its neighbours."""
+        """X W^T + b; in int8 with static input scales, so that no sentence depends on its neighbours.
+
+        What comes out for rows that are `absent` does not matter; some may lie behind those of the weight.
+        """
         if self.precision == "int8":
-            return self._int8_matmul(x, weight, name, self.ranges[layer], bias, relu_input)
+            columns = self.int8_columns(weight, name, absent)
+            return self._int8_matmul(x, columns, self.ranges[layer], bias, relu_input)
         if relu_input:
             x = self.op("Relu", x)
-        transposed = self.initializer(f"{name}.T", weight.T.astype(self.float_dtype))
+        padding = max(0, max(absent, default=0) + 1 - len(weight))
+        padded = np.pad(weight.astype(self.float_dtype), ((0, padding), (0, 0)))
+        transposed = self.initializer(f"{name}.T", padded.T)
         return str(self.op("Add", self.op("MatMul", x, transposed), bias))
 
     def _int8_matmul(
         self,
         x: str,
-        weight: np.ndarray,
-        name: str,
+        columns: tuple[str, str],
         seen: ActivationRange,
         bias: str,
         relu_input: bool,
@@ -192,14 +219,14 @@ class GraphBuilder:
         high = max(seen.high, 0.0)
         scale = max((high - low) / 255, 1e-8)
         zero_point = round(-low / scale)
-        columns, scales = self.int8_columns(weight, name)
+        weight, scales = columns
         x_scale = self.constant(scale, np.float32)
         x_zero = self.constant(zero_point, np.uint8)
         return str(
             self.op(
                 "MatMulIntegerToFloat",
                 self.op("QuantizeLinear", x, x_scale, x_zero),
-                columns,
+                weight,
                 x_scale,
                 scales,
                 x_zero,
@@ -209,33 +236,44 @@ class GraphBuilder:
             )
         )
 
-    def int8_columns(self, weight: np.ndarray, name: str) -> tuple[str, str]:
+    def int8_columns(
+        self, weight: np.ndarray, name: str, absent: Sequence[int] = ()
+    ) -> tuple[str, str]:
         """A weight [out, in], transposed and in int8, and the scale of its columns.
 
         Where they are `EVEN`, there is one for all of them, else one for each, [out]. What `int8_rows` has
-        stored is transposed when the graph is loaded.
+        stored is transposed when the graph is loaded. Rows that are `absent` are zeros.
         """
         names = f"{name}.T.int8", f"{name}.T.scale"
         if f"{name}.int8" in self.initializers:
             return str(self.op("Transpose", f"{name}.int8", perm=[1, 0])), names[1]
         if names[0] not in self.initializers:
-            widest = np.abs(weight).max(axis=1)
+            padding = max(0, max(absent, default=0) + 1 - len(weight))
+            widest = np.pad(_widest(weight), (0, padding))
+            widest[list(absent)] = 0  # without them, one scale serves all the others
             if widest.max() <= EVEN * np.median(widest):
                 widest = widest.max()
-            quantized, scales = _quantized(weight, widest)
+            scales = _scales(widest)
+            quantized = np.pad(_quantized(weight, scales), ((0, padding), (0, 0)))
+            quantized[list(absent)] = 0
             self.initializer(names[0], quantized.T)
             self.initializer(names[1], scales)
         return names
 
     def int8_rows(self, weight: np.ndarray, name: str) -> tuple[str, str]:
         """A weight [out, in] in int8 whose rows are looked up, too, and the scale of each, [out]."""
-        rows, scales = _quantized(weight, np.abs(weight).max(axis=1))
+        scales = _scales(_widest(weight))
+        rows = _quantized(weight, scales)
         return self.initializer(f"{name}.int8", rows), self.initializer(f"{name}.T.scale", scales)
 
-    def embed(self, ids: str, table: np.ndarray, name: str) -> str:
-        """Rows of `table` [V, d] by ids."""
-        stored = table.astype(np.float16 if self.stored_kind == "f16" else np.float32)
-        return self.from_stored(str(self.op("Gather", self.initializer(name, stored), ids)))
+    def embed(self, ids: str, table: np.ndarray, name: str, scale: float) -> str:
+        """Rows of `table` [V, d], times `scale`, by ids."""
+        if name not in self.initializers:
+            stored = np.empty(table.shape, np.float16 if self.stored_kind == "f16" else np.float32)
+            for rows in _blocks(len(table)):
+                stored[rows] = table[rows] * scale
+            self.initializer(name, stored)
+        return self.from_stored(str(self.op("Gather", name, ids)))
 
     def layer_norm(self, x: str, layer: str) -> str:
         """LayerNorm of the module `layer` over the last axis."""
@@ -277,10 +315,30 @@ class GraphBuilder:
         )
 
 
-def _quantized(weight: np.ndarray, widest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A weight [out, in] in int8, and its scales; `widest` are the largest values, of all or of each row."""
-    scales = np.maximum(widest / 127, 1e-8).astype(np.float32)
-    return np.clip(np.rint(weight / scales[..., None]), -127, 127).astype(np.int8), scales
+def _widest(weight: np.ndarray) -> np.ndarray:
+    """The largest value of each row of a weight [out, in], whatever its sign: [out]."""
+    found: np.ndarray = np.maximum(weight.max(axis=1), -weight.min(axis=1))
+    return found
+
+
+def _scales(widest: np.ndarray) -> np.ndarray:
+    """By which int8 is multiplied, so that its largest value is the widest of all or of each row."""
+    found: np.ndarray = np.maximum(widest / 127, 1e-8).astype(np.float32)
+    return found
+
+
+def _quantized(weight: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """A weight [out, in] in int8; `scales` are one of all, or of each row and of rows that it lacks."""
+    found = np.empty(weight.shape, np.int8)
+    for rows in _blocks(len(weight)):
+        own = scales[rows, None] if scales.ndim else scales
+        found[rows] = np.clip(np.rint(weight[rows] / own), -127, 127)
+    return found
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    """So many rows, some at a time: a table may be a gigabyte, and is not to be there twice."""
+    return (slice(start, min(count, start + BLOCK)) for start in range(0, count, BLOCK))
 
 
 def tensor(name: str, kind: str, shape: Sequence[str | int] | None) -> onnx.ValueInfoProto:
@@ -289,9 +347,8 @@ def tensor(name: str, kind: str, shape: Sequence[str | int] | None) -> onnx.Valu
 
 
 def to_model(graph: onnx.GraphProto) -> onnx.ModelProto:
-    """Wrap and check a finished graph; the same graph gives the same bytes."""
+    """Wrap a finished graph; the same graph gives the same bytes."""
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, producer_name="attendant")
     model.ir_version = IR_VERSION
-    onnx.checker.check_model(model)
     return model

@@ -102,7 +102,7 @@ class _Decoder:
             scale = b.op("Mul", b.op("Gather", scales, self.read), b.constant(root, np.float32))
             x = b.op("Mul", rows, b.op("Unsqueeze", scale, b.constant([2])))
         else:
-            x = b.embed(self.read, table * root, "embedding.weight.scaled")
+            x = b.embed(self.read, table, "embedding.weight.scaled", root)
         return str(b.op("Add", x, b.op("Gather", b.initializer("positions", positions), place)))
 
     def _cross_attention(self, x: str, index: int) -> str:

@@ -32,10 +32,7 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
     bias[nothing] = -np.inf
     name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
     stored_bias = b.initializer("projection.bias", bias)
-    columns = np.pad(b.weights[name], ((0, padding), (0, 0)))
-    if b.precision == "int8":
-        columns[nothing] = 0  # without them, one scale serves all the others
-    logits = b.matmul(x, columns, name, "projection", stored_bias)
+    logits = b.matmul(x, b.weights[name], name, "projection", stored_bias, absent=nothing)
     if b.precision == "fp16":
         logits = b.op("Cast", logits, to=TensorProto.FLOAT)
     branches = {}

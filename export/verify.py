@@ -149,12 +149,44 @@ def verify(
     return line
 
 
-def verify_scorer(
-    network: Transformer,
-    heads: Sequence[AlignmentHead],
-    runner: OnnxModelRunner,
-    pairs: Sequence[Pair],
-) -> str:
+@dataclass(frozen=True)
+class ScoredPair:
+    """What the network makes of a source and its translation."""
+
+    source: list[int]
+    target: list[int]
+    """BOS, the translation, EOS."""
+    attention: np.ndarray
+    """The mean of the chosen heads, [T, S]."""
+    log_prob: float
+    """Of the translation and its EOS, in nats."""
+
+
+@torch.inference_mode()
+def scored_pairs(
+    network: Transformer, heads: Sequence[AlignmentHead], pairs: Sequence[Pair]
+) -> list[ScoredPair]:
+    """The reference that a scorer is held against."""
+    found = []
+    for pair in pairs:
+        source = torch.tensor([pair.source.tolist()])
+        target = torch.tensor([[BOS_ID, *pair.target.tolist()]])
+        read, rows = target[:, :-1], target.shape[1] - 2
+        maps = network.attention_maps(source, read)
+        log_probs = network(source, read).log_softmax(-1)[0]
+        attention = np.mean(
+            [
+                maps[f"decoder.{layer}.cross"][0, head, shift : shift + rows].numpy()
+                for layer, head, shift in heads
+            ],
+            axis=0,
+        )
+        total = float(log_probs.gather(1, target[0, 1:, None]).sum())
+        found.append(ScoredPair(source[0].tolist(), target[0].tolist(), attention, total))
+    return found
+
+
+def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> str:
     """Compare scores and alignments with the network's own; returns one line that says how well they agree.
 
     Raises:
@@ -162,26 +194,12 @@ def verify_scorer(
             than a tenth of its attention elsewhere.
     """
     elsewhere, apart = [], []
-    for pair in pairs:
-        source = torch.tensor([pair.source.tolist()])
-        target = torch.tensor([[BOS_ID, *pair.target.tolist()]])
-        read, rows = target[:, :-1], target.shape[1] - 2
-        with torch.no_grad():
-            maps = network.attention_maps(source, read)
-            log_probs = network(source, read).log_softmax(-1)[0]
-        expected = np.mean(
-            [
-                maps[f"decoder.{layer}.cross"][0, head, shift : shift + rows].numpy()
-                for layer, head, shift in heads
-            ],
-            axis=0,
-        )
-        found = runner.align(source[0].tolist(), target[0].tolist())
-        elsewhere.append(float(np.abs(found - expected).sum(axis=1).mean() / 2))
-        total = float(log_probs.gather(1, target[0, 1:, None]).sum())
-        bias = np.zeros(source.shape, np.float32)
-        [score] = runner.score(source.numpy(), bias, target.numpy()).tolist()
-        apart.append(abs(score - total) / (rows + 1))
+    for one in expected:
+        found = runner.align(one.source, one.target)
+        elsewhere.append(float(np.abs(found - one.attention).sum(axis=1).mean() / 2))
+        bias = np.zeros((1, len(one.source)), np.float32)
+        [score] = runner.score(np.array([one.source]), bias, np.array([one.target])).tolist()
+        apart.append(abs(score - one.log_prob) / (len(one.target) - 1))
     nats, share = sum(apart) / len(apart), sum(elsewhere) / len(elsewhere)
     line = f"scorer: {nats:.2g} nats a token away from the reference, {share:.1%} of the attention elsewhere"
     if not (nats <= MAX_NATS_APART and share <= MAX_ELSEWHERE):

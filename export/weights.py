@@ -27,21 +27,29 @@ class WeightsFile:
         self._offsets: dict[bytes, int] = {}
         (folder / WEIGHTS).write_bytes(b"")
 
+    def add(self, tensor: onnx.TensorProto, values: bytes | memoryview) -> None:
+        """Write a tensor's values, unless they are there already, and have it refer to them."""
+        digest = hashlib.sha256(values).digest()
+        if digest not in self._offsets:
+            with (self.folder / WEIGHTS).open("ab") as file:
+                file.write(bytes(-file.tell() % ALIGNMENT))
+                self._offsets[digest] = file.tell()
+                file.write(values)
+        tensor.raw_data = b""  # or onnx refuses to say that the values are elsewhere
+        set_external_data(tensor, WEIGHTS, self._offsets[digest], memoryview(values).nbytes)
+        tensor.ClearField("raw_data")
+
     def save(self, model: onnx.ModelProto, name: str) -> None:
-        """Write a graph as the file `name`; `model` loses its weights to the file."""
-        with (self.folder / WEIGHTS).open("ab") as file:
-            for tensor in initializers(model.graph):
-                size = len(tensor.raw_data)
-                if size < MIN_MAPPED:
-                    continue
-                digest = hashlib.sha256(tensor.raw_data).digest()
-                if digest not in self._offsets:
-                    file.write(bytes(-file.tell() % ALIGNMENT))
-                    self._offsets[digest] = file.tell()
-                    file.write(tensor.raw_data)
-                set_external_data(tensor, WEIGHTS, self._offsets[digest], size)
-                tensor.ClearField("raw_data")
+        """Check a graph and write it as the file `name`; `model` loses its weights to the file.
+
+        Raises:
+            onnx.checker.ValidationError: it is no valid graph.
+        """
+        for tensor in initializers(model.graph):
+            if len(tensor.raw_data) >= MIN_MAPPED:
+                self.add(tensor, tensor.raw_data)
         onnx.save(model, self.folder / name)
+        onnx.checker.check_model(str(self.folder / name))
 
 
 def initializers(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:

@@ -59,13 +59,17 @@ def import_model(
     with unpacked(source) as folder:
         kind = format_of(folder)
         logger.info("%s is of the format %s", source, kind.name)
-        imported = kind.read(folder)
-        if punctuation is not None:
-            imported = replace(imported, rules={"punctuation": {}} if punctuation else {})
-        check_sizes(imported.config, options.precisions)
-        directions = directions_of(imported, source_languages, target_languages)
-        provenance = _provenance(imported, source, options.licences)
-        return publish(_material(imported, directions, texts, provenance), out, options)
+
+        def make() -> Material:
+            imported = kind.read(folder)
+            if punctuation is not None:
+                imported = replace(imported, rules={"punctuation": {}} if punctuation else {})
+            check_sizes(imported.config, options.precisions)
+            directions = directions_of(imported, source_languages, target_languages)
+            provenance = _provenance(imported, source, options.licences)
+            return _material(imported, directions, texts, provenance)
+
+        return publish(make, out, options)
 
 
 def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:
@@ -126,7 +130,7 @@ def _material(
         pairs=pairs,
         suppressed=imported.suppressed_ids,
         pieces=(tokenizers.source.piece, tokenizers.target.piece),
-        save_vocabulary=partial(save_vocabulary, imported),
+        save_vocabulary=partial(save_vocabulary, replace(imported, weights={})),
         directions=directions,
         limits=Limits(max_source_length=imported.max_length, max_target_length=imported.max_length),
         decoding=imported.decoding,

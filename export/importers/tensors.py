@@ -1,19 +1,24 @@
 """Weights out of files of others: tensors only, no code of theirs is run, and each is what it should be."""
 
 import argparse
+import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from export.importers.imported import SourceError
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
+STORED_TYPES = {
+    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+    "I64": torch.int64, "I32": torch.int32, "U8": torch.uint8, "BOOL": torch.bool,
+}  # fmt: skip
 UNREADABLE = (
     RuntimeError, ValueError, TypeError, EOFError, OSError, KeyError, IndexError, AttributeError,
     AssertionError, OverflowError, MemoryError, RecursionError, ImportError, NotImplementedError,
@@ -94,10 +99,57 @@ def load_tensors(path: Path) -> Mapping[str, Tensor]:
         SourceError: it is broken, or holds anything else.
     """
     try:
-        found = load_file(path) if path.suffix == ".safetensors" else load_pickle(path)
+        if path.suffix == ".safetensors":
+            return MappedTensors(path)
     except (SafetensorError, *UNREADABLE) as error:
         raise unreadable(path, error) from None
-    return tensors_of(path, found)
+    return tensors_of(path, load_pickle(path))
+
+
+class MappedTensors(Mapping[str, Tensor]):
+    """The tensors of a file of safetensors, each mapped anew whenever it is asked for.
+
+    So what is no longer used leaves the memory; safetensors itself maps the whole file for as long as one is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Check the file, and read where its tensors are.
+
+        Raises:
+            SafetensorError, OSError: it is broken.
+        """
+        self._path = path
+        with safe_open(path, "pt"):  # which checks all that is read here
+            pass
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            self._described = json.loads(file.read(size))
+        self._described.pop("__metadata__", None)
+        self._first = 8 + size
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._described)
+
+    def __iter__(self) -> Iterator[str]:
+        """Their names."""
+        return iter(self._described)
+
+    def __getitem__(self, name: str) -> Tensor:
+        """One of them, in the type that it is stored in."""
+        one = self._described[name]
+        if one["dtype"] not in STORED_TYPES:
+            known = ", ".join(STORED_TYPES)
+            raise SourceError(f"{self._path}: {name} is of {one['dtype']}; supported: {known}")
+        begin, end = one["data_offsets"]
+        dtype, shape = STORED_TYPES[one["dtype"]], one["shape"]
+        if begin == end:
+            return torch.empty(shape, dtype=dtype)
+        # "c": what is written to a tensor never reaches the file
+        raw: np.ndarray = np.memmap(self._path, np.uint8, "c", self._first + begin, end - begin)
+        if begin % dtype.itemsize:
+            raw = np.array(raw)
+        return torch.from_numpy(raw).view(dtype).reshape(shape)
 
 
 def load_pickle(path: Path) -> Any:

@@ -1,20 +1,26 @@
 """Publication: only what was proven, the same bytes every time, and never half."""
 
 import json
+import weakref
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 import torch
 
+from export import bundle_writer
 from export.__main__ import main
 from export.bundle_writer import ExportOptions, write_bundle
+from export.graph import GraphBuilder
+from export.material import Material, material_of
 from export.verify import VerificationError
-from export.weights import WeightsFile
+from export.weights import MIN_MAPPED, WEIGHTS, WeightsFile, initializers
 from model import bundle as training_bundle
 from model.checkpoint import Checkpoint, save
+from model.transformer import Transformer
 from service.models import bundle
 from service.models.bundle import sha256
 from tests import toy
@@ -63,22 +69,50 @@ def test_a_corrupted_weight_fails_verification_and_publishes_nothing(
     monkeypatch: pytest.MonkeyPatch,
     precision: bundle.Precision,
 ) -> None:
-    save = WeightsFile.save
+    initializer = GraphBuilder.initializer
 
-    def corrupting(file: WeightsFile, model: onnx.ModelProto, name: str) -> None:
-        for node in model.graph.node:
-            for attribute in node.attribute:
-                for tensor in attribute.g.initializer:
-                    if tensor.name.startswith("decoder.0.feed_forward.w_2.weight"):
-                        values = np.frombuffer(tensor.raw_data, np.uint8).copy()
-                        values[: len(values) // 2] ^= 0b01000000
-                        tensor.raw_data = values.tobytes()
-        save(file, model, name)
+    def corrupting(builder: GraphBuilder, name: str, array: np.ndarray) -> str:
+        if name.startswith("decoder.0.feed_forward.w_2.weight") and builder.prefix:
+            array = np.array(array, order="C")
+            values = array.reshape(-1).view(np.uint8)
+            values[: len(values) // 2] ^= 0b01000000
+        return initializer(builder, name, array)
 
-    monkeypatch.setattr(WeightsFile, "save", corrupting)
+    monkeypatch.setattr(GraphBuilder, "initializer", corrupting)
     with pytest.raises(VerificationError, match=precision):
         write_bundle(checkpoint, text, tmp_path / "b", replace(OPTIONS, precisions=(precision,)))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_neither_graphs_nor_their_runs_keep_the_network_in_memory(
+    checkpoint: Checkpoint,
+    text: dict[str, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = replace(OPTIONS, precisions=("int8",), golden_sentences=1)
+    network: list[weakref.ref[Transformer]] = []
+    inline: list[int] = []
+    save, run = WeightsFile.save, bundle_writer.engine_translations
+
+    def make() -> Material:
+        material = material_of(checkpoint, text, options)
+        network.append(weakref.ref(material.network))
+        return material
+
+    def measuring(file: WeightsFile, model: onnx.ModelProto, name: str) -> None:
+        inline.append(max(len(one.raw_data) for one in initializers(model.graph)))
+        save(file, model, name)
+
+    def running(*arguments: Any) -> Any:
+        assert network[0]() is None
+        return run(*arguments)
+
+    monkeypatch.setattr(WeightsFile, "save", measuring)
+    monkeypatch.setattr(bundle_writer, "engine_translations", running)
+    bundle_writer.publish(make, tmp_path / "b", options)
+    assert len(inline) == 3
+    assert max(inline) < MIN_MAPPED <= (tmp_path / "b" / WEIGHTS).stat().st_size
 
 
 def test_a_folder_that_is_no_bundle_is_left_alone(

@@ -13,7 +13,7 @@ import torch
 from export.alignment import AlignmentHead
 from export.graph import MASKED, GraphBuilder
 from export.scorer import build_scorer
-from export.verify import VerificationError, verify_scorer
+from export.verify import VerificationError, scored_pairs, verify_scorer
 from model.checkpoint import Checkpoint
 from model.data.corpus import Pair
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
@@ -258,13 +258,13 @@ def test_another_networks_scorer_is_not_published(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     runner = runner_with(network, HEADS, tmp_path)
-    assert verify_scorer(network, HEADS, runner, pairs)
+    assert verify_scorer(scored_pairs(network, HEADS, pairs), runner)
     with pytest.raises(VerificationError, match="elsewhere"):
-        verify_scorer(network, [AlignmentHead(0, 1, 1)], runner, pairs)
+        verify_scorer(scored_pairs(network, [AlignmentHead(0, 1, 1)], pairs), runner)
     with torch.no_grad():
         network.embedding.weight[:, 0] += 1.0
     with pytest.raises(VerificationError, match="nats a token"):
-        verify_scorer(network, HEADS, runner, pairs)
+        verify_scorer(scored_pairs(network, HEADS, pairs), runner)
 
 
 def test_a_runner_without_a_scorer_says_so() -> None:

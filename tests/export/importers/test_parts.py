@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sentencepiece
 import torch
+from safetensors.torch import save_file
 
 from export.importers.arrangement import Arrangement
 from export.importers.conversion import check_sizes
@@ -15,6 +16,7 @@ from export.importers.held_out import drawn_sources, read_lines
 from export.importers.hugging_face_marian import read
 from export.importers.imported import SourceError
 from export.importers.languages import directions_of
+from export.importers.tensors import load_tensors
 from model.network_config import ModelConfig
 from tests.export.importers.marian_folders import write_folder
 
@@ -101,3 +103,21 @@ def test_graphs_that_no_file_holds_are_refused_before_any_work() -> None:
         check_sizes(nllb, ("int8", "fp32"))
     with pytest.raises(SourceError, match="supported: int8"):
         check_sizes(replace(nllb, d_model=2048, num_decoder_layers=6), ("fp16",))
+
+
+def test_tensors_of_safetensors_are_mapped_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    kinds = torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64
+    tensors = {f"{kind}": torch.randn(3, 5).to(kind) for kind in kinds}
+    tensors |= {"empty": torch.zeros(0, 4), "number": torch.tensor(2.5)}
+    save_file(tensors, path, metadata={"format": "pt"})
+    mapped = load_tensors(path)
+    assert mapped.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        torch.testing.assert_close(mapped[name], tensor, rtol=0, atol=0)
+    before = path.read_bytes()
+    mapped["number"].zero_()
+    assert path.read_bytes() == before
+    save_file({"odd": torch.zeros(2, dtype=torch.int16)}, path)
+    with pytest.raises(SourceError, match="odd is of I16; supported: F64, F32, F16"):
+        load_tensors(path)["odd"]
