@@ -20,17 +20,13 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
     """Build the graph in the builder's precision."""
     b = builder
     b.epsilon = config.layer_norm_epsilon
-    table = "embedding" if config.embeddings == "shared" else "source_embedding"
+    table = "embedding.weight" if config.embeddings == "shared" else "source_embedding.weight"
+    scale = config.embedding_scale
     positions = positions_of(b, config, "source")
     length = b.op("Shape", "source_ids", start=1, end=2)
     x = b.op(
         "Add",
-        b.embed(
-            "source_ids",
-            b.weights[f"{table}.weight"],
-            f"{table}.weight.scaled",
-            config.embedding_scale,
-        ),
+        b.embed("source_ids", b.weights[table], f"{table}.scaled", scale),
         b.op(
             "Slice",
             b.initializer("positions", positions.astype(b.float_dtype)),

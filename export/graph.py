@@ -4,7 +4,7 @@ It knows the precisions (fp32, fp16, int8) and nothing of the network; `encoder.
 Initializers keep the names of the network's parameters: `NAME` as it is, `NAME.T` transposed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from export.int8 import blocks, int8_scales, quantized, widest_values
 from export.weights import MIN_MAPPED, WeightsFile
 
 Precision = Literal["fp32", "fp16", "int8"]
@@ -22,8 +23,6 @@ IR_VERSION = 11
 EVEN = 3.0
 """By which the widest of a weight's columns may exceed their median for one scale to serve all: ONNX Runtime
 multiplies each column's scale anew in every product, one by one, a tenth of a lone sentence's step."""
-BLOCK = 8192
-"""Rows of a table that are converted at a time."""
 MASKED = -1e9
 """Added to an attention score to forbid it, however large a trained network makes it; -inf once in fp16."""
 ELEMENT_TYPES: dict[str, int] = {
@@ -249,28 +248,28 @@ class GraphBuilder:
             return str(self.op("Transpose", f"{name}.int8", perm=[1, 0])), names[1]
         if names[0] not in self.initializers:
             padding = max(0, max(absent, default=0) + 1 - len(weight))
-            widest = np.pad(_widest(weight), (0, padding))
+            widest = np.pad(widest_values(weight), (0, padding))
             widest[list(absent)] = 0  # without them, one scale serves all the others
             if widest.max() <= EVEN * np.median(widest):
                 widest = widest.max()
-            scales = _scales(widest)
-            quantized = np.pad(_quantized(weight, scales), ((0, padding), (0, 0)))
-            quantized[list(absent)] = 0
-            self.initializer(names[0], quantized.T)
+            scales = int8_scales(widest)
+            columns = np.pad(quantized(weight, scales), ((0, padding), (0, 0)))
+            columns[list(absent)] = 0
+            self.initializer(names[0], columns.T)
             self.initializer(names[1], scales)
         return names
 
     def int8_rows(self, weight: np.ndarray, name: str) -> tuple[str, str]:
         """A weight [out, in] in int8 whose rows are looked up, too, and the scale of each, [out]."""
-        scales = _scales(_widest(weight))
-        rows = _quantized(weight, scales)
+        scales = int8_scales(widest_values(weight))
+        rows = quantized(weight, scales)
         return self.initializer(f"{name}.int8", rows), self.initializer(f"{name}.T.scale", scales)
 
     def embed(self, ids: str, table: np.ndarray, name: str, scale: float) -> str:
         """Rows of `table` [V, d], times `scale`, by ids."""
         if name not in self.initializers:
             stored = np.empty(table.shape, np.float16 if self.stored_kind == "f16" else np.float32)
-            for rows in _blocks(len(table)):
+            for rows in blocks(len(table)):
                 stored[rows] = table[rows] * scale
             self.initializer(name, stored)
         return self.from_stored(str(self.op("Gather", name, ids)))
@@ -313,32 +312,6 @@ class GraphBuilder:
         return helper.make_graph(
             self.nodes, name, list(inputs), list(outputs.values()), list(self.initializers.values())
         )
-
-
-def _widest(weight: np.ndarray) -> np.ndarray:
-    """The largest value of each row of a weight [out, in], whatever its sign: [out]."""
-    found: np.ndarray = np.maximum(weight.max(axis=1), -weight.min(axis=1))
-    return found
-
-
-def _scales(widest: np.ndarray) -> np.ndarray:
-    """By which int8 is multiplied, so that its largest value is the widest of all or of each row."""
-    found: np.ndarray = np.maximum(widest / 127, 1e-8).astype(np.float32)
-    return found
-
-
-def _quantized(weight: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """A weight [out, in] in int8; `scales` are one of all, or of each row and of rows that it lacks."""
-    found = np.empty(weight.shape, np.int8)
-    for rows in _blocks(len(weight)):
-        own = scales[rows, None] if scales.ndim else scales
-        found[rows] = np.clip(np.rint(weight[rows] / own), -127, 127)
-    return found
-
-
-def _blocks(count: int) -> Iterator[slice]:
-    """So many rows, some at a time: a table may be a gigabyte, and is not to be there twice."""
-    return (slice(start, min(count, start + BLOCK)) for start in range(0, count, BLOCK))
 
 
 def tensor(name: str, kind: str, shape: Sequence[str | int] | None) -> onnx.ValueInfoProto:
