@@ -84,8 +84,7 @@ class OnnxModelRunner:
         self._inputs = {item.name for item in described}
         self._past = [item.name for item in described if item.name.startswith("past_")]
         self._cross = [item.name for item in described if item.name.startswith("cross_")]
-        self._cross_outputs = [item.name for item in self._encoder.get_outputs()]
-        if sorted(self._cross) != sorted(self._cross_outputs):
+        if set(self._cross) != {item.name for item in self._encoder.get_outputs()}:
             raise RuntimeError(
                 f"{encoder.name} and {decoder.name} do not belong to the same network"
             )
