@@ -5,6 +5,7 @@ is: 429 with Retry-After among it.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -32,8 +33,9 @@ POLL_SECONDS = 0.1
 def replica_app(settings: Settings) -> FastAPI:
     """The application of one replica; it has started once its models are loaded."""
     failures: list[str] = []
-    cores = int(ray.get_runtime_context().get_assigned_resources().get("CPU", 0))
-    if settings.device != "cuda":  # Ray does not confine a replica to the cores that it assigns
+    assigned = ray.get_runtime_context().get_assigned_resources()
+    if not assigned.get("GPU"):  # Ray does not confine a replica to the cores that it assigns
+        cores = math.ceil(assigned.get("CPU", 0))
         settings = settings.model_copy(update={"num_loops": settings.num_loops or cores})
     app = create_app(settings, failures.append)
     store: ModelStore = app.state.models
