@@ -41,8 +41,8 @@ class ModelSettings(BaseSettings):
     bundles: Annotated[
         Path | None,
         Field(
-            description="Folder whose subfolders are bundles, each loaded when it is first needed; "
-            "ATTENDANT_BUNDLE is then empty by default, and comes first where both have a direction."
+            description="Folder whose subfolders are bundles, each loaded on demand; ATTENDANT_BUNDLE "
+            "is then empty by default, and takes precedence if both have a direction."
         ),
     ] = None
     preload: Annotated[
@@ -50,8 +50,8 @@ class ModelSettings(BaseSettings):
         NoDecode,
         BeforeValidator(split),
         Field(
-            description="Names of bundles in that folder that are loaded at the start, separated by commas, "
-            "or all, as far as there is memory for them."
+            description="Names of bundles in that folder to load at startup, separated by commas, or all, "
+            "as far as they fit into memory."
         ),
     ] = ()
     max_memory_mb: Annotated[
@@ -60,7 +60,7 @@ class ModelSettings(BaseSettings):
             ge=0,
             le=10_000_000,
             description="Resident memory of the process in MB, beyond which models of that folder are "
-            "unloaded, those used longest ago first; 0 is unlimited.",
+            "unloaded, the least recently used first; 0 means no limit.",
         ),
     ] = 0
     model_idle_seconds: Annotated[
@@ -69,7 +69,7 @@ class ModelSettings(BaseSettings):
             ge=0,
             le=31_536_000,
             allow_inf_nan=False,
-            description="A model of that folder that nobody has used for so long is unloaded; 0 is never.",
+            description="Idle time after which a model of that folder is unloaded; 0 means never.",
         ),
     ] = 0.0
     pivot: Annotated[
@@ -125,7 +125,7 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Sentences that may wait; beyond them, new requests get 429, and a larger one 400.",
+            description="Sentences that may wait; beyond this, new requests get 429, and a larger one 400.",
         ),
     ] = 2000
     max_waiting_tokens: Annotated[
@@ -133,8 +133,8 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Source and target tokens that may wait; beyond them, new requests get 429, "
-            "and a larger one 400.",
+            description="Source and target tokens that may wait; beyond this, new requests get 429, "
+            "and a single larger one 400.",
         ),
     ] = 200_000
     steps_per_run: Annotated[
