@@ -34,8 +34,9 @@ class Numbers(Rule):
         One of a source without may have some, but for hours that come of "am or pm" alone.
         """
         if _DIGIT.search(source.text) is None:
-            has_some = _DIGIT.search(translation.text) is not None
-            return not (has_some and self._source.lone_halves(source.unprotected()))
+            if not self._source.has_halves or _DIGIT.search(translation.text) is None:
+                return True
+            return not self._source.lone_halves(source.unprotected())
         if _halves(self._target, translation) > _halves(self._source, source):
             return False
         text = source.unprotected()

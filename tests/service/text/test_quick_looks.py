@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
-from service.text.rules import already, casing, placeholders, quotes, scripts, symbols, unread
+from service.text.rules import (
+    already,
+    casing,
+    ellipses,
+    placeholders,
+    quotes,
+    scripts,
+    symbols,
+    unread,
+)
 from service.text.rules.already import Already
+from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
@@ -24,6 +34,7 @@ from service.text.run import Run
 ALWAYS = re.compile("")
 LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
     "placeholders": (placeholders, lambda text: Placeholders().prepare(Run(text))),
+    "ellipses": (ellipses, lambda text: Ellipses().prepare(Run(text))),
     "quotes": (quotes, lambda text: Quotes("„“‚‘").prepare(Run(text))),
     "scripts": (scripts, lambda text: Scripts(str.isascii).prepare(Run(text))),
     "symbols": (symbols, lambda text: Symbols().prepare(Run(text))),
@@ -50,7 +61,7 @@ PIECES = (
         "日",
         "ª",
     ),
-    *("->", "<==", "--", "- - - -", "++", "****", "||", "^^", "😀", "⃣"),
+    *("?!", "!!!", "...", "->", "<==", "--", "- - - -", "++", "****", "||", "^^", "😀", "⃣"),
     *(
         "a",
         "A",
