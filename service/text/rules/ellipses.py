@@ -45,7 +45,8 @@ class Ellipses(Rule):
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation without a dot in front of an ellipsis at its end; with the first mark of a row."""
         text = translation.text
-        if _MAY_HOLD_ONE.search(source.text) is None or not text:
+        before, last = source.text[-2:-1], source.text[-1:]
+        if not text or (before.isalnum() and last != "…"):  # a single mark
             return translation
         has_dot = text.endswith(".") and not text.endswith("..")
         at = len(text) - has_dot
