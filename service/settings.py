@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from service.engine.memory import resident_bytes
 from service.model_settings import ModelSettings, split
 
 PREFIX = "ATTENDANT_"
@@ -226,10 +227,22 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
 
 def doubtful(settings: Settings) -> list[str]:
     """What to say of settings that are possible together, and hardly meant."""
+    said = []
     drain, timeout = settings.drain_seconds, settings.request_timeout_seconds
-    if drain >= timeout:
-        return []
-    return [
-        f"ATTENDANT_DRAIN_SECONDS = {drain:g} is shorter than ATTENDANT_REQUEST_TIMEOUT_SECONDS = "
-        f"{timeout:g}: requests that are still in time are cut off after SIGTERM"
-    ]
+    if drain < timeout:
+        said.append(
+            f"ATTENDANT_DRAIN_SECONDS = {drain:g} is shorter than ATTENDANT_REQUEST_TIMEOUT_SECONDS = "
+            f"{timeout:g}: requests that are still in time are cut off after SIGTERM"
+        )
+    if settings.bundles is None:
+        of_a_folder = ("preload", "max_memory_mb", "model_idle_seconds")
+        said += [
+            f"{PREFIX}{name.upper()} changes nothing without ATTENDANT_BUNDLES"
+            for name in of_a_folder
+            if getattr(settings, name)
+        ]
+    elif settings.max_memory_mb and resident_bytes() is None:
+        said.append(
+            "ATTENDANT_MAX_MEMORY_MB changes nothing: this system does not tell as Linux does"
+        )
+    return said

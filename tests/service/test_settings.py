@@ -136,6 +136,23 @@ def test_a_drain_shorter_than_the_deadline_is_told() -> None:
     )
 
 
+def test_settings_of_a_folder_that_is_not_set_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_in_vain = {"preload": "all", "model_idle_seconds": 60, "max_memory_mb": 500}
+    assert doubtful(Settings(**set_in_vain)) == [  # type: ignore[arg-type]
+        "ATTENDANT_PRELOAD changes nothing without ATTENDANT_BUNDLES",
+        "ATTENDANT_MAX_MEMORY_MB changes nothing without ATTENDANT_BUNDLES",
+        "ATTENDANT_MODEL_IDLE_SECONDS changes nothing without ATTENDANT_BUNDLES",
+    ]
+    chosen = Settings(bundles=tmp_path, **set_in_vain)  # type: ignore[arg-type]
+    assert doubtful(chosen) == []
+    monkeypatch.setattr("service.settings.resident_bytes", lambda: None)
+    assert doubtful(chosen) == [
+        "ATTENDANT_MAX_MEMORY_MB changes nothing: this system does not tell as Linux does"
+    ]
+
+
 def test_every_setting_says_what_it_does() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name

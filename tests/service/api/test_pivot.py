@@ -125,8 +125,7 @@ def test_one_model_makes_room_for_the_other(tmp_path: Path) -> None:
         bundles=tmp_path, precision="fp32", device="cpu", num_loops=1, max_memory_mb=1
     )
     with started(settings) as client:
-        found = [translate(client, one, "de", "nl")["translatedText"] for one in SENTENCES]
-        assert found[0] == SENTENCES[0]
+        assert translate(client, SENTENCES[0], "de", "nl")["translatedText"] == SENTENCES[0]
         told = client.get("/metrics").text
         assert 'attendant_model_unloads_total{reason="memory"} 0.0' not in told
 
