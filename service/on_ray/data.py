@@ -19,6 +19,8 @@ from service.python_api import Translator
 
 BATCH_ROWS = 1024
 """Translated together: enough for an engine to sort by length."""
+BLOCK_ROWS = 8 * BATCH_ROWS
+"""Written and noted together: what a worker that is lost has to do again."""
 Batch = dict[str, Any]
 """By name, arrays of equally many values."""
 
@@ -55,7 +57,8 @@ def main(arguments: Sequence[str]) -> int:
         checkpoint_path=options.checkpoints,
         delete_checkpoint_on_success=True,
     )
-    rows = _read(options.input).map_batches(
+    rows = _read(options.input).repartition(target_num_rows_per_block=BLOCK_ROWS)
+    rows = rows.map_batches(
         Translating,
         fn_constructor_args=(options,),
         batch_size=BATCH_ROWS,

@@ -19,6 +19,16 @@ from pyarrow import parquet
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
+SMALL_BLOCKS = """
+import sys
+import ray
+from service.on_ray import data
+if __name__ == "__main__":
+    ray.init(num_cpus=4, include_dashboard=False, object_store_memory=100 << 20)
+    data.BATCH_ROWS = data.BLOCK_ROWS = 256
+    sys.exit(data.main(sys.argv[1:]))
+"""
+
 
 def test_a_run_that_is_killed_is_continued(tmp_path: Path) -> None:
     german = [sentence for sentence, _ in toy.sentences()]
@@ -26,7 +36,7 @@ def test_a_run_that_is_killed_is_continued(tmp_path: Path) -> None:
     rows = [{"id": number, "text": text, "more": f"m{number}"} for number, text in enumerate(texts)]
     source, out, checkpoints = (tmp_path / name for name in ("in.jsonl", "out", "checkpoints"))
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [sys.executable, "-m", "service.on_ray.data", str(source), str(out), "--source", "de"]
+    command = [sys.executable, "-c", SMALL_BLOCKS, str(source), str(out), "--source", "de"]
     command += ["--target", "en", "--bundle", str(TINY_BUNDLE), "--checkpoints", str(checkpoints)]
     command += ["--cores", "1"]
     with subprocess.Popen(command, start_new_session=True) as process:
