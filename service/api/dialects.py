@@ -1,5 +1,7 @@
 """Which dialect a path is of: known before any route is looked at, and where there is no route."""
 
+from functools import lru_cache
+
 from service.api.deepl.dialect import DEEPL
 from service.api.dialect import Dialect
 from service.api.inference.dialect import INFERENCE
@@ -12,6 +14,7 @@ _BY_PREFIX = sorted(
 )
 
 
+@lru_cache(64)  # it is asked for several times in each request, mostly for one of a few paths
 def dialect_of(path: str) -> Dialect:
     """The dialect of a path; the native one where no other has it."""
     return next(dialect for prefix, dialect in _BY_PREFIX if path.startswith(prefix))
