@@ -33,7 +33,7 @@ def read(source: Path) -> Imported:
     model = source / MODEL
     if not model.exists() and (source / BPE).exists():
         raise SourceError(
-            f"{source / BPE}: cuts words as subword-nmt does, which is not supported, only {MODEL}"
+            f"{source / BPE}: splits words as subword-nmt does, which is not supported; supported: {MODEL}"
         )
     imported = ctranslate2_folder.read_beside(folder, (model, model))
     codes = [metadata.get(key, str) for key in ("from_code", "to_code")]

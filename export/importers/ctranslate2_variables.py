@@ -157,7 +157,7 @@ class _Reader:
         except UnicodeDecodeError:
             found = ""
         if not found.endswith("\0") or not found[:-1].isprintable():
-            raise SourceError(f"{self.path}: byte {begin}: is no name; this is no such file")
+            raise SourceError(f"{self.path}: byte {begin} is not a name; this is not such a file")
         return found[:-1]
 
     def variables(self, version: int) -> Iterator[tuple[str, np.ndarray]]:

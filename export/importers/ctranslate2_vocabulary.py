@@ -62,8 +62,8 @@ def read_tokens(folder: Path, variables: Variables) -> Tokens:
     start = said.get("decoder_start_token", "<s>")
     if not isinstance(start, str):
         raise SourceError(
-            f"{path}: decoder_start_token = {json.dumps(start)}, so that who translates has to say what a "
-            "translation begins with; supported: a token of the vocabulary"
+            f"{path}: decoder_start_token = {json.dumps(start)}, so the caller must choose the "
+            "first token; supported: a token of the vocabulary"
         )
     epsilon = of("layer_norm_epsilon", float, 1e-5)
     if not 0 < epsilon < 1:

@@ -54,4 +54,4 @@ def format_of(source: Path) -> Format:
     path = source / "config.json"
     if path.is_file() and (kind := read_json(path).get("model_type")):
         raise SourceError(f"{path}: model_type = {kind!r}; supported: {names}")
-    raise SourceError(f"{source}: is of no known format; supported: {names}")
+    raise SourceError(f"{source}: has no known format; supported: {names}")

@@ -29,7 +29,7 @@ def directions_of(
     froms = list(sources) or [code_of(code) for code in spoken]
     if not froms:
         raise SourceError(
-            f"which languages the source is in stands nowhere ({_said(imported.source_languages)}): "
+            f"the model does not name its source languages ({_said(imported.source_languages)}): "
             "--source de, or --source de,nl"
         )
     into = _targets(imported, targets)
@@ -52,7 +52,7 @@ def _among(imported: Imported, sources: Sequence[str], targets: Sequence[str]) -
     tokens: dict[str, int] = {}
     for code, piece in imported.languages.items():
         if tokens.setdefault(known := code_of(code), id := place[imported.source.ids[piece]]) != id:
-            logger.info("%s is left out: %s is another one's code already", piece, known)
+            logger.info("%s is left out: another language already has the code %s", piece, known)
     froms, into = (
         _wanted(option, wanted, tokens)
         for option, wanted in (("--source", sources), ("--target", targets))
@@ -80,7 +80,7 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
     for code, piece in imported.tags.items():
         known = code_of(code)
         if not is_language(code):
-            logger.info("%s is no target: its code is no language's", piece)
+            logger.info("%s is not a target: its code is not a language", piece)
             continue
         tags.setdefault(known, imported.source.arrangement.place[imported.source.ids[piece]])
     if tags and imported.source_start is not None:
@@ -99,7 +99,7 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
     into = list(wanted) or [code_of(code) for code in spoken]
     if len(into) != 1:
         raise SourceError(
-            f"which language it translates into stands nowhere ({_said(imported.target_languages)}): "
+            f"the model does not name its target language ({_said(imported.target_languages)}): "
             "--target en"
             if not into
             else f"--target {','.join(into)}: the model has no tags, and so one target"

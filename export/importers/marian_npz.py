@@ -126,7 +126,7 @@ def _model(source: Path) -> Path:
         raise SourceError(f"{source}: has {', '.join(names)}; supported: one model, or a {DECODER}")
     packed = [path.name for path in sorted(source.glob(INTGEMM))]
     raise SourceError(
-        f"{source / packed[0]}: holds weights in 8 bits for intgemm; supported: the model's weights in "
+        f"{source / packed[0]}: has 8-bit weights for intgemm; supported: the model's weights in "
         "float32, final.model.npz.best-chrf.npz"
         if packed
         else f"{source}: has no .npz"
@@ -189,8 +189,8 @@ def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
         return [one[0] for one in sides]
     names = ", ".join(path.name for path in found) or "none"
     raise SourceError(
-        f"{source}: which vocabulary is whose stands nowhere ({names}); supported: {DECODER} with "
-        "vocabs, one file, or one with src and one with trg in its name"
+        f"{source}: it is unclear which vocabulary belongs to which side ({names}); supported: {DECODER} "
+        "with vocabs, one file, or one with src and one with trg in its name"
     )
 
 

@@ -67,5 +67,5 @@ def parse_yaml(where: Path, text: bytes) -> dict[str, Any]:
         reason = " ".join(str(error).split()) or "it is nested too deeply"
         raise SourceError(f"{where}: is not valid YAML: {reason}") from None
     if not isinstance(found, dict):
-        raise SourceError(f"{where}: is no table of values by name")
+        raise SourceError(f"{where}: is not a table of named values")
     return found

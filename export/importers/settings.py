@@ -26,7 +26,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path}: is not valid JSON: {str(error) or 'too deep'}") from None
     if not isinstance(found, dict):
-        raise SourceError(f"{path}: is no JSON object")
+        raise SourceError(f"{path}: is not a JSON object")
     return found
 
 

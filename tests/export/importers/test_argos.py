@@ -125,7 +125,7 @@ def no_model(package: Path) -> None:
         ({"type": "sbd"}, None, "metadata.json: type = 'sbd'; supported: 'translate'"),
         ({"from_code": None}, None, "metadata.json: from_code is missing"),
         ({"to_code": ["en"]}, None, "metadata.json: to_code = ['en']; supported: str"),
-        ({}, bpe, "bpe.model: cuts words as subword-nmt does, which is not supported, only"),
+        ({}, bpe, "bpe.model: splits words as subword-nmt does, which is not supported; supported"),
         ({}, no_model, "sentencepiece.model: is missing"),
     ],
 )
@@ -152,7 +152,7 @@ def test_an_archive_that_is_none_of_a_model_is_refused(
     path = tmp_path / "bad.argosmodel"
     for name, message in (
         ("../escaped", "'../escaped' is outside of the archive's folder"),
-        ("notes.txt", "is of no known format"),
+        ("notes.txt", "has no known format"),
     ):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, b"x")

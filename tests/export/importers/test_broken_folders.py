@@ -108,12 +108,12 @@ CASES: list[tuple[Break, str]] = [
     (truncated("source.spm"), "source.spm: is not a SentencePiece model"),
     (removed("target.spm"), "target.spm: is missing"),
     (removed("vocab.json"), "vocab.json: is missing"),
-    (removed("config.json"), "is of no known format; supported: Hugging Face Marian"),
+    (removed("config.json"), "has no known format; supported: Hugging Face Marian"),
     (removed("model.safetensors"), "has no weights; supported: model.safetensors, pytorch_model.bin"),
     (trapped, "pytorch_model.bin: holds more than tensors, and none of it was run"),
     (torn_pickle, "pytorch_model.bin: cannot be read, it may be truncated"),
     (no_table, "pytorch_model.bin: is no table of tensors by name"),
-    (setting("target_lang", "gmw", "tokenizer_config.json"), "stands nowhere (gmw): --target en"),
+    (setting("target_lang", "gmw", "tokenizer_config.json"), "target language (gmw): --target en"),
 ]  # fmt: skip
 
 

@@ -91,7 +91,7 @@ CASES: list[tuple[Break, str]] = [
     (tensor(WQ, lambda one: one + np.inf), f"{WQ} holds values that are not finite"),
     (tensor(WQ, lambda one: one.astype("U3")), "model.npz: cannot be read"),
     (tensor(YML, lambda _: np.frombuffer(b"a: [", np.int8)), "special:model.yml: is not valid YAML"),
-    (tensor(YML, lambda _: np.frombuffer(b"text", np.int8)), "special:model.yml: is no table of values"),
+    (tensor(YML, lambda _: np.frombuffer(b"text", np.int8)), "special:model.yml: is not a table of named"),
     (arrays(lambda found: found.pop(YML)), "model.npz: has no special:model.yml; supported: models"),
     (arrays(lambda found: found.update(x=np.array([print], object))), "model.npz: cannot be read"),
     (arrays(lambda found: found.update(x=np.zeros(1))), "model.npz: x is no part of the network"),
@@ -102,13 +102,13 @@ CASES: list[tuple[Break, str]] = [
     (decoder(**{"beam-size": 100}), "decoder.yml: beam-size = 100; supported: 1 to 64"),
     (decoder(**{"word-penalty": 0.5}), "decoder.yml: word-penalty = 0.5; supported: 0"),
     (written("decoder.yml", b"\t- a: ["), "decoder.yml: is not valid YAML"),
-    (removed("decoder.yml", "vocab.yml"), "which vocabulary is whose stands nowhere (none)"),
+    (removed("decoder.yml", "vocab.yml"), "it is unclear which vocabulary belongs to which side (none)"),
     (removed("source.spm"), "source.spm: is missing"),
     (bpe, "source.spm: is missing; BPE by subword-nmt (*.bpe) is not supported"),
     (removed("vocab.yml"), "vocab.yml: is missing"),
-    (removed("README.md"), "which languages the source is in stands nowhere"),
+    (removed("README.md"), "the model does not name its source languages"),
     (two_models, "has model.npz, other.npz; supported: one model, or a decoder.yml"),
-    (intgemm, "model.deen.intgemm.alphas.bin: holds weights in 8 bits for intgemm; supported: the model's "
+    (intgemm, "model.deen.intgemm.alphas.bin: has 8-bit weights for intgemm; supported: the model's "
      "weights in float32, final.model.npz.best-chrf.npz"),
 ]  # fmt: skip
 
