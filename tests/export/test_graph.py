@@ -8,6 +8,7 @@ from onnx import TensorProto
 from onnx.numpy_helper import to_array
 
 from export.graph import ActivationRange, GraphBuilder, Precision, tensor, to_model
+from tests.hardware import needs_exact_int8
 
 Array = NDArray[np.float32]
 WIDTH, RANGE = 24, ActivationRange(-3.0, 2.0)
@@ -127,6 +128,7 @@ def test_columns_share_a_scale_unless_one_is_far_wider(widest: float, scales: in
     np.testing.assert_allclose(columns.T * scale.reshape(-1, 1), weight, atol=widest / 127 / 2)
 
 
+@needs_exact_int8
 def test_a_table_is_stored_once_for_its_rows_and_for_a_product(
     weights: dict[str, Array], x: Array
 ) -> None:
