@@ -141,11 +141,11 @@ def test_what_is_cancelled_does_not_run_on() -> None:
             await asyncio.gather(*(leave(client, limit) for _ in range(count)))
 
     asyncio.run(all_of_them(int(os.environ.get("RAY_TEST_CANCELLED", "300"))))
+    names = ("sequences_running", "sequences_waiting", "requests_in_flight")
     end = time.monotonic() + 20
-    while sum(metric("attendant_sequences_running")) + sum(metric("attendant_sequences_waiting")):
+    while any(sum(metric(f"attendant_{name}")) for name in names):
         assert time.monotonic() < end
         time.sleep(0.1)
-    assert sum(metric("attendant_requests_in_flight")) == 0
     assert many([GERMAN[0]])[0].status_code == 200
 
 
