@@ -3,9 +3,12 @@
 import json
 import logging
 import re
+from contextvars import ContextVar
 from types import TracebackType
 
-from service.context import request_id
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+"""Of the request that is being served."""
+
 
 _BREAKING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029"  # control characters, line and paragraph separators

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from service.engine.memory import resident_bytes
-from service.model_settings import ModelSettings, split
+from service.models.settings import ModelSettings, split
 
 PREFIX = "ATTENDANT_"
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")

@@ -12,12 +12,12 @@ from service.engine.memory import trim
 from service.engine.turns import Turns
 from service.errors import BundleError, NotReadyError
 from service.metrics import Metrics
-from service.model_settings import ALL
 from service.models.bundle import Bundle, load
 from service.models.folder import find_bundles
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.models.pool import ModelPool, PooledModel
+from service.models.settings import ALL
 from service.settings import Settings
 
 logger = logging.getLogger(__name__)

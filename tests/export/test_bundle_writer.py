@@ -16,7 +16,7 @@ from export.__main__ import main
 from export.bundle_writer import ExportOptions, write_bundle
 from export.graph import GraphBuilder
 from export.material import Material, material_of
-from export.verify import VerificationError
+from export.verify import VerificationError, engine_translations
 from export.weights import MIN_MAPPED, WEIGHTS, WeightsFile, initializers
 from model import bundle as training_bundle
 from model.checkpoint import Checkpoint, save
@@ -93,7 +93,7 @@ def test_neither_graphs_nor_their_runs_keep_the_network_in_memory(
     options = replace(OPTIONS, precisions=("int8",), golden_sentences=1)
     network: list[weakref.ref[Transformer]] = []
     inline: list[int] = []
-    save, run = WeightsFile.save, bundle_writer.engine_translations
+    save, run = WeightsFile.save, engine_translations
 
     def make() -> Material:
         material = material_of(checkpoint, text, options)

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.api.dialects import dialect_of
 from service.api.errors import answer
 from service.api.stream import EVENT_STREAM, error_event
-from service.context import request_id
 from service.errors import NotReadyError
+from service.logs import request_id
 from service.metrics import Metrics
 
 logger = logging.getLogger("service.access")

@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from service.api.middleware.context import RequestContext
 from service.app import create_app
-from service.context import request_id
+from service.logs import request_id
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.service.api.asgi import ask
