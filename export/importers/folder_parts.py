@@ -35,9 +35,12 @@ def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
     if not path.is_file():
         raise SourceError(f"{path}: is missing")
     try:
-        return sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        for id in range(processor.vocab_size()):
+            processor.id_to_piece(id)  # which is only now known to be UTF-8
+    except (RuntimeError, OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
+    return processor
 
 
 def sentencepiece_model(path: Path) -> Path:
