@@ -12,6 +12,7 @@ from service.text.pipeline import ORDER, Pipeline
 from service.text.rules.clauses import Clauses
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
+from service.text.rules.punctuation import Punctuation
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
@@ -24,7 +25,7 @@ def every_rule(
     target: Language = NEUTRAL,
     max_words: int = 0,
 ) -> Pipeline:
-    """All rules; of names there are none."""
+    """All rules but the one that writes punctuation anew; of names there are none."""
     vocabulary = SimpleNamespace(
         spells=spells,
         truecase=lambda word, language: truecase(word),
@@ -37,7 +38,8 @@ def every_rule(
         Placeholders: Placeholders(),
         Clauses: Clauses(max_words, source=source, target=target),
     }
-    return Pipeline([given.get(rule) or rule.make(setting) for rule in ORDER], source)
+    rules = (rule for rule in ORDER if rule is not Punctuation)
+    return Pipeline([given.get(rule) or rule.make(setting) for rule in rules], source)
 
 
 def take_apart(
