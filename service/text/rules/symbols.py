@@ -20,14 +20,17 @@ _PICTURES = (  # those in private use are an icon font's
 _DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
-_ARROW = r"(?:<?[-=~]+>+|<+[-=~]+)"
+_ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begun once: a long shaft is looked at once
 _SIGN = r"[-=~*+_<>|#^/\\&:]"
 _OF_ONE = r"-=~*+_#|<>"
 _DRAWN = "|".join(
     [
         rf"(?<!\w){_ARROW}|{_ARROW}(?!\w)",
         rf"(?<!\S)(?!(?<=\w )-{{2,3}} \w){_SIGN}{{2,}}+(?!\S)",  # by itself, and no dash
-        *(rf"[{one}]{{4,}}+|(?<!\S)[{one}](?: [{one}]){{3,}}+(?!\S)" for one in _OF_ONE),
+        *(
+            rf"[{one}]{{4,}}+|(?<!\S)(?<!\s[{one}] )[{one}](?: [{one}]){{3,}}+(?!\S)"
+            for one in _OF_ONE
+        ),
     ]
 )
 """Arrows and lines that are drawn with signs."""

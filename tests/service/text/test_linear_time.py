@@ -197,6 +197,8 @@ NESTED = (
     ("{a,plural,", "}"),
 )
 
+DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
+
 UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
 
 
@@ -213,6 +215,10 @@ PATTERNS: dict[str, Callable[[int], str]] = {
     **{
         f"{unit!r} in a sentence": partial(_repeated, unit, before="Ab ", behind=" cd.")
         for unit in UNITS
+    },
+    **{
+        f"{unit!r} between words": partial(_repeated, unit, before="a", behind="-b")
+        for unit in DRAWN
     },
     **{
         f"{opened!r} and {filling!r}": partial(_repeated, filling, before=f"a {opened}")
@@ -364,6 +370,7 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
         (ON_TEXT["text"], ">" * 50_000),
         (ON_TEXT["text"], "*_" * 25_000),
         (ON_TEXT["text"], "[a](b) " * 7_000),
+        (ON_TEXT["text"], "a" + "-=" * 25_000 + "b"),
     ],
     ids=lambda given: given[:8] if isinstance(given, str) else "",
 )
