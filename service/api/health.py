@@ -65,9 +65,9 @@ def readiness(models: ModelSet) -> Readiness:
             bundle=one.bundle.manifest.name,
             state=one.state,
             reason=one.failure or None,
-            provider=one.loaded.provider if one.loaded else None,
-            precision=one.loaded.precision if one.loaded else None,
+            provider=loaded.provider if loaded else None,
+            precision=loaded.precision if loaded else None,
         )
-        for one in models.described
+        for one, loaded in [(one, one.loaded) for one in models.described]
     ]
     return Readiness(status="ok", models=served)

@@ -74,7 +74,8 @@ class ModelSet:
     @property
     def models(self) -> list[ServedModel]:
         """Those that are loaded now."""
-        return [*self.own, *(one.loaded for one in self.pooled if one.loaded is not None)]
+        pooled = [one.loaded for one in self.pooled]  # looked at once: a pool's thread unloads them
+        return [*self.own, *(one for one in pooled if one is not None)]
 
     def named(self, name: str) -> "ModelSet | None":
         """The model of that name alone, the first of several; None where there is none."""
@@ -93,12 +94,15 @@ class ModelSet:
     @property
     def is_alive(self) -> bool:
         """Whether every engine works that is loaded."""
-        return all(model.engine.is_alive for model in self.models)
+        return not self._serve([one for one in self.models if not one.engine.is_alive])
 
     def check(self) -> bool:
         """Whether every engine works; one that hangs gives up. To be called about once a second."""
-        alive = [model.engine.check() for model in self.models]  # each of them is looked at
-        return all(alive)
+        return not self._serve([one for one in self.models if not one.engine.check()])
+
+    def _serve(self, stopped: Sequence[ServedModel]) -> bool:
+        """Whether one of these is loaded still: what a pool has unloaded meanwhile has been closed."""
+        return bool(stopped) and any(one is loaded for one in stopped for loaded in self.models)
 
     @property
     def failure(self) -> str | None:

@@ -195,7 +195,7 @@ class ModelPool:
                     self._changed.wait(LOOK_SECONDS if looks else None)
                 if self._is_closing:
                     return
-                wanted = self._line.popleft() if self._line else None
+                wanted = self._line[0] if self._line else None
                 removed, self._removed = self._removed, []
                 for model in removed:
                     model.is_leaving = True
@@ -204,6 +204,8 @@ class ModelPool:
             if wanted is not None:
                 self._make_room(wanted.bytes)
                 self._load(wanted)
+                with self._changed:
+                    self._line.popleft()  # until now, `close` finds who waits for it
             self._unload_idle()
             self._make_room(0)
 
@@ -211,10 +213,9 @@ class ModelPool:
         """Load a model that somebody waits for; however that ends, nobody is left waiting."""
         with self._changed:
             wanted.waiting = [asked for asked in wanted.waiting if not asked.cancelled()]
-            is_wanted = bool(wanted.waiting) and not self._is_closing
-        if not is_wanted:
-            self._fail(wanted)
-            return
+            if not wanted.waiting or self._is_closing:
+                self._fail(wanted)  # under this lock: whoever asks next must not be failed, too
+                return
         name = wanted.bundle.manifest.name
         before, started = self._resident() or 0, time.perf_counter()
         try:

@@ -205,5 +205,5 @@ class _SecondHalf:
         if self._ahead is not None:
             await self._ahead.close()
         self._coming.cancel()
-        await asyncio.wait([self._coming])
+        await asyncio.gather(self._coming, return_exceptions=True)
         await self._stack.aclose()

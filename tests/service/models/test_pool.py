@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +18,7 @@ from service.errors import (
 )
 from service.models.bundle import Bundle, describe
 from service.models.loading import ServedModel
+from service.models.model_set import ModelSet
 from service.models.pool import RETRY_SECONDS, ModelPool, PooledModel
 from tests.conftest import TINY_BUNDLE
 from tests.waiting import until, wait_until
@@ -56,10 +58,24 @@ class Loaded:
 
     def __init__(self, machine: Machine, name: str) -> None:
         self.machine, self.name = machine, name
+        self.engine: Ended
 
     def close(self) -> bool:
         self.machine.loaded.remove(self.name)
         return True
+
+
+class Ended:
+    """An engine that does not work; if it is that of `model`, a pool unloads it while it is looked at."""
+
+    def __init__(self, model: PooledModel | None) -> None:
+        self.model = model
+
+    def check(self) -> bool:
+        if self.model is not None:
+            self.model.pool.remove([self.model])
+            wait_until(lambda: self.model is not None and self.model.loaded is None)
+        return False
 
 
 @pytest.fixture
@@ -231,6 +247,58 @@ def test_nobody_waits_for_a_pool_that_is_closed(machine: Machine, pooled: Pooled
 
     asyncio.run(run())
     assert machine.loads == ["a"]
+
+
+def test_nor_for_a_load_that_does_not_end(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.models.pool.CLOSE_SECONDS", 0.05)
+    pool, [model] = pooled(["a"])
+    machine.may_load.clear()
+    asked = pool.ask(model)
+    wait_until(lambda: machine.loads == ["a"])
+    assert not pool.close()
+    assert isinstance(asked.exception(timeout=2), NotReadyError)
+    machine.may_load.set()
+    pool.has_hung = False  # closed once more, it ends
+
+
+def test_who_asks_while_others_leave_is_not_refused(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, [a, b] = pooled(["a", "b"])
+    machine.may_load.clear()
+    pool.ask(a)
+    assert pool.ask(b).cancel()
+    asked: list[Future[ServedModel]] = []
+    fail = pool._fail
+
+    def late(model: PooledModel) -> None:
+        """Somebody asks between the look at who waits and their refusal."""
+        thread = threading.Thread(target=lambda: asked.append(pool.ask(model)))
+        thread.start()
+        thread.join(0.1)  # it waits for the lock
+        fail(model)
+
+    monkeypatch.setattr(pool, "_fail", late)
+    machine.may_load.set()
+    wait_until(lambda: bool(asked))
+    assert cast(Loaded, asked[0].result(timeout=10)).name == "b"
+
+
+def test_what_is_unloaded_while_it_is_looked_at_has_not_failed(
+    machine: Machine, pooled: Pooled
+) -> None:
+    _, [a, b] = pooled(["a", "b"])
+    models = ModelSet([], 1000, [a, b])
+    for one in (a, b):
+        asyncio.run(use(one))
+        cast(Loaded, one.loaded).engine = Ended(one)
+    assert models.check()
+    assert models.models == []
+    asyncio.run(use(a))
+    cast(Loaded, a.loaded).engine = Ended(None)
+    assert not models.check()
 
 
 def test_of_requests_cancelled_at_random_none_is_counted_for_ever(
