@@ -132,6 +132,10 @@ class ModelStore:
             for model in started:
                 self.has_hung |= not model.close()
             raise
+        if self._pool is not None:  # when nothing can fail any more
+            wanted = self.settings.preload
+            chosen = [one for one in pooled if ALL in wanted or one.bundle.manifest.name in wanted]
+            self._pool.preload(chosen)
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
     def _new_pool(self) -> ModelPool:
@@ -145,7 +149,7 @@ class ModelStore:
         return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.metrics)
 
     def _find_pooled(self) -> list[PooledModel]:
-        """The bundles of the folder: as they were, where they have not changed, and those to preload loaded.
+        """The bundles of the folder, as they were where they have not changed.
 
         Raises:
             BundleError: there is none, or none of a name that is to be preloaded.
@@ -159,14 +163,11 @@ class ModelStore:
             same = known.get(bundle.folder)
             is_same = same is not None and same.bundle == bundle and same.state != "failed"
             found.append(same if same is not None and is_same else PooledModel(bundle, self._pool))
-        wanted = self.settings.preload
         names = {one.bundle.manifest.name for one in found}
-        if missing := sorted(set(wanted) - names - {ALL}):
+        if missing := sorted(set(self.settings.preload) - names - {ALL}):
             raise BundleError(
                 f" has no bundle named {missing[0]} to preload", self.settings.bundles
             )
-        chosen = [one for one in found if ALL in wanted or one.bundle.manifest.name in wanted]
-        self._pool.preload(chosen)
         return found
 
     def _loaded_labels(self) -> list[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.errors import BundleError
 from service.models.loading import ServedModel, start_model
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
@@ -97,6 +98,20 @@ def test_a_language_is_detected_and_a_model_named_whatever_is_loaded(folder: Pat
 def test_what_is_preloaded_is_ready_with_the_service(folder: Path) -> None:
     with started(settings_of(folder, preload="tiny-nl,tiny-fr")) as client:
         assert states(client) == {"fr": "loaded", "it": "unloaded", "nl": "loaded"}
+
+
+def test_a_reload_that_fails_loads_nothing(folder: Path, tmp_path_factory: Any) -> None:
+    named = add(tmp_path_factory.mktemp("named"), "it")
+    with started(settings_of(folder, preload="all", bundle=named)) as client:
+        store = client.app.state.models  # type: ignore[attr-defined]
+        add(folder, "es")
+        (named / "manifest.json").unlink()
+        with pytest.raises(BundleError):
+            store.load()
+        loads = len(CODES)
+        assert (
+            f'attendant_model_loads_total{{outcome="ok"}} {loads}.0' in client.get("/metrics").text
+        )
 
 
 def test_a_misspelt_preload_stops_the_start(folder: Path) -> None:
