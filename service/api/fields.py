@@ -5,18 +5,17 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from service.text.segmenter import Splitting
+from service.text.surrogates import unpaired_surrogate
 
 
 def _whole_characters(text: str) -> str:
-    """JSON can spell half a surrogate pair, which no encoding has.
+    """The text itself.
 
     Raises:
-        ValueError: `text` holds one; says where.
+        ValueError: it has half a surrogate pair; says where.
     """
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"has an unpaired surrogate at character {error.start}") from None
+    if (place := unpaired_surrogate(text)) is not None:
+        raise ValueError(f"has an unpaired surrogate at character {place}")
     return text
 
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from service.text.surrogates import unpaired_surrogate
+
 NEW_FIELD = "translation"
 """In which the translation comes, where the text itself is kept."""
 _END = re.compile(r"\r?\n?\Z")
 _SPACE = re.compile(r"[ \t\r\n]*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _DECODER = json.JSONDecoder()
 
 
@@ -114,8 +115,9 @@ class Field:
         if not isinstance(text, str):
             said = f"is {_json_kind(text)}, not a string" if self.name in value else "is missing"
             return Record(line, problem=f"its field {self.name} {said}")
-        if _SURROGATE.search(text):
-            return Record(line, problem=f"its field {self.name} has half a surrogate pair")
+        if (place := unpaired_surrogate(text)) is not None:
+            problem = f"its field {self.name} has an unpaired surrogate at character {place}"
+            return Record(line, problem=problem)
         if self.keep and NEW_FIELD in value:
             return Record(line, problem=f"it has a field {NEW_FIELD} already")
         begin, end = _place_of_value(line, self.name)

@@ -6,13 +6,19 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 
-from service.errors import DeadlineExceededError, MissingParameterError, TextTooLongError
+from service.errors import (
+    DeadlineExceededError,
+    InvalidRequestError,
+    MissingParameterError,
+    TextTooLongError,
+)
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.models.loading import ServedModel
 from service.models.pool import PooledModel
 from service.models.routes import Routes, stream_along
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source
+from service.text.surrogates import unpaired_surrogate
 from service.translation.merging import merged
 from service.translation.types import (
     Done,
@@ -179,7 +185,7 @@ class ModelSet:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        self._check_size(texts)
+        self._check(texts)
         with self._active_request():
             routes = await self._routes(texts, source, target)
             by_codes: dict[tuple[str, str], list[int]] = {}
@@ -206,12 +212,22 @@ class ModelSet:
             ]
         )
 
-    def _check_size(self, texts: Sequence[str]) -> None:
+    def _check(self, texts: Sequence[str]) -> None:
+        """Refuse texts that are too long, or none that any model could read.
+
+        Raises:
+            InvalidRequestError: they are.
+        """
         characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
         if characters > self.max_characters:
             raise TextTooLongError(
                 f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
             )
+        for at, text in enumerate(texts):
+            if (place := unpaired_surrogate(text)) is not None:
+                raise InvalidRequestError(
+                    f"Invalid request: text {at} has an unpaired surrogate at character {place}"
+                )
 
     @contextmanager
     def _active_request(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from service.text.detector import Detection
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.sentence import Sentence
+from service.text.surrogates import unpaired_surrogate
 from service.text.words import Alignment
 
 Recovery = Literal["repetition", "protected", "pieces", "copied"]
@@ -68,6 +69,12 @@ class TranslationOptions:
                 raise InvalidRequestError(
                     f"Invalid request: {name} parameter must be one of {', '.join(choices)}, "
                     f"and is {quoted(value)}"
+                )
+        tags = (("ignored_tags", tag) for tag in self.ignored_tags)
+        for name, text in (("target_prefix", self.target_prefix), *tags):
+            if (place := unpaired_surrogate(text)) is not None:
+                raise InvalidRequestError(
+                    f"Invalid request: {name} parameter has an unpaired surrogate at character {place}"
                 )
 
 

@@ -191,6 +191,11 @@ def test_cancelling_gives_the_sentences_up(translator: Translator) -> None:
         ({"length_penalty": float("nan")}, "length_penalty parameter must be between -10 and 10"),
         ({"format": "pdf"}, 'format parameter must be one of text, html, xml, and is "pdf"'),
         ({"splitting": "some"}, "splitting parameter must be one of"),
+        (
+            {"target_prefix": "A\ud800"},
+            "target_prefix parameter has an unpaired surrogate at character 1",
+        ),
+        ({"ignored_tags": ("x", "\udc00")}, "ignored_tags parameter has an unpaired surrogate at"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(
@@ -208,6 +213,10 @@ def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path)
         translator.translate(TEXT, "de", "en", beam_size=129)
     with pytest.raises((DeadlineExceededError, QueueFullError)):
         translator.translate([TEXT] * 3000, "de", "en", timeout_seconds=0.001)
+    with pytest.raises(
+        InvalidRequestError, match="text 1 has an unpaired surrogate at character 2"
+    ):
+        translator.translate(["ja", "a \ud800"], "de", "en")
     with pytest.raises(TypeError, match="beams"):
         translator.translate(TEXT, "de", "en", beams=4)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="text 1 is bytes, and must be str"):

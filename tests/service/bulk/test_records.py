@@ -61,7 +61,7 @@ def test_a_translation_never_becomes_two_lines_or_cells() -> None:
         (Field("t"), '{"u": "old"}\n', "its field t is missing"),
         (Field("t"), '{"t": null}\n', "its field t is null, not a string"),
         (Field("t"), '{"t": 1}\n', "its field t is a number, not a string"),
-        (Field("t"), '{"t": "\\ud800"}\n', "its field t has half a surrogate pair"),
+        (Field("t"), '{"t": "\\ud800"}\n', "its field t has an unpaired surrogate at character 0"),
         (
             Field("t", keep=True),
             '{"t": "", "translation": 1}',
