@@ -8,7 +8,8 @@ AttendantError
 │   ├── MissingParameterError
 │   ├── UnsupportedLanguageError
 │   └── LimitExceededError       a value over an operator's limit
-│       └── TextTooLongError
+│       └── TextTooLongError     this text; others of its list can be translated
+│           └── TextTooDeepError
 ├── RefusedError                 nothing was done; try again later
 │   ├── QueueFullError
 │   ├── RateLimitError           this caller asks too often
@@ -103,6 +104,12 @@ class TextTooLongError(LimitExceededError):
     """The text, or one sentence of it, is too long."""
 
     code = "text_too_long"
+
+
+class TextTooDeepError(TextTooLongError):
+    """The text has elements within elements to a depth over the limit."""
+
+    code = "limit_exceeded"
 
 
 class RefusedError(AttendantError):

@@ -13,6 +13,9 @@ from typing import Any
 from service.bulk.disk import append
 from service.bulk.errors import BulkError
 
+_BEGINNING = b'{"input": '
+"""Of every journal; a file that begins otherwise is somebody's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -32,12 +35,12 @@ class Journal:
     """Of one run; held by one process at a time."""
 
     def __init__(self, path: Path, run: dict[str, Any]) -> None:
-        """Begin a journal for `run`, or go on with it; `run` is plain JSON.
+        """Begin a journal for `run`, or go on with it; `run` is plain JSON, its `input` first.
 
         One in which nothing was noted yet is begun anew, whatever run it was of.
 
         Raises:
-            BulkError: it is that of another run, or another process has it.
+            BulkError: it is that of another run, or no journal, or another process has it.
             OSError: it cannot be written.
         """
         self.path, self.place = path, Place()
@@ -75,7 +78,12 @@ class Journal:
 
     def _read(self, run: dict[str, Any]) -> None:
         self._file.seek(0)
-        whole, _, _ = self._file.read().rpartition(b"\n")
+        content = self._file.read()
+        if not (content.startswith(_BEGINNING) or _BEGINNING.startswith(content)):
+            raise BulkError(
+                f"{self.path} is not the state of a run: move it, or name another output"
+            )
+        whole, _, _ = content.rpartition(b"\n")
         self._file.truncate(len(whole) + 1 if whole else 0)  # the rest was cut short
         first, *places = whole.splitlines() or [b""]
         if not places:

@@ -60,7 +60,7 @@ def take_apart(
         on_count: called for every run and every sentence.
 
     Raises:
-        LimitExceededError: inline elements are nested more than `nesting.MAX_NESTING` deep.
+        TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
     pipeline = pipeline or Pipeline()
     runs = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)

@@ -91,10 +91,10 @@ class Preparation:
         `on_count` is told after each step how many sentences there are at least, `on_tokens` how many tokens
         each one's search has to do with.
 
-        One of several texts that has too long a sentence stays as it is: the others have done nothing.
+        One of several texts that cannot be read stays as it is: the others have done nothing.
 
         Raises:
-            TextTooLongError, LimitExceededError: a sentence is too long, or tags are nested too deep.
+            TextTooLongError: a sentence is too long, or tags are nested too deep.
         """
         documents: list[Document] = []
         tasks: list[Task] = []

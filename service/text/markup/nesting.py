@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from service.errors import LimitExceededError
+from service.errors import TextTooDeepError
 from service.text.run import Tag
 
 MAX_NESTING = 100
@@ -31,11 +31,11 @@ def check_nesting(tags: Sequence[Tag]) -> None:
     """Refuse what would take more than `MAX_NESTING` calls within one another to write again.
 
     Raises:
-        LimitExceededError: elements are nested deeper.
+        TextTooDeepError: elements are nested deeper.
     """
     deepest = depth(tags)
     if deepest > MAX_NESTING:
-        raise LimitExceededError(
+        raise TextTooDeepError(
             f"Invalid request: inline elements are nested {deepest} deep, the limit is {MAX_NESTING}"
         )
 

@@ -46,6 +46,25 @@ def test_where_nothing_was_written_another_run_may_begin(tmp_path: Path) -> None
         place_in(path)
 
 
+@pytest.mark.parametrize("content", ["one line of a text", "a\nb\n", "{}\n", '{"in": 1}\n'])
+def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "out.state"
+    path.write_text(content)
+    with pytest.raises(BulkError, match="is not the state of a run"):
+        place_in(path)
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("content", ["", '{"inp', '{"input": "ab'])
+def test_one_that_was_cut_short_at_its_beginning_is_begun_anew(
+    tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "out.state"
+    path.write_text(content)
+    assert place_in(path, RUN, Place(0, 1, 2, 0)) == Place()
+    assert place_in(path) == Place(0, 1, 2, 0)
+
+
 def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
     path = tmp_path / "out.state"
     journal = Journal(path, RUN)

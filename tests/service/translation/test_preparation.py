@@ -18,6 +18,7 @@ from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.settings import Settings
 from service.text.document import Document
+from service.translation.types import TranslationOptions
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 
 
@@ -49,6 +50,15 @@ def spied(
 
     patch.setattr(tokenizer, "encode", spy)
     return seen
+
+
+def test_a_text_that_is_nested_too_deep_fails_none_of_the_others(models: ModelSet) -> None:
+    deep, options = "<b>" * 101 + TEXTS[1] + "</b>" * 101, TranslationOptions(format="html")
+    work = models.translate([TEXTS[0], deep], "de", "en", options, 60)
+    first, second = asyncio.run(work)
+    assert (first.problem, [first.text]) == ("", translate(models, TEXTS[:1]))
+    assert second.text == deep
+    assert "nested 101 deep, the limit is 100" in second.problem
 
 
 PAGE = ["Die alte Frau wartet. " * 300]
