@@ -11,6 +11,7 @@ from starlette.types import Scope
 
 from service.api.middleware.admission import Admission
 from service.api.middleware.context import Books, identifying, identity_of
+from service.logs import request_id
 
 ROUTES = ("/translate", "/v2/translate")
 
@@ -37,12 +38,24 @@ class Front:
             return None
         refusal = self.admission.refusal(path)
         if refusal is not None:
-            refusal.raw_headers += identifying(identity_of(scope["headers"]), path)
-            seconds = time.perf_counter() - started
-            self.books.enter("POST", path, refusal.status_code, seconds)
+            identity, seconds = identity_of(scope["headers"]), time.perf_counter() - started
+            self._enter(refusal, identity, path, "POST", path, seconds)
         return refusal
 
     def note(self, response: Response, path: str) -> None:
         """Enter a refusal of what is no request, and give it an id."""
-        response.raw_headers += identifying(identity_of(()), path)
-        self.books.enter("other", "unmatched", response.status_code, 0.0)
+        self._enter(response, identity_of(()), path, "other", "unmatched", 0.0)
+
+    def _enter(
+        self,
+        response: Response,
+        identity: bytes,
+        path: str,
+        method: str,
+        route: str,
+        seconds: float,
+    ) -> None:
+        response.raw_headers += identifying(identity, path)
+        before = request_id.set(identity.decode())
+        self.books.enter(method, route, response.status_code, seconds)
+        request_id.reset(before)  # other requests of the connection have their own

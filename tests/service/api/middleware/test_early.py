@@ -11,6 +11,7 @@ from service.api.errors import answer
 from service.api.middleware.admission import Admission
 from service.api.middleware.context import Books
 from service.api.middleware.early import Front
+from service.logs import request_id
 from service.metrics import Metrics
 
 
@@ -68,6 +69,16 @@ def test_what_is_no_request_is_in_the_books_and_its_answer_has_an_id() -> None:
     assert len(response.headers["x-request-id"]) == 32
     assert json.loads(bytes(response.body))["code"] == "invalid_http"
     assert counted(metrics, "unmatched", "other", 400) == 1
+
+
+def test_its_line_on_the_log_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    front, told = front_of(1, Metrics()), list[str]()
+    monkeypatch.setattr(front.books, "enter", lambda *_: told.append(request_id.get()))
+    front.refusal(scope_of(x_request_id="job-17"))
+    response = answer(400, "Invalid request: no", "invalid_http")
+    front.note(response, "")
+    assert told == ["job-17", response.headers["x-request-id"]]
+    assert request_id.get() == "-"
 
 
 def test_a_request_for_a_head_is_counted_as_what_it_is(client: TestClient) -> None:
