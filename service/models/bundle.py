@@ -275,7 +275,7 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     if version not in formats:
         raise BundleError(
             f": format_version is {printable(repr(version))}, this service reads "
-            f"{' and '.join(map(str, formats))}; python -m export convert converts an older bundle",
+            f"{' and '.join(map(str, formats))}; python -m export exports older bundles anew",
             path,
         )
     try:
@@ -293,9 +293,9 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
 def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
     """A manifest of an older format, in which all rules were for every model, with the rules listed."""
     new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
-    rules: dict[str, dict[str, Any]] = {"quotes": {}, "case": {}}
-    if raw.get("names"):
-        rules["names"] = {"table": raw["names"]}
+    # a table of abbreviations is told as a rule that there is not
+    tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
+    rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
     if isinstance(raw.get("decoding"), dict):
         new["decoding"] = dict(raw["decoding"])
         if max_words := new["decoding"].pop("most_words", 0):

@@ -95,8 +95,17 @@ def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_ser
     path.write_text(json.dumps(manifest | {"format_version": version}))
     assert bundle.load(copy, bundle.MANIFESTS_ALIKE).manifest.decoding.beam_size == 4
     with pytest.raises(
-        BundleError, match=rf"format_version is {version}.*export convert converts an older bundle"
+        BundleError, match=rf"format_version is {version}.*export exports older bundles anew"
     ):
+        bundle.load(copy)
+
+
+def test_a_table_of_a_rule_that_is_gone_is_not_ignored(copy: Path) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text())
+    old = {key: value for key, value in manifest.items() if key not in ("rules", "weights")}
+    path.write_text(json.dumps(old | {"format_version": 7, "abbreviations": "short.tsv"}))
+    with pytest.raises(BundleError, match="'abbreviations' is not a rule"):
         bundle.load(copy)
 
 
