@@ -108,9 +108,9 @@ class Exchange:
             self._may_send = True
             self.connection.transport.write(CONTINUE)
         await self._news.wait()
-        self._news.clear()
-        if self._is_cut or self.is_answered:
+        if self._is_cut or self.is_answered:  # which whoever asks again is told again
             return {"type": "http.disconnect"}
+        self._news.clear()
         body = bytes(self._unread)
         self._unread.clear()
         self.connection.read_on()
