@@ -132,7 +132,8 @@ async def _through(
                         half.expect(event.translated)
         done = iter(await half.translations([one.text for one in between if not one.problem]))
     language = standard(first.direction.target)
-    whole = [one if one.problem else pivoted(one, next(done), language) for one in between]
+    halves = [(one, one if one.problem else next(done)) for one in between]
+    whole = [pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)]
     for text, translation in enumerate(whole):
         for number, sentence in enumerate(translation.sentences):
             yield SentenceResult(text, number, sentence)

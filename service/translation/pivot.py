@@ -122,7 +122,9 @@ def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSenten
     return found
 
 
-def pivoted(first: Translation, second: Translation, language: str) -> Translation:
-    """Both halves of a text as one translation through a language."""
+def pivoted(text: str, first: Translation, second: Translation, language: str) -> Translation:
+    """Both halves of a text as one translation through a language; the text itself where one has failed."""
+    if problem := first.problem or second.problem:
+        return Translation(text, (), (), problem=problem)
     sentences = [pair.sentence(language) for pair in pairs(first.sentences, second.sentences)]
-    return Translation(second.text, second.alternatives, tuple(sentences), problem=second.problem)
+    return Translation(second.text, second.alternatives, tuple(sentences))

@@ -13,10 +13,11 @@ from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.text.run import Run
 from service.text.sentence import Sentence
-from service.translation.pivot import pairs
+from service.translation.pivot import pairs, pivoted
 from service.translation.types import (
     SentenceResult,
     TranslatedSentence,
+    Translation,
     TranslationOptions,
 )
 from tests import toy
@@ -68,6 +69,13 @@ def test_nothing_is_lost_where_no_sentence_is_alike() -> None:
     [(source, _, target)] = sides(first, second)
     assert source == " ".join(one for one, _ in first)
     assert target == " ".join(one for _, one in second)
+
+
+@pytest.mark.parametrize("problems", [("too long", ""), ("", "too long")])
+def test_a_text_does_not_stay_half_the_way(problems: tuple[str, str]) -> None:
+    first, second = (Translation("The dog sleeps.", (), (), problem=one) for one in problems)
+    found = pivoted("Der Hund schläft.", first, second, "en")
+    assert found == Translation("Der Hund schläft.", (), (), problem="too long")
 
 
 @pytest.fixture
