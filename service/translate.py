@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
             asked = {name: getattr(options, name) for name in names}
             if options.file is None:
                 return _translate_lines(partial(translator.translate, **asked), progress)
-            text = options.file.read_bytes().decode("utf-8")  # as it is, with its line breaks
+            text = _text(options.file.read_bytes(), str(options.file))  # with its line breaks
             for event in translator.stream(text, **asked):
                 if isinstance(event, Done):
                     _write(event.translations[0].text)
@@ -134,11 +134,20 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
         ValueError: one is not UTF-8; it says which.
     """
     for number, line in enumerate(lines, 1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            place = f"{error.reason} at byte {error.start + 1}"
-            raise ValueError(f"line {number} is not valid UTF-8: {place}") from None
+        yield _text(line, f"line {number}")
+
+
+def _text(content: bytes, name: str) -> str:
+    """The text in UTF-8.
+
+    Raises:
+        ValueError: it is none; it says where, and of what.
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = f"{error.reason} at byte {error.start + 1}"
+        raise ValueError(f"{name} is not valid UTF-8: {place}") from None
 
 
 def _translated_line(translate: "partial[Translation]", line: str) -> Line:

@@ -68,6 +68,11 @@ def test_a_line_that_is_too_long_is_copied_and_told() -> None:
             "error: line 2 is not valid UTF-8: invalid start byte at byte 1",
         ),
         ([*TO_ENGLISH, "none.txt"], b"", "error: [Errno 2] No such file"),
+        (
+            [*TO_ENGLISH, "service/web/page.png"],
+            b"",
+            "error: service/web/page.png is not valid UTF-8: invalid start byte at byte 1",
+        ),
         (["--bundle", "tests"], b"", "error: tests is not a bundle"),
     ],
 )
