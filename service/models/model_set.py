@@ -100,14 +100,14 @@ class ModelSet:
     @property
     def is_alive(self) -> bool:
         """Whether every engine works that is loaded."""
-        return not self._serve([one for one in self.models if not one.engine.is_alive])
+        return not self._any_loaded([one for one in self.models if not one.engine.is_alive])
 
     def check(self) -> bool:
         """Whether every engine works; one that hangs gives up. To be called about once a second."""
-        return not self._serve([one for one in self.models if not one.engine.check()])
+        return not self._any_loaded([one for one in self.models if not one.engine.check()])
 
-    def _serve(self, stopped: Sequence[ServedModel]) -> bool:
-        """Whether one of these is loaded still: what a pool has unloaded meanwhile has been closed."""
+    def _any_loaded(self, stopped: Sequence[ServedModel]) -> bool:
+        """Whether one of these still is: what a pool has unloaded meanwhile has been closed."""
         return bool(stopped) and any(one is loaded for one in stopped for loaded in self.models)
 
     @property

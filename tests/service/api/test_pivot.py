@@ -99,6 +99,7 @@ def test_a_sentence_that_is_too_long_does_not_go_half_the_way(client: TestClient
         translate(client, SENTENCES[0], "de", "nl")["translatedText"],
     ]
     assert "exceeds the model's limit" in found["details"][0][0]["problem"]
+    assert translate(client, [long, long], "de", "nl")["translatedText"] == [long, long]
 
 
 def test_options_are_those_of_the_end(client: TestClient) -> None:
