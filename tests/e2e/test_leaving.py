@@ -18,7 +18,7 @@ from tests.raw_http import request
 from tests.waiting import wait_until
 
 TEXT = " ".join(german for german, _ in toy.sentences()[:60])
-SHORT = " ".join(german for german, _ in toy.sentences()[:12])
+SHORT = " ".join(german for german, _ in toy.sentences()[:40])
 STREAM = "accept: text/event-stream"
 SOON = 6.0
 """Seconds; what is given up here, 6,000 sentences and more, would take 30 (5 ms each, on two busy cores)."""
@@ -26,8 +26,9 @@ SOON = 6.0
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """One that takes its time."""
-    with serving(TINY_BUNDLE, num_loops="1", max_num_seqs="2", max_waiting="20000") as server:
+    """One that takes its time, and refuses nobody for it."""
+    patient = {"max_waiting": "20000", "request_timeout_seconds": "600"}
+    with serving(TINY_BUNDLE, num_loops="1", max_num_seqs="2", **patient) as server:
         yield server
 
 
@@ -68,7 +69,7 @@ def test_work_ends_soon_after_its_clients_have_left(
 
 
 def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Server) -> None:
-    """A long one in front keeps them waiting, so that each could be given up in time."""
+    """Long ones in front keep them waiting, so that each could be given up in time."""
     done = r'attendant_sentences_total\{direction="de-en",outcome="ok"\}'
     before = server.metric(done)
     chance = random.Random(1)
@@ -79,11 +80,12 @@ def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Se
         writer.transport.abort() if chance.random() < 0.5 else writer.close()
 
     async def run() -> None:
-        writer = await begin(server, " ".join([TEXT] * 20))
+        in_front = [await begin(server, " ".join([TEXT] * 20)) for _ in range(6)]
         await asyncio.to_thread(wait_until, lambda: works(server))
-        for _ in range(20):
+        for _ in range(10):
             await asyncio.gather(*(give_up(0.02 * chance.random()) for _ in range(25)))
-        writer.transport.abort()
+        for writer in in_front:
+            writer.transport.abort()
         await asyncio.to_thread(wait_until, lambda: rests(server), SOON)
 
     asyncio.run(run())

@@ -114,7 +114,7 @@ def test_a_bundles_embeddings_serve_other_layers(
     torch.testing.assert_close(found.weights[table], given.weights[table])
     assert not torch.allclose(found.weights[query], given.weights[query], atol=1e-3)
     wider = replace(other, model=replace(sizes, d_model=64))
-    with pytest.raises(ConfigError, match=r"they are 32 wide, and model\.d_model = 64"):
+    with pytest.raises(ConfigError, match=r"the bundle has d_model = 32, but model\.d_model = 64"):
         train(wider, corpus_folder, tmp_path / "wide", init_bundle=tiny_bundle, new_layers=True)
 
 

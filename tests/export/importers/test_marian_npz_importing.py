@@ -122,7 +122,7 @@ def test_the_user_may_say_whether_punctuation_is_normalized(
 ) -> None:
     seen = []
     monkeypatch.setattr(conversion, "_material", lambda imported, *_: seen.append(imported.rules))
-    monkeypatch.setattr(conversion, "publish", lambda *_: None)
+    monkeypatch.setattr(conversion, "publish", lambda make, *_: make())
     conversion.import_model(
         archive[1], tmp_path / "bundle", ExportOptions("model"), punctuation=asked
     )

@@ -60,7 +60,9 @@ def test_languages_come_from_the_folders_name_unless_the_user_says(folder: Path)
 
 def test_a_group_is_no_language(folder: Path) -> None:
     imported = replace(read(folder), source_languages=["gmw"])
-    with pytest.raises(SourceError, match=r"stands nowhere \(gmw\): --source de"):
+    with pytest.raises(
+        SourceError, match=r"does not name its source languages \(gmw\): --source de"
+    ):
         directions_of(imported, [], [])
     tagged = replace(imported, tags={"gmw": "<unk>", "eng": "<pad>"})
     assert pairs(tagged, ["de"], []) == [("de", "en")]
