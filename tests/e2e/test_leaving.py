@@ -27,8 +27,13 @@ SOON = 6.0
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """One that takes its time, and refuses nobody for it."""
-    patient = {"max_waiting": "20000", "request_timeout_seconds": "600"}
-    with serving(TINY_BUNDLE, num_loops="1", max_num_seqs="2", **patient) as server:
+    with serving(
+        TINY_BUNDLE,
+        num_loops="1",
+        max_num_seqs="2",
+        max_waiting="20000",
+        request_timeout_seconds="3600",
+    ) as server:
         yield server
 
 
