@@ -109,7 +109,7 @@ class TextTooLongError(LimitExceededError):
 class TextTooDeepError(TextTooLongError):
     """The text has elements within elements to a depth over the limit."""
 
-    code = "limit_exceeded"
+    code = "text_too_deep"
 
 
 class RefusedError(AttendantError):

@@ -23,6 +23,7 @@ EXPECTED = {
     "UnsupportedLanguageError": 400,
     "LimitExceededError": 400,
     "TextTooLongError": 400,
+    "TextTooDeepError": 400,
     "RefusedError": 503,
     "QueueFullError": 429,
     "NotReadyError": 503,

@@ -33,11 +33,16 @@ def test_a_percent_sign_without_digits_stands_for_itself(pieces: list[str]) -> N
 
 
 @pytest.mark.parametrize("piece", [b"%", b"%%%4", b"%41", b"%41a"])
-def test_a_form_of_percent_signs_costs_no_more_than_one_of_letters(piece: bytes) -> None:
-    body = b"text=" + piece * (1_048_576 // len(piece))
-    started = time.process_time()
-    urlencoded(body, "form")
-    assert time.process_time() - started < 0.25
+def test_a_form_of_percent_signs_takes_time_in_proportion_to_its_length(piece: bytes) -> None:
+    def seconds(length: int) -> float:
+        body, taken = b"text=" + piece * (length // len(piece)), []
+        for _ in range(4):  # others run beside this
+            started = time.process_time()
+            urlencoded(body, "form")
+            taken.append(time.process_time() - started)
+        return min(taken)
+
+    assert seconds(1_048_576) < 10 * seconds(262_144)
 
 
 def test_a_form_in_parts_is_read_only_up_to_its_end() -> None:
