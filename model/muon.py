@@ -1,7 +1,7 @@
 """Muon (Jordan et al., 2024): a matrix moves by its momentum made orthogonal, as far in every direction.
 
 torch's own class always computes in bf16, which is ten times slower than all the rest of an update on a CPU
-without instructions for it. This one computes in the number format of the run. Its state is that of torch's.
+without instructions for it. This one computes in the number format of the run, and saves the same state.
 """
 
 from collections.abc import Iterable
