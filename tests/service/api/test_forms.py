@@ -1,6 +1,6 @@
 """Fields of forms, queries and JSON objects: as others encode them, broken off, repeated, and hostile."""
 
-import time
+from functools import partial
 from urllib.parse import parse_qs, urlencode
 
 import httpx
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from service.api.forms import Fields, multipart, urlencoded
 from service.errors import InvalidRequestError
+from tests.growth import beyond_linear
 
 FORM = "application/x-www-form-urlencoded"
 PART = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
@@ -34,15 +35,9 @@ def test_a_percent_sign_without_digits_stands_for_itself(pieces: list[str]) -> N
 
 @pytest.mark.parametrize("piece", [b"%", b"%%%4", b"%41", b"%41a"])
 def test_a_form_of_percent_signs_takes_time_in_proportion_to_its_length(piece: bytes) -> None:
-    def seconds(length: int) -> float:
-        body, taken = b"text=" + piece * (length // len(piece)), []
-        for _ in range(4):  # others run beside this
-            started = time.process_time()
-            urlencoded(body, "form")
-            taken.append(time.process_time() - started)
-        return min(taken)
-
-    assert seconds(1_048_576) < 10 * seconds(262_144)
+    count = 262_144 // len(piece)
+    read = partial(urlencoded, place="form")
+    assert beyond_linear(read, lambda times: b"text=" + piece * times * count) == ""
 
 
 def test_a_form_in_parts_is_read_only_up_to_its_end() -> None:

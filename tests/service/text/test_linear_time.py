@@ -1,7 +1,6 @@
 """No text takes longer than in proportion to its length: one request cannot stop the service."""
 
 import html
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -35,17 +34,12 @@ from service.text.tokenizer import Tokenizers
 from service.translation.preparation import Preparation
 from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
+from tests.growth import beyond_linear
 from tests.service.text.pipelines import every_rule
 from tests.service.text.test_document import assembled
 
 CHARACTERS = 1_500
 """Of the shortest text; the others are twice and four times as long."""
-GROWTH, SECONDS = 9, 0.01
-"""How many times as long four times the text may take (16 were quadratic), and how long any text may."""
-TRIES = 4
-"""Of a measurement that looks wrong, of which the best counts: other threads take caches away."""
-ANY_TEXT = 1.0
-"""Seconds that a text as long as may be asked for never takes; it is a tenth of that."""
 
 MARKS = (
     *".,;:!?…-–*~_`'\"„“«»‚‘()[]{}<>/\\|@#%&=•😀。！",
@@ -314,30 +308,18 @@ STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
 """What is prepared, and the step that is measured."""
 
 
-def seconds(step: Callable[[Any], object], given: object) -> float:
-    """CPU time of this thread."""
-    started = time.thread_time()
-    with suppress(LimitExceededError):  # to refuse a text takes no longer
-        step(given)
-    return time.thread_time() - started
-
-
-def grows(name: str, pattern: Callable[[int], str]) -> str:
+def grows(name: str, pattern: Callable[[int], str], length: int = CHARACTERS) -> str:
     """What is wrong with how a step's time grows with the length of a pattern; nothing, if empty."""
     prepare, step = STEPS[name]
-    best = dict.fromkeys((4, 2, 1), float("inf"))
-    for _ in range(TRIES):
-        for times in best:
-            try:
-                given = prepare(pattern(times * CHARACTERS))
-            except LimitExceededError:
-                return ""  # there is nothing to put together
-            best[times] = min(best[times], seconds(step, given))
-            if best[4] <= SECONDS:
-                return ""
-        if best[4] <= GROWTH * best[1] + SECONDS:
-            return ""
-    return ", ".join(f"{times * CHARACTERS}: {1e3 * best[times]:.1f} ms" for times in best)
+
+    def refusing(given: object) -> None:
+        with suppress(LimitExceededError):  # to refuse a text takes no longer
+            step(given)
+
+    try:
+        return beyond_linear(refusing, lambda times: prepare(pattern(times * length)))
+    except LimitExceededError:
+        return ""  # there is nothing to put together
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -356,26 +338,29 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "text"),
+    ("name", "unit", "length", "around"),
     [
-        (ON_TEXT["lookup"], "-" * 40_000),
-        (ON_TEXT["prepared"], "<" + "a" * 25_000),
-        (ON_TEXT["prepared"], "</" + "a" * 49_000),
-        (ON_TEXT["clauses"], "ab, " * 12_400),
-        (ON_TEXT["prepared"], "ab, " * 12_400),
-        (ON_TEXT["prepared"], "a &#" + "9" * 5_000 + ";"),
-        (ON_TEXT["text"], "%s" * 25_000),
-        (ON_TEXT["text"], "z. B. " * 8_000),
-        (ON_TEXT["prepared"], "a<wbr>" * 8_000),
-        (ON_TEXT["text"], ">" * 50_000),
-        (ON_TEXT["text"], "*_" * 25_000),
-        (ON_TEXT["text"], "[a](b) " * 7_000),
-        (ON_TEXT["text"], "a" + "-=" * 25_000 + "b"),
+        ("lookup", "-", 40_000, ("", "")),
+        ("prepared", "a", 25_000, ("<", "")),
+        ("prepared", "a", 49_000, ("</", "")),
+        ("clauses", "ab, ", 49_600, ("", "")),
+        ("prepared", "ab, ", 49_600, ("", "")),
+        ("prepared", "9", 5_000, ("a &#", ";")),
+        ("text", "%s", 50_000, ("", "")),
+        ("text", "z. B. ", 48_000, ("", "")),
+        ("prepared", "a<wbr>", 48_000, ("", "")),
+        ("text", ">", 50_000, ("", "")),
+        ("text", "*_", 50_000, ("", "")),
+        ("text", "[a](b) ", 49_000, ("", "")),
+        ("text", "-=", 50_000, ("a", "b")),
     ],
-    ids=lambda given: given[:8] if isinstance(given, str) else "",
 )
-def test_the_longest_text_takes_no_second(step: Callable[[str], object], text: str) -> None:
-    assert min(seconds(step, text) for _ in range(TRIES)) < ANY_TEXT  # others use the cores, too
+def test_so_does_a_text_as_long_as_may_be_asked_for(
+    name: str, unit: str, length: int, around: tuple[str, str]
+) -> None:
+    before, behind = around
+    pattern = partial(_repeated, unit, before=before, behind=behind)
+    assert grows(name, pattern, length // 4) == ""
 
 
 @pytest.mark.parametrize("unread", "\x01\x7f\u061c\u200b\u200c\u200e\u200f\ufeff\ufffd")
