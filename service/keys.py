@@ -103,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     if not 0 <= given.requests_per_minute <= MAX_REQUESTS_PER_MINUTE:
         parser.error(
             f"--requests-per-minute must be between 0 and {MAX_REQUESTS_PER_MINUTE}, "
-            f"and is {given.requests_per_minute}"
+            f"but is {given.requests_per_minute}"
         )
     print(
         f'[{given.name}]\nsha256 = "{digest_of(key)}"\n'

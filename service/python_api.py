@@ -97,7 +97,7 @@ class Translator:
             ValueError: `num_workers` is negative.
         """
         if num_workers < 0:
-            raise ValueError(f"num_workers must be at least 0, and is {num_workers}")
+            raise ValueError(f"num_workers must be at least 0, but is {num_workers}")
         unlimited = EngineConfig(max_waiting=NO_LIMIT, max_waiting_tokens=NO_LIMIT)
         options = ModelOptions(
             device, precision, num_workers, engine=unlimited, max_beam_size=MAX_BEAM_SIZE

@@ -1,13 +1,15 @@
 """Everything an operator can set, in the environment or as options; built once, never at import."""
 
 import re
+from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from service.engine.memory import resident_bytes
@@ -18,6 +20,9 @@ _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that it sets in every container where a Service is called attendant."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 """As browsers send it: in small letters, with no path, no slash at the end."""
+
+_WORDS = {int: "N", float: "SECONDS", str: "VALUE", Path: "PATH", Path | None: "PATH"}
+"""What `--help` calls a value of each type."""
 
 
 def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -50,10 +55,6 @@ class Settings(ModelSettings):
         env_prefix=PREFIX,
         env_ignore_empty=True,
         frozen=True,
-        cli_prog_name="python -m service",
-        cli_kebab_case=True,
-        cli_implicit_flags=True,
-        cli_hide_none_type=True,
     )
 
     @classmethod
@@ -64,7 +65,11 @@ class Settings(ModelSettings):
             ValidationError: a value is wrong.
             SystemExit: there is no such option, or `--help` was asked for.
         """
-        return cls(_cli_parse_args=list(arguments))
+        given: dict[str, Any] = vars(_parser(cls).parse_args(arguments))
+        for name, value in given.items():
+            if isinstance(value, list):
+                given[name] = ",".join(value)
+        return cls(**given)
 
     host: Annotated[
         str, Field(description="Address to listen on; 0.0.0.0 for every interface.")
@@ -211,6 +216,45 @@ class Settings(ModelSettings):
                 "--key-required, ATTENDANT_KEY_REQUIRED needs ATTENDANT_API_KEYS, a file of keys"
             )
         return self
+
+
+def default_of(name: str, field: FieldInfo) -> str:
+    """The default of a setting as an operator writes it; the bundle's is a path of this machine."""
+    if name == "bundle":
+        return "the bundled model"
+    default: Any = field.default
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, tuple):
+        return ",".join(default) or "none"
+    if default in (None, ""):
+        return "none"
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _parser(settings: type[Settings]) -> ArgumentParser:
+    """An option for each setting; those that are not given have no value."""
+    parser = ArgumentParser(
+        prog="attendant serve",
+        description=settings.__doc__,
+        allow_abbrev=False,
+        argument_default=SUPPRESS,
+    )
+    for name, field in settings.model_fields.items():
+        option = f"--{name.replace('_', '-')}"
+        text = f"{field.description} (default: {default_of(name, field)})".replace("%", "%%")
+        annotation: Any = field.annotation
+        if annotation is bool:
+            parser.add_argument(option, action=BooleanOptionalAction, help=text)
+        elif get_origin(annotation) is tuple:
+            parser.add_argument(
+                option, action="append", metavar=f"{_WORDS[get_args(annotation)[0]]},...", help=text
+            )
+        elif get_origin(annotation) is Literal:
+            parser.add_argument(option, metavar=f"{{{','.join(get_args(annotation))}}}", help=text)
+        else:
+            parser.add_argument(option, metavar=_WORDS[annotation], help=text)
+    return parser
 
 
 def misspelt(environment: Mapping[str, str]) -> list[str]:

@@ -24,22 +24,29 @@ def tiny_bundle() -> Path:
     return TINY_BUNDLE
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def settings() -> Settings:
     """The tiny bundle in fp32, with limits that tests can reach."""
     return Settings(
         bundle=(TINY_BUNDLE,),
         precision="fp32",
         device="cpu",
-        num_loops=2,
+        num_loops=1,
         max_text_characters=2000,
         max_body_bytes=10_000,
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(settings: Settings) -> Iterator[TestClient]:
-    """The service, started."""
+    """The service, started once for all tests: none may change it, or count on what was asked before."""
+    with started(settings.model_copy(update={"num_loops": 2})) as client:
+        yield client
+
+
+@pytest.fixture
+def fresh_client(settings: Settings) -> Iterator[TestClient]:
+    """A service of the test's own."""
     with started(settings) as client:
         yield client
 

@@ -1,11 +1,11 @@
 """`python -m tests.make_settings_page`: writes the table of docs/settings.md out of the settings' code."""
 
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from service.settings import PREFIX, Settings
+from service.settings import PREFIX, Settings, default_of
 from tests.documents import ROOT, renew
 
 PAGE = ROOT / "docs" / "settings.md"
@@ -19,20 +19,6 @@ def settings_table() -> str:
         variable = f"`{PREFIX}{name.upper()}`"
         rows.append([variable, default_of(name, field), values_of(field), field.description or ""])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def default_of(name: str, field: FieldInfo) -> str:
-    """The default as an operator writes it; the bundle's is a path of this machine."""
-    if name == "bundle":
-        return "the bundled model"
-    default: Any = field.default
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, tuple):
-        return ", ".join(default)
-    if default in (None, ""):
-        return "none"
-    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def values_of(field: FieldInfo) -> str:

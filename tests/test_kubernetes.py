@@ -43,7 +43,7 @@ def test_every_file_is_part_of_something() -> None:
     assert named == set(FILES)
 
 
-def test_the_containers_run_the_service_as_it_is(client: TestClient) -> None:
+def test_the_containers_run_the_service_as_it_is(fresh_client: TestClient) -> None:
     for container in _containers():
         environment = {one["name"]: one["value"] for one in container["env"]}
         for name in environment:
@@ -54,13 +54,13 @@ def test_the_containers_run_the_service_as_it_is(client: TestClient) -> None:
         for probe in PROBES:
             asked = container[probe]["httpGet"]
             assert asked["port"] in (port["name"], PORT)
-            assert client.get(asked["path"]).status_code == 200
-    client.app.state.models.current.close()  # type: ignore[attr-defined]
+            assert fresh_client.get(asked["path"]).status_code == 200
+    fresh_client.app.state.models.current.close()  # type: ignore[attr-defined]
     for container in _containers():
         paths = {probe: container[probe]["httpGet"]["path"] for probe in PROBES}
-        assert client.get(paths["readinessProbe"]).status_code == 503
-        assert client.get(paths["startupProbe"]).status_code == 503
-        assert client.get(paths["livenessProbe"]).status_code == 200
+        assert fresh_client.get(paths["readinessProbe"]).status_code == 503
+        assert fresh_client.get(paths["startupProbe"]).status_code == 503
+        assert fresh_client.get(paths["livenessProbe"]).status_code == 200
 
 
 def test_pods_have_time_to_stop_and_no_rights() -> None:

@@ -59,7 +59,7 @@ def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, 
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: {place}: {first['msg']}, and is {first['input']!r}") from None
+        raise DataError(f"{path}: {place}: {first['msg']}, but is {first['input']!r}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}") from None
 

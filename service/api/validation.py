@@ -44,7 +44,8 @@ def describe(error: RequestValidationError) -> str:
         (one["type"], _place(one)) for one in found
     ]:
         wanted = "must be a string or a list of strings"
-    return f"Invalid request: {place} parameter {wanted}, and is {quoted(first.get('input'))}"
+    link = ", but is " if wanted.startswith("must be") else ": "
+    return f"Invalid request: {place} parameter {wanted}{link}{quoted(first.get('input'))}"
 
 
 def _place(error: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) 
     elif options.file is None:
         parser.error("--out needs a FILE, or a folder")
     elif options.column is not None and options.column < 1:
-        parser.error(f"--column must be at least 1, and is {options.column}")
+        parser.error(f"--column must be at least 1, but is {options.column}")
 
 
 def translate_files(options: argparse.Namespace) -> int:

@@ -62,14 +62,19 @@ class TranslationOptions:
             if value is not None and not least <= value <= most:
                 allowed = f">= {least}" if most == inf else f"between {least} and {most}"
                 raise InvalidRequestError(
-                    f"Invalid request: {name} parameter must be {allowed}, and is {value}"
+                    f"Invalid request: {name} parameter must be {allowed}, but is {value}"
                 )
         for name, choices in (("format", get_args(Format)), ("splitting", get_args(Splitting))):
             if (value := getattr(self, name)) not in choices:
                 raise InvalidRequestError(
                     f"Invalid request: {name} parameter must be one of {', '.join(choices)}, "
-                    f"and is {quoted(value)}"
+                    f"but is {quoted(value)}"
                 )
+        if isinstance(self.ignored_tags, str):  # whose items are its letters
+            raise InvalidRequestError(
+                "Invalid request: ignored_tags parameter must be a list of strings, "
+                f"but is {quoted(self.ignored_tags)}"
+            )
         tags = (("ignored_tags", tag) for tag in self.ignored_tags)
         for name, text in (("target_prefix", self.target_prefix), *tags):
             if (place := unpaired_surrogate(text)) is not None:

@@ -184,12 +184,13 @@ def test_cancelling_gives_the_sentences_up(translator: Translator) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"beam_size": 0}, "beam_size parameter must be >= 1, and is 0"),
-        ({"alternatives": -1}, "alternatives parameter must be >= 0, and is -1"),
+        ({"beam_size": 0}, "beam_size parameter must be >= 1, but is 0"),
+        ({"alternatives": -1}, "alternatives parameter must be >= 0, but is -1"),
         ({"max_decoding_length": 0}, "max_decoding_length parameter must be >= 1"),
         ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size parameter must be >= 0"),
         ({"length_penalty": float("nan")}, "length_penalty parameter must be between -10 and 10"),
-        ({"format": "pdf"}, 'format parameter must be one of text, html, xml, and is "pdf"'),
+        ({"ignored_tags": "abc"}, 'ignored_tags parameter must be a list of strings, but is "abc"'),
+        ({"format": "pdf"}, 'format parameter must be one of text, html, xml, but is "pdf"'),
         ({"splitting": "some"}, "splitting parameter must be one of"),
         (
             {"target_prefix": "A\ud800"},
@@ -223,7 +224,7 @@ def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path)
         translator.translate(["a", b"b"], "de", "en")  # type: ignore[list-item]
     with pytest.raises(BundleError, match="is not a bundle"):
         Translator.load(tmp_path)
-    with pytest.raises(ValueError, match="num_workers must be at least 0, and is -1"):
+    with pytest.raises(ValueError, match="num_workers must be at least 0, but is -1"):
         Translator.load(TINY_BUNDLE, num_workers=-1)
     assert issubclass(BundleError, AttendantError)
 

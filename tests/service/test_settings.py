@@ -191,11 +191,36 @@ def test_what_cannot_be_taken_stops_the_start(
     assert said in done.stderr
 
 
-def test_help_names_every_option() -> None:
-    done = run_service("--help")
+def test_help_is_for_people() -> None:
+    done = run_service("--help", COLUMNS="200")
     assert done.returncode == 0
-    for name in Settings.model_fields:
-        assert f"--{name.replace('_', '-')}" in done.stdout
+    options = re.sub(r"\s+", " ", done.stdout.split("options:")[1])
+    for name, field in Settings.model_fields.items():
+        assert f" --{name.replace('_', '-')}" in options
+        assert (field.description or "") in options
+    for line in (
+        "--bundle PATH,... Folders of the models",
+        "the first one serves it. (default: the bundled model)",
+        "--bundles PATH Folder whose",
+        "--device {auto,cpu,cuda} Where to run",
+        "--stall-seconds SECONDS A model run",
+        "--max-num-seqs N Maximum sentences",
+        "--rerank, --no-rerank Whether",
+        "ATTENDANT_API_KEYS. (default: false)",
+        "* means any. (default: *)",
+        "keys are ignored. (default: none)",
+        "as far as they fit into memory. (default: none)",
+    ):
+        assert line in options
+    for code in ("tuple[", "PosixPath", "null", "None", "True", "False"):
+        assert code not in options
+
+
+def test_a_list_may_be_given_in_parts() -> None:
+    options = ["--bundle", "x,y", "--bundle", "z", "--cors-origins", "https://a.example,*"]
+    chosen = Settings.from_command_line(options)
+    assert chosen.bundle == (Path("x"), Path("y"), Path("z"))
+    assert chosen.cors_origins == ("https://a.example", "*")
 
 
 def test_a_missing_bundle_stops_the_start_and_is_named(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
     # more digits than these are no length of a body
     if not (given.isascii() and given.isdigit()) or int(given[:19]) > len(body):
         raise InvalidRequestError(
-            f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, and is "
+            f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, but is "
             f"{shortened(given)}"
         )
     return body[: int(given)], body[int(given) :]

@@ -163,7 +163,7 @@ def timeout_of(asked: float | None, limit: float) -> float:
     """
     if asked is not None and asked > limit:
         raise LimitExceededError(
-            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, and is {asked:g}"
+            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, but is {asked:g}"
         )
     return asked or limit
 

@@ -56,7 +56,7 @@ class Names(Rule):
         for number, row in enumerate(rows, start=2):
             if len(row) != len(codes) or not all(map(str.strip, row)):
                 raise BundleError(
-                    f": line {number} must have {len(codes)} names, and is {printable(repr(row))}",
+                    f": line {number} must have {len(codes)} names, but has {printable(repr(row))}",
                     path,
                 )
         if source not in codes or target not in codes:

@@ -101,9 +101,9 @@ def test_a_pair_without_one_entry_on_each_side_becomes_none(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("languages = 3\n[classes]\n", "languages: .*, and is 3"),
+        ("languages = 3\n[classes]\n", "languages: .*, but is 3"),
         ('languages = ["de", "en"]\n[clases]\n', "class"),
-        (SMALL.replace('"Koch"', "4"), r"parts.surname.0: .*, and is 4"),
+        (SMALL.replace('"Koch"', "4"), r"parts.surname.0: .*, but is 4"),
         (SMALL.replace("{first}", "{fist}"), r"class man: \{fist\} is not a class"),
         (SMALL.replace('"Otto"', '"{first} X"'), "class first: its placeholders lead back"),
         (

@@ -93,7 +93,7 @@ def test_a_key_that_is_none_is_a_mistake(client: TestClient, path: str, value: s
     ("value", "message"),
     [
         ('"sideways"', "Value for 'type' not supported."),
-        ("5", "Invalid request: type parameter must be a string, and is 5"),
+        ("5", "Invalid request: type parameter must be a string, but is 5"),
     ],
 )
 def test_a_side_that_is_none_is_a_mistake(client: TestClient, value: str, message: str) -> None:
@@ -201,9 +201,9 @@ def test_languages_by_side_from_query_or_body(client: TestClient) -> None:
         assert {one["supports_formality"] for one in request.json()} == {False}
 
 
-def test_usage_counts_characters(client: TestClient) -> None:
-    client.post("/v2/translate", json={"text": [TEXT, "x"], "target_lang": "EN"})
-    usage = client.get("/v2/usage").json()
-    assert client.post("/v2/usage").json() == usage
+def test_usage_counts_characters(fresh_client: TestClient) -> None:
+    fresh_client.post("/v2/translate", json={"text": [TEXT, "x"], "target_lang": "EN"})
+    usage = fresh_client.get("/v2/usage").json()
+    assert fresh_client.post("/v2/usage").json() == usage
     assert usage["character_count"] == len(TEXT) + 1
     assert usage["character_limit"] > 10**9

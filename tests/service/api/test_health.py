@@ -37,11 +37,11 @@ def test_before_start_it_lives_but_is_not_ready(settings: Settings) -> None:
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
 
 
-def test_a_stopped_engine_is_not_ready(client: TestClient) -> None:
-    client.app.state.models.current.close()  # type: ignore[attr-defined]
-    assert client.get("/health/live").status_code == 200
-    assert client.get("/health/ready").status_code == 503
-    assert client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503
+def test_a_stopped_engine_is_not_ready(fresh_client: TestClient) -> None:
+    fresh_client.app.state.models.current.close()  # type: ignore[attr-defined]
+    assert fresh_client.get("/health/live").status_code == 200
+    assert fresh_client.get("/health/ready").status_code == 503
+    assert fresh_client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503
 
 
 def _value(text: str, series: str) -> float:
@@ -50,17 +50,17 @@ def _value(text: str, series: str) -> float:
     return float(match[1])
 
 
-def test_metrics_count_what_happened(client: TestClient) -> None:
+def test_metrics_count_what_happened(fresh_client: TestClient) -> None:
     body = {
         "q": ["Der alte Hund schläft.", "Das gute Kind wartet."],
         "source": "de",
         "target": "en",
     }
-    client.post("/translate", json=body)
-    client.post("/translate", json={"q": ""})
-    client.post("/translate", json={"q": "Hund", "source": "de", "target": "xx"})
-    client.get("/nowhere/secret-text")
-    text = client.get("/metrics").text
+    fresh_client.post("/translate", json=body)
+    fresh_client.post("/translate", json={"q": ""})
+    fresh_client.post("/translate", json={"q": "Hund", "source": "de", "target": "xx"})
+    fresh_client.get("/nowhere/secret-text")
+    text = fresh_client.get("/metrics").text
     series = 'attendant_requests_total{method="POST",route="/translate",status="%s"}'
     assert _value(text, series % 200) == 1
     assert _value(text, series % 400) == 2
@@ -79,10 +79,10 @@ def test_metrics_count_what_happened(client: TestClient) -> None:
     assert "secret" not in text
 
 
-def test_methods_that_clients_make_up_are_counted_as_one(client: TestClient) -> None:
+def test_methods_that_clients_make_up_are_counted_as_one(fresh_client: TestClient) -> None:
     for number in range(3):
-        client.request(f"MADEUP{number}", "/translate")
-    text = client.get("/metrics").text
+        fresh_client.request(f"MADEUP{number}", "/translate")
+    text = fresh_client.get("/metrics").text
     assert "MADEUP" not in text
     assert (
         _value(text, 'attendant_requests_total{method="other",route="/translate",status="405"}')
@@ -109,11 +109,13 @@ def test_the_open_inference_protocols_clients_read_what_they_look_for(client: Te
         assert "no " in answer.json()["error"]
 
 
-def test_a_stopped_engine_is_not_ready_for_the_open_inference_protocol(client: TestClient) -> None:
-    client.app.state.models.current.close()  # type: ignore[attr-defined]
-    assert client.get("/v2/health/live").status_code == 200
-    assert client.get("/v2/health/ready").status_code == 503
-    assert client.get("/v2/models/tiny/ready").status_code == 503
+def test_a_stopped_engine_is_not_ready_for_the_open_inference_protocol(
+    fresh_client: TestClient,
+) -> None:
+    fresh_client.app.state.models.current.close()  # type: ignore[attr-defined]
+    assert fresh_client.get("/v2/health/live").status_code == 200
+    assert fresh_client.get("/v2/health/ready").status_code == 503
+    assert fresh_client.get("/v2/models/tiny/ready").status_code == 503
 
 
 def test_metrics_are_rendered_seldom_however_often_they_are_asked_for(

@@ -154,7 +154,7 @@ def test_texts_in_binary_get_translations_in_binary(client: TestClient) -> None:
     [
         (BINARY, 19, None, "20 bytes follow the JSON, but binary_data_size is 19"),
         (BINARY, 20, 10**30, "Inference-Header-Content-Length must be a length of at most"),
-        (BINARY, 20, "-1", "and is -1"),
+        (BINARY, 20, "-1", "but is -1"),
         (BINARY, 20, 3, "the body is not valid JSON"),
         (BINARY[:-1], 19, None, "end within element 1, which begins at byte 8"),
         (b"\x00\x00", 2, None, "end within element 0, which begins at byte 0"),
@@ -175,15 +175,15 @@ def test_binary_data_that_make_no_sense(
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (asked(inputs=[tensor(name="q")]), 'name parameter must be "text", and is "q"'),
-        (asked(inputs=[tensor(datatype="FP32")]), 'must be "BYTES", and is "FP32"'),
+        (asked(inputs=[tensor(name="q")]), 'name parameter must be "text", but is "q"'),
+        (asked(inputs=[tensor(datatype="FP32")]), 'must be "BYTES", but is "FP32"'),
         (asked(inputs=[tensor(shape=[3])]), "shape [3] has 3 elements, but data has 2"),
         (asked(inputs=[tensor(shape=[2, 10**30])]), "shape.1 parameter must be"),
-        (asked(inputs=[tensor(shape=[-1])]), "shape.0 parameter must be >= 0, and is -1"),
+        (asked(inputs=[tensor(shape=[-1])]), "shape.0 parameter must be >= 0, but is -1"),
         (asked(inputs=[tensor(shape=[1] * 9)]), "shape parameter must have at most 8 items"),
         (asked(inputs=[tensor(shape=None)]), "shape parameter is wrong: Field required"),
         (asked(inputs=[tensor(data=None)]), "must have either data or binary_data_size"),
-        (asked(inputs=[tensor(data=[1, 2])]), "text.0 parameter must be a string, and is 1"),
+        (asked(inputs=[tensor(data=[1, 2])]), "text.0 parameter must be a string, but is 1"),
         (asked(inputs=[tensor(data=["a", ["b"]])]), "text.1 parameter must be a string"),
         (asked(inputs=[tensor(data=["a", "\ud800"])]), "an unpaired surrogate"),
         (asked(inputs=[tensor(), tensor()]), "must be a list of one tensor, text"),
@@ -196,7 +196,7 @@ def test_binary_data_that_make_no_sense(
         (asked(id="i" * 257), "id parameter must have at most 256 characters"),
         (
             asked(parameters={**GERMAN, "beam_size": 50}),
-            "beam_size parameter must be <= 8, and is 50",
+            "beam_size parameter must be <= 8, but is 50",
         ),
         (asked(parameters={"beam_size": "x"}), "beam_size parameter must be an integer"),
         (asked(parameters={"source": "xx"}), "xx is not supported"),

@@ -110,7 +110,7 @@ def test_an_interrupt_leaves_what_was_done(tmp_path: Path) -> None:
     [
         (["{in}", "--column", "2"], "--column is for translating line by line, which needs --out"),
         (["--out", "{out}"], "--out needs a FILE, or a folder"),
-        (["{in}", "--out", "{out}", "--column", "0"], "--column must be at least 1, and is 0"),
+        (["{in}", "--out", "{out}", "--column", "0"], "--column must be at least 1, but is 0"),
         (["{in}", "--out", "{in}"], "in.txt exists already: delete it, or name another output"),
         (["{none}", "--out", "{out}"], "No such file or directory: '{none}'"),
         (["{folder}"], "is a folder: --out OUT translates it line by line"),

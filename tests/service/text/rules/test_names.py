@@ -61,7 +61,7 @@ def test_what_is_protected_is_spared() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"de\ten\nNorwegen\n", r"line 2 must have 2 names, and is \['Norwegen'\]"),
+        (b"de\ten\nNorwegen\n", r"line 2 must have 2 names, but has \['Norwegen'\]"),
         (b"de\ten\nA\tB\nC\t\n", r"line 3 must have 2 names"),
         (b"de\ten\n\xff\tB\n", "cannot be read: .*invalid start byte"),
     ],
