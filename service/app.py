@@ -16,6 +16,7 @@ from service.api.inference import metadata as inference
 from service.api.middleware.admission import Admission, AdmissionLimit
 from service.api.middleware.context import Books, RequestContext
 from service.api.middleware.cors import Cors
+from service.api.middleware.direct import Direct
 from service.api.middleware.early import Front
 from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.pieces import Pieces
@@ -93,6 +94,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         lambda: store.expected_wait,
         metrics.errors.labels(QueueFullError.code).inc,
     )
+    app.add_middleware(Direct, routes=[*native.translating.routes, *deepl.translating.routes])
     app.add_middleware(AdmissionLimit, admission=admission, counts=True)
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes, total=settings.max_held_body_bytes)
     app.add_middleware(AdmissionLimit, admission=admission, counts=False)

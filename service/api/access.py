@@ -3,6 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
@@ -71,7 +72,8 @@ class Gate:
             return
         if self.key_required:
             raise MissingKeyError("Please contact the server operator to get an API key")
-        self._limiter.take(f"address {_network(request)}", self.requests_per_minute)
+        host = request.client.host if request.client else ""
+        self._limiter.take(f"address {_network(host)}", self.requests_per_minute)
 
     def enter_admin(self, request: Request) -> None:
         """Let in who may administer.
@@ -101,13 +103,14 @@ def _key_of_head(request: Request) -> str | None:
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
 
 
-def _network(request: Request) -> str:
+@lru_cache(MAX_CALLERS)
+def _network(host: str) -> str:
     """Whose requests count together: those of an IPv4 address, or of 64 bits of IPv6, which one client has.
 
     What a proxy passed on and is no address is nobody's own: it could be anything, of any length.
     """
     try:
-        address = ip_address(request.client.host if request.client else "")
+        address = ip_address(host)
     except ValueError:
         return "unknown"
     if not isinstance(address, IPv6Address):

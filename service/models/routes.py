@@ -87,17 +87,13 @@ class Routes:
         ]
 
 
-async def stream_along(
+def stream_along(
     hops: Sequence[Hop], texts: Sequence[str], options: TranslationOptions, timeout: float
 ) -> AsyncGenerator[Event, None]:
     """Translate texts that take the same way; see `Translator.stream`."""
     if len(hops) > 1:
-        events = _through(hops[0], hops[1], texts, options, timeout)
-    else:
-        events = _direct(hops[0], texts, options, timeout)
-    async with aclosing(events):
-        async for event in events:
-            yield event
+        return _through(hops[0], hops[1], texts, options, timeout)
+    return _direct(hops[0], texts, options, timeout)
 
 
 async def _direct(

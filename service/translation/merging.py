@@ -8,16 +8,12 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-async def merged(parts: Sequence[AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
-    """What all of them give, as it comes; the first that fails ends them all.
+def merged(parts: Sequence[AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
+    """What all of them give, as it comes; the first that fails ends them all."""
+    return parts[0] if len(parts) == 1 else _merged(parts)
 
-    One alone needs no task of its own.
-    """
-    if len(parts) == 1:
-        async with aclosing(parts[0]) as part:
-            async for item in part:
-                yield item
-        return
+
+async def _merged(parts: Sequence[AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
     queue: asyncio.Queue[tuple[Item] | BaseException | None] = asyncio.Queue()
 
     async def feed(part: AsyncGenerator[Item, None]) -> None:

@@ -121,14 +121,14 @@ class Searcher:
         places = [at for at in range(len(work)) if at not in known]
         sequences = self.engine.submit([work[at] for at in places], deadline, seconds_after)
         left = max(0.0, deadline - self.engine.clock())
-        arrivals = _Arrivals(sequences, self._mailbox_of(asyncio.get_running_loop()))
-        end = asyncio.get_running_loop().time() + left + GRACE_SECONDS
+        loop = asyncio.get_running_loop()
+        arrivals = _Arrivals(sequences, self._mailbox_of(loop))
+        end = loop.call_later(left + GRACE_SECONDS, arrivals.expire)  # even if a step hangs
         try:
             if known:
                 yield known
             while arrivals.num_missing:
-                async with asyncio.timeout_at(end):  # even if a step of the engine hangs
-                    arrived = await arrivals.next()
+                arrived = await arrivals.next()
                 done = {places[number]: hypotheses for number, hypotheses in arrived.items()}
                 for at, hypotheses in done.items():
                     self.cache.put(work[at], hypotheses)
@@ -141,6 +141,8 @@ class Searcher:
         except BaseException:
             self.engine.abort(sequences)
             raise
+        finally:
+            end.cancel()
 
 
 class _Arrivals:
@@ -152,6 +154,7 @@ class _Arrivals:
         self._loop = mailbox.loop
         self._arrived: dict[int, Future[list[Hypothesis]]] = {}
         self._waiting: asyncio.Future[None] | None = None
+        self._is_expired = False
         for number, sequence in enumerate(sequences):
             take = partial(self._take, number)
             sequence.future.add_done_callback(partial(mailbox.post, take))
@@ -161,13 +164,22 @@ class _Arrivals:
 
         Raises:
             AttendantError: one of them failed.
+            TimeoutError: no more of them is waited for.
         """
         if not self._arrived:
+            if self._is_expired:
+                raise TimeoutError
             self._waiting = self._loop.create_future()
             await self._waiting
         arrived, self._arrived = self._arrived, {}
         self.num_missing -= len(arrived)
         return {number: future.result() for number, future in arrived.items()}
+
+    def expire(self) -> None:
+        """Wait no longer for what has not come."""
+        self._is_expired = True
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(TimeoutError())
 
     def _take(self, number: int, future: "Future[list[Hypothesis]]") -> None:
         self._arrived[number] = future
