@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.surrogates import unpaired_surrogate
 
@@ -55,5 +56,14 @@ Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_whole_if_text)
 TextList = Annotated[list[Text], Field(fail_fast=True, max_length=MAX_TEXTS)]
 Texts = Text | TextList
 SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_in_small_letters)]
-SPLITTING: dict[str, Splitting] = {"0": "none", "1": "all", "nonewlines": "sentences"}
-"""What DeepL calls it, and its whole numbers; a blank stands for a line break within a sentence."""
+
+
+def splitting_of(asked: str | None, form: Format) -> Splitting:
+    """Where to cut a text; `asked` is what DeepL calls it.
+
+    In HTML, line breaks are blanks; in plain text, a blank line ends a paragraph, whatever is asked.
+    """
+    asked = asked or ("nonewlines" if form == "html" else "1")
+    if asked == "nonewlines":
+        return "paragraphs" if form == "text" else "sentences"
+    return "none" if asked == "0" else "all"

@@ -21,6 +21,7 @@ _LINE_BREAK = r"[\n\r\v\f\x85\u2028\u2029]"
 _LINE_BREAKS = re.compile(
     f"({_LINE_BREAK}{_LINE_BREAK}*)"
 )  # begins with a set, which `re` finds fast
+_BLANK_LINES = re.compile(rf"((?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+)")
 _DOTS = frozenset(".۔")
 # "- ", "* ", "1. ", "(2) ", "a) " in front of a line
 _MARKER = regex.compile(
@@ -66,8 +67,8 @@ class Segment:
     """Whether it is to be translated; what is not comes back as it is."""
 
 
-Splitting = Literal["all", "sentences", "none"]
-"""Where to cut: at line breaks and between sentences, between sentences only, or nowhere."""
+Splitting = Literal["all", "paragraphs", "sentences", "none"]
+"""Where to cut: between sentences, and at all line breaks, at blank lines only, or at none; or nowhere."""
 
 
 def split(
@@ -79,17 +80,16 @@ def split(
     elif splitting == "sentences":
         yield from _split_line(text, language)
     else:
-        for piece in _LINE_BREAKS.split(text):
-            if not piece:
-                continue
-            if piece[0] in "\n\r\v\f\x85\u2028\u2029":
+        breaks = _LINE_BREAKS if splitting == "all" else _BLANK_LINES
+        for place, piece in enumerate(breaks.split(text)):
+            if place % 2:
                 yield Segment(piece, False)
-            else:
+            elif piece:
                 yield from _split_line(piece, language)
 
 
 def _split_line(line: str, language: Language) -> Iterator[Segment]:
-    """Sentences of one line, which holds no line break."""
+    """Sentences of a stretch whose line breaks, if any, end none."""
     marker = _MARKER.match(line) if _MAY_BE_MARKED.match(line) else None
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:

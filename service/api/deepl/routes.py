@@ -32,7 +32,7 @@ from service.api.dependencies import (
     unless_client_leaves,
 )
 from service.api.errors import documented, shortened
-from service.api.fields import SPLITTING
+from service.api.fields import splitting_of
 from service.api.inputs import JSON, fields_of, openapi_body, openapi_query, parse
 from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
 from service.models.model_set import AUTO
@@ -189,11 +189,10 @@ def _options(body: TranslateRequest) -> TranslationOptions:
         raise InvalidRequestError(
             f"Target language '{shortened(body.target_lang)}' doesn't support formality."
         )
+    form = body.tag_handling or "text"
     return TranslationOptions(
-        format=body.tag_handling or "text",
-        splitting=SPLITTING[
-            body.split_sentences or ("nonewlines" if body.tag_handling == "html" else "1")
-        ],
+        format=form,
+        splitting=splitting_of(body.split_sentences, form),
         ignored_tags=tuple(body.ignore_tags),
     )
 

@@ -12,7 +12,7 @@ from service.api.dependencies import (
     unless_client_leaves,
 )
 from service.api.errors import documented
-from service.api.fields import SPLITTING
+from service.api.fields import splitting_of
 from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
 from service.api.media import preferred
 from service.api.native.schemas import (
@@ -33,6 +33,7 @@ from service.api.stream import EVENT_STREAM, streamed
 from service.engine.types import FinishReason
 from service.errors import AccessError, LimitExceededError
 from service.text import languages
+from service.text.run import Format
 from service.translation.types import (
     PivotedSentence,
     TranslatedSentence,
@@ -139,6 +140,7 @@ async def translate_file() -> None:
 
 def options_of(body: TranslateRequest) -> TranslationOptions:
     """What the fields say of the search and of the text."""
+    form: Format = "html" if body.format == "html" else "text"
     return TranslationOptions(
         beam_size=body.beam_size,
         length_penalty=body.length_penalty,
@@ -147,10 +149,8 @@ def options_of(body: TranslateRequest) -> TranslationOptions:
         no_repeat_ngram_size=body.no_repeat_ngram_size,
         rerank=body.rerank,
         target_prefix=body.target_prefix,
-        format="html" if body.format == "html" else "text",
-        splitting=SPLITTING[
-            body.split_sentences or ("nonewlines" if body.format == "html" else "1")
-        ],
+        format=form,
+        splitting=splitting_of(body.split_sentences, form),
         align=body.return_alignment,
     )
 

@@ -104,7 +104,7 @@ class TranslateRequest(BaseModel):
         SplitSentences | None,
         Field(
             description="Where sentences end, as with DeepL: nowhere (`0`), at line breaks too (`1`, the "
-            "default for text), or not there (`nonewlines`, that for HTML)."
+            "default for text), or not there (`nonewlines`, that for HTML; blank lines in text do)."
         ),
     ] = None
     return_scores: Annotated[

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.run import PROTECTED, Format, Protected, Run, Tag
+from service.text.segmenter import has_letter
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 INLINE = frozenset(
@@ -72,7 +73,7 @@ class _Parser:
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
-        self._begin_run()
+        self._begin_run(0)
 
     def take(self, at: int) -> int:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
@@ -81,22 +82,21 @@ class _Parser:
             self._add(unescaped(token.raw) if self.is_escaped else token.raw)
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
-            raw = "".join(one.raw for one in self.stream[at:end])
             if token.name in self.inline:
-                self._protect(raw)
+                self._protect(self._raw(at, end))
             else:
-                self._block(raw)
+                self._block(at, end)
             return end
         elif token.kind == "verbatim" or token.name in self.inline:
             kind = "void" if token.kind == "verbatim" else token.kind
             self.tags.append(Tag(self.length, token.raw, kind))
         else:
-            self._block(token.raw)
+            self._block(at, at + 1)
         return at + 1
 
     def finish(self) -> list[str | Run]:
         """All pieces."""
-        self._block("")
+        self._block(len(self.stream), len(self.stream))
         return [piece for piece in self.pieces if piece != ""]
 
     def _is_kept(self, token: Token) -> bool:
@@ -111,19 +111,27 @@ class _Parser:
         self._add(PROTECTED)
         self.protected.append(Protected(begin, self.length, raw))
 
-    def _begin_run(self) -> None:
+    def _raw(self, first: int, last: int) -> str:
+        """The tokens from one to another as they are written."""
+        return "".join(token.raw for token in self.stream[first:last])
+
+    def _begin_run(self, first: int) -> None:
+        self.first = first
         self.texts: list[str] = []
         self.length = 0
         self.tags: list[Tag] = []
         self.protected: list[Protected] = []
 
-    def _block(self, raw: str) -> None:
-        """End the run at a block's tag."""
-        run = Run("".join(self.texts), self.tags, self.protected, self.format)
-        self._begin_run()
-        parts = [run] if not run.text.strip() else _cut_between_elements(run)
-        self.pieces += [one if one.text.strip() else one.written() for one in parts]
-        self.pieces.append(raw)
+    def _block(self, at: int, behind: int) -> None:
+        """End the run at what is no part of one: a block's tag, or all of a kept element."""
+        text = "".join(self.texts)
+        if has_letter(text):
+            run = Run(text, self.tags, self.protected, self.format)
+            self.pieces += _cut_between_elements(run)
+        else:
+            self.pieces.append(self._raw(self.first, at))
+        self.pieces.append(self._raw(at, behind))
+        self._begin_run(behind)
 
 
 def _cut_between_elements(run: Run) -> list[Run]:

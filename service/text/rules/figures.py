@@ -18,7 +18,8 @@ _JOINED = rf"(?:[-./,:'’_+](?:{_WORD}|\p{{Lu}}{{1,8}}+(?![{_LETTER}])|{_RELEAS
 _IN_FRONT = r"(?:\p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})|\p{Lu}{1,8}+[-./])?+"  # HH-AB 12, AX-9920
 _SIGN = r"(?<![\w)\]])[-−–]"
 _TIMES = rf"(?:[ ]?[x×][ ]?(?=\p{{Nd}}){_WORD}{_JOINED})*+"  # 30 x 40
-_FIGURE = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])[+#§]?+{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
+_BEGINS = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])(?:[+#]|§{{1,2}}[ \u00a0]?)?+"
+_FIGURE = rf"{_BEGINS}{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
 _PHONE = r"(?<![\w.,])(?:\+|0)\p{Nd}{1,5}+(?:[ \u00a0]\p{Nd}[\p{Nd}-]*+)++(?![\w.,:/]\p{Nd})"
 _FIGURES = regex.compile(rf"{_PHONE}|{_FIGURE}")
 _DIGIT = re.compile(r"\d")
@@ -27,7 +28,7 @@ NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]
 """What is protected as one."""
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
-_CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d")  # AX-9920, v2.0-rc.1
+_CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d|§")  # AX-9920, v2.0-rc.1, § 433
 _NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]$")
 _PART = re.compile(r"(?P<sign>^[-−–])?(?P<number>\d+(?:[.,'’:/]\d+)*)(?P<letter>[a-z](?!\w))?")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)")
@@ -60,7 +61,8 @@ class Figures:
         space, clock = r"[ \u00a0\u202f]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
         halves, hours = _any(self._halves), _any(language.hour_words)
         self._time = re.compile(
-            rf"{clock}?{space}(?P<half>{halves})(?!\w)|{clock}{space}(?:{hours})(?!\w)",
+            rf"{clock}?{space}(?:(?:{hours}){space})?(?P<half>{halves})(?!\w)"
+            rf"|{clock}{space}(?:{hours})(?!\w)",
             re.IGNORECASE,
         )
         self._half = re.compile(rf"{space}(?:{_any(self._halves)})(?!\w)", re.IGNORECASE)

@@ -25,7 +25,9 @@ KINDS = {
     # @somebody, @somebody@example.org, @scope/package
     "account": r"(?<!\w)@\w++(?:(?:@|(?:-\w++)*+/(?=[a-z]))[\w.-]*\w)?",
     "hashtag": HASHTAG,
-    "domain or file": r"(?<![\w.@/\\-])\w[\w-]++(?:\.[\w-]{2,64}+)*?\.[a-z]{2,24}+(?![\w-]|\.\w)"
+    # a.example/b, x.tar.gz, song.mp3, X.PDF, java.util.List
+    "domain or file": r"(?<![\w.@/\\-])(?:\w[\w-]++(?:\.[\w-]{2,64}+)*?"
+    r"\.(?:[a-z][a-z0-9]{1,23}+|[A-Z][A-Z0-9]{1,23}+)|[a-z]\w++(?:\.\w{2,64}+){2,})(?![\w-]|\.\w)"
     r"""(?:/(?:[^\s<>"']*[^\s<>"'.,;:!?)\]}])?)?""",
     "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
@@ -45,6 +47,7 @@ KINDS = {
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
     "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
+    "box to tick": r"\[[ \u00a0]*\]",
     "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""

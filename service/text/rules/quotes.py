@@ -17,6 +17,7 @@ _QUOTED = re.compile(
         [„“"«»](?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
       | [‚‘‹›](?=\w)[^‚‘’‹›\n]*\w[‘’‹›]
       | '(?=\w)[^'\n]{2,40}(?<=\w)'  # longer, it is more likely two apostrophes
+      | «[ \u00a0\u202f](?=\w)[^„“”"«»\n]*\w(?P<spaced>[ \u00a0\u202f]»)
     )(?!\w)""",
     re.VERBOSE,
 )
@@ -62,16 +63,20 @@ class Quotes(Rule):
         first, last = _inner(text)
         if (first, last) == (0, len(text)):
             return run
-        front = [Tag(at, self._as_the_target_writes(text[at], 0), "void") for at in range(first)]
+        front = [Tag(at, self._as_the_target_writes(text, at, 0), "void") for at in range(first)]
         behind = [
-            Tag(at + 1, self._as_the_target_writes(text[at], 1), "void")
+            Tag(at + 1, self._as_the_target_writes(text, at, 1), "void")
             for at in range(last, len(text))
         ]
         together = sorted([*run.tags, *front], key=lambda tag: tag.at)
         together = sorted([*behind, *together], key=lambda tag: tag.at)
         return replace(run, tags=together).edited([(0, first, ""), (last, len(text), "")])
 
-    def _as_the_target_writes(self, mark: str, place: int) -> str:
+    def _as_the_target_writes(self, text: str, at: int, place: int) -> str:
+        """A mark around a sentence, in front (place 0) or behind; a blank within quotes is part of them."""
+        mark = text[at]
+        if self._quotes and mark.isspace():
+            return "" if text[at + (1 if place else -1)] in _QUOTES else mark
         return self._quotes[place] if self._quotes and mark in _QUOTES else mark
 
     def _unquoted(self, run: Run) -> Run:
@@ -79,10 +84,13 @@ class Quotes(Rule):
         pairs: list[Pair] = []
         as_words = [(one.begin, one.end, "x" * (one.end - one.begin)) for one in run.protected]
         for match in replace(run, text=replaced(run.text, as_words)).between_tags(_QUOTED.finditer):
-            first, last = match.start(), match.end() - 1
-            own = self._quotes[:2] if match["double"] else self._quotes[2:]
-            opening, closing = own[:1] or run.text[first], own[1:] or run.text[last]
-            pairs.append(((first, first + 1, opening), (last, last + 1, closing)))
+            first, last = match.span()
+            length = 2 if match["spaced"] else 1
+            inner, behind = first + length, last - length
+            is_double = match["double"] or match["spaced"]
+            own = self._quotes[:2] if is_double else self._quotes[2:]
+            opening, closing = own[:1] or run.text[first:inner], own[1:] or run.text[behind:last]
+            pairs.append(((first, inner, opening), (behind, last, closing)))
         return as_tags(run, pairs)
 
 

@@ -1,21 +1,26 @@
-"""Characters that people type and that the vocabulary expects otherwise."""
+"""Characters that people type and that a model knows by others."""
 
 import re
 from typing import ClassVar, Literal
 
-from service.text.rules.rule import Rule
+from service.text.rules.rule import SpellingRule
 from service.text.run import Run
 
 _UNTIDY = re.compile(
     r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´](?![^\s`´]*+[`´])))(?=\w)"
 )
-_MAY_BE_UNTIDY = re.compile("[\x00\u00ad\u200b\u2060\ufeff`´]")
+_DASH = "—"
+_TYPED_DASH = re.compile(r"(?<=\S )-{2,3}(?= \S)")
+_BETWEEN_BLANKS = re.compile(f"(?<= ){_DASH}(?= )")
+_MAY_BE_UNTIDY = re.compile(
+    "[\x00\u00ad\u200b\u2060\ufeff`´-](?:(?<!-)|-)"
+)  # begins with a set: fast
 
 
-class Spelling(Rule):
-    """Takes out what is invisible within words, and writes apostrophes where accents stand for them.
+class Spelling(SpellingRule):
+    """Takes out what is invisible within words, and writes apostrophes and dashes for what is typed as such.
 
-    So does it with NUL, which is a word to a vocabulary; all other control characters are nothing to it.
+    NUL is taken out, too: it is a word to a vocabulary; all other control characters are nothing to it.
     """
 
     name: ClassVar[str] = "spelling"
@@ -26,9 +31,19 @@ class Spelling(Rule):
         """The run without them."""
         if _MAY_BE_UNTIDY.search(run.text) is None:
             return run
-        return run.edited_outside(
-            [
-                (*match.span(), "'" if match["accent"] else "")
-                for match in _UNTIDY.finditer(run.text)
-            ]
-        )
+        places = [
+            (*match.span(), "'" if match["accent"] else "") for match in _UNTIDY.finditer(run.text)
+        ]
+        if self._spells(_DASH):
+            places += [(*match.span(), _DASH) for match in _TYPED_DASH.finditer(run.text)]
+        return run.edited_outside(sorted(places))
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """The translation with its dashes as they were typed."""
+        if "--" not in source.text or _DASH in source.text:
+            return translation
+        typed = _TYPED_DASH.search(source.text)
+        if typed is None:
+            return translation
+        dashes = _BETWEEN_BLANKS.finditer(translation.text)
+        return translation.edited_outside((*match.span(), typed[0]) for match in dashes)

@@ -345,6 +345,15 @@ def test_lines_are_sentences_unless_the_client_says_otherwise(
     assert len(answer["details"][0]) == sentences
 
 
+@pytest.mark.parametrize(("form", "sentences"), [("text", 2), ("html", 1)])
+def test_a_blank_line_ends_a_paragraph_of_plain_text_only(
+    client: TestClient, form: str, sentences: int
+) -> None:
+    asked = {"q": "Der Hund\n\nschläft.", "format": form, "split_sentences": "nonewlines"}
+    answer = client.post("/translate", json={**asked, "return_scores": True, **SUPPORTED}).json()
+    assert len(answer["details"][0]) == sentences
+
+
 def test_there_are_three_ways_to_split(client: TestClient) -> None:
     answer = client.post("/translate", json={"q": "a", "split_sentences": "2", **SUPPORTED})
     assert answer.status_code == 400

@@ -71,6 +71,11 @@ def test_what_is_not_changed_comes_out_as_it_was(text: str, form: Format) -> Non
     assert unchanged(take_apart(text, form, "all" if form == "text" else "sentences")) == text
 
 
+def test_markup_without_a_word_stays_as_it_is_written() -> None:
+    html = "<p>Ja.</p><p>&nbsp;</p><td>12,50&#160;&euro;</td><pre>&lt;</pre> &mdash; <hr>"
+    assert unchanged(take_apart(html, "html")) == html
+
+
 def test_a_sentence_is_translated_whole_whatever_tags_are_in_it() -> None:
     document = take_apart("<p>Der <b>alte Hund</b> schläft <i>heute</i>.</p>", "html", "sentences")
     assert [sentence.text for sentence in document.sentences] == ["Der alte Hund schläft heute."]

@@ -56,12 +56,28 @@ def test_what_has_no_letter_is_no_sentence(text: str) -> None:
     assert "".join(segment.text for segment in split(text)) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dear Ann,\n\nthank you for\nyour letter.", ["Dear Ann,", "thank you for\nyour letter."]),
+        ("\r\nOne\r\nline\r\n \t\r\n  Two. Three", ["One\r\nline", "Two.", "Three"]),
+        ("one\ntwo", ["one\ntwo"]),
+    ],
+)
+def test_hard_wrapped_lines_are_joined_and_paragraphs_are_not(
+    text: str, expected: list[str]
+) -> None:
+    segments = list(split(text, "paragraphs", profile("en")))
+    assert [one.text for one in segments if one.is_sentence] == expected
+    assert "".join(one.text for one in segments) == text
+
+
 ALPHABET = 'aB.!? \n\t\r-*1)("„“»…😀\u00a0\u2028\u200fßÄ。」z3Iგя؟日し।म'
 
 
 @given(
     st.text(st.sampled_from(ALPHABET) | st.characters(exclude_categories=["Cs"]), max_size=40),
-    st.sampled_from(["all", "sentences", "none"]),
+    st.sampled_from(["all", "paragraphs", "sentences", "none"]),
     st.sampled_from(["und", *Languages().codes]),
 )
 @settings(max_examples=500)

@@ -285,7 +285,7 @@ MARKS = [
     *("ab", "Ä", "日本", "я", "\ufffc", "\ud800", *"*_~`[]()<>|\\#-+>!&:^ \n\t\"'{}1"),
 ]
 PIECES = st.sampled_from(MARKS)
-SPLITTINGS: tuple[Splitting, ...] = ("all", "sentences", "none")
+SPLITTINGS: tuple[Splitting, ...] = ("all", "paragraphs", "sentences", "none")
 TEXTS = st.lists(PIECES).map("".join) | st.lists(LINES).map("\n".join) | st.text()
 
 

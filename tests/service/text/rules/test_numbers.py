@@ -91,6 +91,8 @@ def test_they_may_be_written_otherwise(languages: str, source: str, translation:
         ("de-en", "Das Auto M-KX 218", "The car M-K 218"),
         ("de-en", "Teil BX-7731", "Part 7731"),
         ("ru-en", "Кабинет 58", "Room 85"),
+        ("de-en", "Siehe § 433 Abs. 2", "See phase 433 (2)"),
+        ("en-de", "at 7 o'clock pm", "um 7 Uhr"),
     ],
 )
 def test_none_may_be_another(languages: str, source: str, translation: str) -> None:
@@ -110,6 +112,7 @@ def test_none_may_be_another(languages: str, source: str, translation: str) -> N
         ("COVID-19 und H2O", ["COVID-19", "H2O"]),
         ("東京2020年に", ["2020"]),
         ("Кабинет 4б, 3-Zimmer-Wohnung", ["4б", "3"]),
+        ("nach § 433 und §§ 5, 6", ["§ 433", "§§ 5", "6"]),
         ("ohne Zahl", []),
     ],
 )
@@ -144,6 +147,7 @@ def test_a_second_attempt_has_other_numbers_in_their_places() -> None:
         ("en-de", "We eat at 2:00 pm.", "Wir essen um {} Uhr.", "Wir essen um 14:00 Uhr."),
         ("en-de", "We eat at 12:30 a.m. today.", "Wir essen um {}.", "Wir essen um 0:30."),
         ("en-de", "We eat at 2 pm.", "Wir essen um {}.", "Wir essen um 2 pm."),
+        ("en-de", "We eat at 2:30 o'clock pm.", "Wir essen um {}.", "Wir essen um 14:30."),
         ("en-fr", "We eat at 12:05 PM.", "On mange à {}.", "On mange à 12:05."),
     ],
 )

@@ -102,4 +102,15 @@ def test_those_around_a_sentence_are_not_in_it(text: str, marked: str) -> None:
 
 def test_around_a_sentence_too_they_are_as_the_language_writes_them() -> None:
     parts = take_apart("« Eins. Zwei »", "text", target=profile("de")).parts
-    assert [one for one in parts if isinstance(one, str)] == ["„", " ", " ", " ", "“"]
+    assert [one for one in parts if isinstance(one, str)] == ["„", " ", "“"]  # without blanks
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("en", 'a "kind" dog'), ("de", "a „kind“ dog"), ("und", "a «\u00a0kind » dog")],
+)
+def test_french_ones_have_blanks_within(target: str, expected: str) -> None:
+    [sentence] = take_apart("un «\u00a0bon » chien", "text", target=profile(target)).sentences
+    assert sentence.text == "un bon chien"
+    alignment = aligned(sentence.text, "a kind dog", [0, 1, 2])
+    assert sentence.translated("a kind dog", alignment).written() == expected

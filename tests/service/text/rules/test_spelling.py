@@ -14,11 +14,13 @@ from tests.service.text.pipelines import take_apart
         ("don`t, geht´s", "don't, geht's"),
         ("`code` ` ´ a´ it’s it's", "`code` ` ´ a´ it’s it's"),
         ("Das\x00 Wet\x00\x00ter\x00", "Das Wetter"),
+        ("Er kam -- wie stets -- zu spät --- ja", "Er kam — wie stets — zu spät — ja"),
+        ("a--b --x -- y", "a--b --x — y"),
         ("", ""),
     ],
 )
 def test_what_a_model_is_given(text: str, expected: str) -> None:
-    assert Spelling().prepare(Run(text)).text == expected
+    assert Spelling(str.isprintable).prepare(Run(text)).text == expected
 
 
 def test_tags_stay_where_they_were() -> None:
@@ -28,3 +30,21 @@ def test_tags_stay_where_they_were() -> None:
     assert [(tag.at, tag.raw) for tag in sentence.tags] == [
         (4, "<b>"), (20, "</b>"), (21, "<i>"), (27, "</i>"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Er kam -- ja -- spät.", "He came — yes — late.", "He came -- yes -- late."),
+        ("Ende --- aus.", "The end — over—done.", "The end --- over—done."),
+        ("Er -- ja — kam.", "He — yes — came.", "He — yes — came."),
+        ("Er kam --x.", "He — came.", "He — came."),
+    ],
+)
+def test_dashes_come_back_as_they_were_typed(source: str, translation: str, expected: str) -> None:
+    rule = Spelling(str.isprintable)
+    assert rule.restore(Run(source), Run(translation)).text == expected
+
+
+def test_a_vocabulary_without_dashes_is_given_none() -> None:
+    assert Spelling(str.isascii).prepare(Run("ja -- nein")).text == "ja -- nein"
