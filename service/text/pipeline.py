@@ -150,6 +150,7 @@ class Pipeline:
 
     def restore(self, stages: Sequence[Run], translation: Run) -> Run:
         """The translation of a sentence as it is to be read; `stages` are those of `prepare_sentence`."""
+        last = len(stages) - 1
         for rule, stage in self._restore:
-            translation = rule.restore(stages[min(stage, len(stages) - 1)], translation)
+            translation = rule.restore(stages[stage if stage < last else last], translation)
         return translation

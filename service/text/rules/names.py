@@ -66,9 +66,9 @@ class Names(Rule):
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation with its copied names translated."""
-        text, copied = translation.text, source.words & translation.words
-        found = self._translations.keys() & copied
-        for first in self._longer.keys() & {"", *copied}:
+        text, words = translation.text, translation.words
+        found = self._translations.keys() & (source.words & words)  # which are few
+        for first in self._longer.keys() & {"", *words}:
             found |= {name for name in self._longer[first] if name in source.text and name in text}
         if not found:
             return translation
