@@ -27,7 +27,7 @@ from service.keys import Keys
 from service.settings import PREFIX, Settings
 from service.translation.types import TranslationOptions
 from tests import documents, make_settings_page
-from tests.bench import report
+from tests.bench import imported, report
 from tests.conftest import started
 from tests.documents import GUIDES, PAGES, ROOT, name_of, read
 
@@ -92,6 +92,11 @@ def test_figures_are_those_of_the_last_benchmark() -> None:
     results = report.read(ROOT)
     for page, part in report.parts(results).items():
         assert documents.generated(ROOT / page, report.MARK) == part, page
+
+
+def test_figures_of_imported_models_are_those_of_their_last_benchmark() -> None:
+    part = imported.part(imported.read(ROOT))
+    assert documents.generated(ROOT / imported.PAGE, imported.MARK) == part
 
 
 def test_every_field_of_a_request_is_documented() -> None:

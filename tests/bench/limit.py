@@ -1,6 +1,7 @@
 """How near to the machine: operations against the peak measured in the same run, time by kernel, memory."""
 
 import json
+import math
 import random
 import tempfile
 import time
@@ -99,10 +100,39 @@ class Gauge:
         }
 
     def kernels(self) -> list[Row]:
-        """Share of every kind of kernel in decoding 16 rows, by ONNX Runtime's own profile.
+        """Share of every kind of kernel in decoding 16 rows, by ONNX Runtime's own profile."""
+        spent: Counter[str] = Counter()
+        for event in self._profile():
+            spent[event["args"]["op_name"]] += event["dur"]
+        total = sum(spent.values())
+        return [
+            {"kernel": kind, "share": f"{duration / total:.1%}"}
+            for kind, duration in spent.most_common(8)
+        ]
 
-        In the second pass: the first one's new memory is mapped as it is written to.
-        """
+    def projection(self) -> dict[str, float]:
+        """Share of decoding 16 rows that the vocabulary takes, by kind of kernel."""
+        spent: Counter[str] = Counter()
+        total = 0.0
+        for event in self._profile():
+            total += event["dur"]
+            kind, given = event["args"]["op_name"], event["args"]["input_type_shape"][:1]
+            if kind != "Gather" and any(
+                self._is_vocabulary(tensor)
+                for tensor in (*given, *event["args"]["output_type_shape"])
+            ):
+                spent[kind] += event["dur"]
+        return {kind: duration / total for kind, duration in spent.most_common()}
+
+    def _is_vocabulary(self, tensor: dict[str, list[int]]) -> bool:
+        """Whether it has a number for each token."""
+        [shape] = tensor.values()
+        return shape[-1:] != [self.model.sizes.d_model] and (
+            math.prod(shape) >= BEAM * self.model.sizes.vocab_size
+        )
+
+    def _profile(self) -> list[dict[str, Any]]:
+        """The decoder's kernels in the second pass: the first one maps the memory that it writes to."""
         profiled: list[onnxruntime.InferenceSession] = []
         plain = onnxruntime.InferenceSession
         with tempfile.TemporaryDirectory() as folder:
@@ -120,18 +150,15 @@ class Gauge:
             ours.translate(self.model.sources, BEAM)
             ours.engine.close()
             onnxruntime.InferenceSession = plain
-            spent: Counter[str] = Counter()
             after = (warm - profiled[1].get_profiling_start_time_ns()) / 1000  # in microseconds
-            for event in json.loads(Path(profiled[1].end_profiling()).read_text()):
-                is_kernel = event.get("cat") == "Node" and event["name"].endswith("_kernel_time")
-                if is_kernel and event["ts"] >= after:
-                    spent[event["args"]["op_name"]] += event["dur"]
-        for outer in ("Loop", "If"):  # they contain the others
-            spent.pop(outer, None)
-        total = sum(spent.values())
+            events = json.loads(Path(profiled[1].end_profiling()).read_text())
         return [
-            {"kernel": kind, "share": f"{duration / total:.1%}"}
-            for kind, duration in spent.most_common(8)
+            event
+            for event in events
+            if event.get("cat") == "Node"
+            and event["name"].endswith("_kernel_time")
+            and event["ts"] >= after
+            and event["args"]["op_name"] not in ("Loop", "If")  # they contain the others
         ]
 
 

@@ -20,6 +20,8 @@ class Effort:
 
     cores: int
     quick: bool
+    only_alone: bool = False
+    """Whether one sentence at a time is the only fixed batch."""
 
     @property
     def rounds(self) -> int:
@@ -42,6 +44,8 @@ class Effort:
     @property
     def batches(self) -> tuple[tuple[int, int], ...]:
         """Sentences in a fixed batch, and beams."""
+        if self.only_alone:
+            return ((1, 4),)
         return ((1, 4), (32, 4)) if self.quick else ((1, 4), (8, 4), (32, 4), (1, 1), (32, 1))
 
 
@@ -93,6 +97,7 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
         threads, size = best_peer_setting(peers, model.sources[: len(model.sources) // 3])
         best = peers[threads]
         found = ours.call("translate", model.sources, 4)
+        found_there = best.call("translate", model.sources, 4, size)
         ours.timed("translate_likely", model.sources[:32])
         mine, theirs, likely = in_turn(
             effort.rounds,
@@ -110,6 +115,7 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
                 "ours, sentences/s": round(count / mine, 1),
                 "ours, stop rule `likely`": round(count / likely, 1),
                 "CTranslate2, sentences/s": round(count / theirs, 1),
+                "its mean target": round(statistics.mean(map(len, found_there)), 1),
                 "CTranslate2's best": f"{threads} threads, batches of {size}",
                 "ratio": round(theirs / mine, 2),
             }

@@ -59,6 +59,8 @@ class Ours:
     precision: Precision
     cores: int
     max_num_seqs: int = EngineConfig().max_num_seqs
+    beam_size: int = 4
+    """Of what is submitted alone."""
 
     def __post_init__(self) -> None:
         """Start the engine."""
@@ -102,7 +104,7 @@ class Ours:
 
     def submit(self, source: Ids, done: Done) -> None:
         """See System."""
-        [sequence] = self.engine.submit([(source, _options(4))])
+        [sequence] = self.engine.submit([(source, _options(self.beam_size))])
         sequence.future.add_done_callback(lambda future: done(list(future.result()[0].ids)))
 
 
@@ -127,7 +129,7 @@ class Peer:
             intra_threads=self.intra_threads,
             compute_type=compute,
         )
-        self.names = peer.pieces(self.model.sizes.vocab_size)
+        self.names = self.model.names
         self.ids = {name: index for index, name in enumerate(self.names)}
         self.callers = ThreadPoolExecutor(self.inter_threads * 2)
         self.arrived: queue.SimpleQueue[tuple[Ids, Done]] = queue.SimpleQueue()

@@ -1,0 +1,197 @@
+"""A student's network in the layouts that Marian reads: float32 in an npz, int8 for intgemm in a `.bin`.
+
+Matrices are stored [in, out] and vectors [1, n], layers are counted from 1.
+"""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from model.network_config import ModelConfig
+from model.tokenizer import BOS_ID, EOS_ID, UNK_ID
+from model.transformer import Transformer
+
+Array = np.ndarray[Any, np.dtype[Any]]
+SETTINGS = "special:model.yml"
+TABLE = "Wemb"
+FLOAT32, INT8, INTGEMM8 = 0x0404, 0x0101, 0x4101
+ALIGNMENT = 256
+LARGEST = 127
+"""Of an int8 number."""
+
+
+def format_ids(vocab_size: int) -> list[int]:
+    """This project's id of each of Marian's: it begins with EOS and the unknown token, and knows no other."""
+    return [EOS_ID, UNK_ID, *range(4, vocab_size)]
+
+
+def write_student(folder: Path, network: Transformer, sources: Sequence[Sequence[int]]) -> None:
+    """`model.npz`, and `model.bin` in int8, whose inputs are scaled to what they are with `sources`."""
+    settings = json.dumps(_settings(network.config)).encode() + b"\0"
+    names = _names(network)
+    weights = {name: _stored(tensor.detach().numpy()) for name, tensor in _tensors(network, names)}
+    table = network.embedding.weight.detach().numpy()[format_ids(network.config.vocab_size)]
+    weights |= {TABLE: table, "decoder_ff_logit_out_b": np.zeros((1, len(table)), np.float32)}
+    arrays: dict[str, Any] = {**weights, SETTINGS: np.frombuffer(settings, np.int8)}
+    np.savez(folder / "model.npz", **arrays)
+    largest = _largest_inputs(network, names, sources)
+    (folder / "model.bin").write_bytes(_packed(weights, largest, settings))
+
+
+def _settings(sizes: ModelConfig) -> dict[str, Any]:
+    """Marian stops without some of them that mean nothing to this network."""
+    size = len(format_ids(sizes.vocab_size))
+    off: tuple[str, ...] = (
+        "layer-normalization",
+        "skip",
+        "right-left",
+        "tied-embeddings",
+        "tied-embeddings-src",
+    )
+    off += ("transformer-no-projection", "transformer-train-positions", "transformer-aan-nogate")
+    off += ("output-omit-bias", "ulr", "ulr-trainable-transformation")
+    return dict.fromkeys(off, False) | {
+        "type": "transformer",
+        "dim-vocabs": [size, size],
+        "dim-emb": sizes.d_model,
+        "enc-depth": sizes.num_encoder_layers,
+        "dec-depth": sizes.num_decoder_layers,
+        "transformer-heads": sizes.num_heads,
+        "transformer-dim-ffn": sizes.d_ff,
+        "transformer-ffn-depth": 2,
+        "transformer-ffn-activation": sizes.activation,
+        "transformer-preprocess": "",
+        "transformer-postprocess": "dan",
+        "transformer-postprocess-emb": "d",
+        "transformer-postprocess-top": "",
+        "transformer-decoder-autoreg": "rnn",
+        "transformer-tied-layers": [],
+        "transformer-guided-alignment-layer": "last",
+        "transformer-dim-aan": sizes.d_ff,
+        "transformer-aan-depth": 2,
+        "transformer-aan-activation": sizes.activation,
+        "dec-cell": "ssru",
+        "dec-cell-base-depth": 2,
+        "dec-cell-high-depth": 1,
+        "enc-cell": "gru",
+        "enc-cell-depth": 1,
+        "enc-type": "bidirectional",
+        "dim-rnn": 1024,
+        "input-types": [],
+        "tied-embeddings-all": True,
+        "lemma-dim-emb": 0,
+        "ulr-dim-emb": 0,
+        "bert-train-type-embeddings": True,
+        "bert-type-vocab-size": 2,
+        "factors-combine": "sum",
+        "factors-dim-emb": 0,
+        "version": "v1.9.56",
+    }
+
+
+def _names(network: Transformer) -> dict[str, str]:
+    """Marian's name of each module; W and b of linear layers go where the braces are."""
+    found: dict[str, str] = {}
+    for stack, depth in (("encoder", len(network.encoder)), ("decoder", len(network.decoder))):
+        for index in range(depth):
+            ours, theirs = f"{stack}.{index}", f"{stack}_l{index + 1}"
+            attentions = {"self_attention": ("self", "norm_1")}
+            if stack == "decoder":
+                attentions = {"cross_attention": ("context", "norm_2")}
+                found |= {
+                    f"{ours}.recurrence.w": f"{theirs}_rnn_{{}}",
+                    f"{ours}.recurrence.w_f": f"{theirs}_rnn_{{}}f",
+                    f"{ours}.norm_1": f"{theirs}_rnn_ffn",
+                }
+            for name, (kind, norm) in attentions.items():
+                found |= {
+                    f"{ours}.{name}.w_{part}": f"{theirs}_{kind}_{{}}{part}" for part in "qkvo"
+                }
+                found[f"{ours}.{norm}"] = f"{theirs}_{kind}_Wo"
+            found |= {f"{ours}.feed_forward.w_{n}": f"{theirs}_ffn_{{}}{n}" for n in "12"}
+            found[f"{ours}.norm_{2 if stack == 'encoder' else 3}"] = f"{theirs}_ffn_ffn"
+    return found
+
+
+def _tensors(network: Transformer, names: Mapping[str, str]) -> Iterator[tuple[str, torch.Tensor]]:
+    for ours, theirs in names.items():
+        module = network.get_submodule(ours)
+        for kind, tensor in module.named_parameters():
+            if isinstance(module, nn.LayerNorm):
+                yield f"{theirs}_ln_{'scale' if kind == 'weight' else 'bias'}", tensor
+            else:
+                yield theirs.format("W" if kind == "weight" else "b"), tensor
+
+
+def _stored(values: Array) -> Array:
+    return np.ascontiguousarray(values.T) if values.ndim == 2 else values[None]
+
+
+@torch.inference_mode()
+def _largest_inputs(
+    network: Transformer, names: Mapping[str, str], sources: Sequence[Sequence[int]]
+) -> dict[str, float]:
+    """The largest absolute value that each matrix is multiplied with; sources stand for targets, too."""
+    largest: dict[str, float] = {}
+
+    def watch(name: str) -> Any:
+        def see(_: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+            largest[name] = max(largest.get(name, 0.0), inputs[0].abs().max().item())
+
+        return see
+
+    linear = {name: network.get_submodule(name) for name in names}
+    hooks = [
+        module.register_forward_pre_hook(watch(names[name].format("W")))
+        for name, module in linear.items()
+        if isinstance(module, nn.Linear)
+    ]
+    for source in sources:
+        row = torch.tensor([source])
+        begun = torch.tensor([[BOS_ID, *source[:-1]]])
+        states = network.decode(begun, network.encode(row), row)
+        largest[TABLE] = max(largest.get(TABLE, 0.0), states.abs().max().item())
+    for hook in hooks:
+        hook.remove()
+    return largest
+
+
+def _packed(weights: Mapping[str, Array], largest: Mapping[str, float], settings: bytes) -> bytes:
+    """Marian's binary model, version 1: headers, names, shapes, and each tensor at a multiple of 256."""
+    items: list[tuple[str, int, tuple[int, ...], bytes]] = [
+        (SETTINGS, INT8, (len(settings),), settings)
+    ]
+    for name, values in weights.items():
+        if name in largest:
+            items.append((name, INTGEMM8, values.shape, _intgemm(values, is_table=name == TABLE)))
+            scale = struct.pack("<f", LARGEST / largest[name])
+            items.append((f"{name}_QuantMultA", FLOAT32, (1, 1), scale))
+        else:
+            items.append((name, FLOAT32, values.shape, values.tobytes()))
+    items = [(name, kind, shape, _padded(data)) for name, kind, shape, data in items]
+    head = struct.pack("<QQ", 1, len(items))
+    for name, kind, shape, data in items:
+        head += struct.pack("<QQQQ", len(name) + 1, kind, len(shape), len(data))
+    head += b"".join(name.encode() + b"\0" for name, *_ in items)
+    head += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in items)
+    gap = -(len(head) + 8) % ALIGNMENT
+    head += struct.pack("<Q", gap) + bytes(gap)
+    return head + b"".join(data for *_, data in items)
+
+
+def _intgemm(values: Array, *, is_table: bool) -> bytes:
+    """One scale a matrix, stored behind it; all matrices but the table are transposed."""
+    scale = np.float32(LARGEST) / np.abs(values).max()
+    rounded = np.rint(values * scale).clip(-LARGEST, LARGEST).astype(np.int8)
+    stored = rounded if is_table else np.ascontiguousarray(rounded.T)
+    return stored.tobytes() + struct.pack("<f", scale)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % ALIGNMENT)
