@@ -1,15 +1,17 @@
 """The proof before publication: the reference search in torch against the service's own engine.
 
-fp32 must agree in every n-best list; the lower precisions, whose roundings flip near ties, in the
-log-probabilities of the reference's best translation and in most of the translations themselves.
+fp32 must agree in every n-best list. The lower precisions, whose roundings flip near ties, must agree in the
+scores of equal translations, and their translations must be like the reference's by chrF: a flip that changes
+one word costs little, another sentence much.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import sacrebleu
 import torch
 
 from export.alignment import AlignmentHead
@@ -23,6 +25,7 @@ from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, Hypothesis, SpecialIds
 from service.errors import EngineError
 from service.models.bundle import Precision
+from service.text.piece_tokenizer import BLANK
 
 logger = logging.getLogger(__name__)
 
@@ -44,17 +47,20 @@ class Tolerance:
 
     score: float
     """Difference of the best hypotheses' scores where their tokens are equal: the mean, or all if `exact`."""
-    equal: float
-    """Share of sentences whose best translation must be the same."""
+    chrf: float
+    """Least chrF, 0 to 100, of the best translations against the reference's."""
     exact: bool = False
-    """Whether every sentence counts, and its whole n-best list."""
+    """Whether the whole n-best list of every sentence must be the same."""
 
 
 TOLERANCES: dict[Precision, Tolerance] = {
-    "fp32": Tolerance(score=1e-3, equal=1.0, exact=True),
-    "fp16": Tolerance(score=0.02, equal=0.9),
-    "int8": Tolerance(score=0.1, equal=0.6),
+    "fp32": Tolerance(score=1e-3, chrf=100, exact=True),
+    "fp16": Tolerance(score=0.02, chrf=98),
+    "int8": Tolerance(score=0.1, chrf=80),
 }
+"""Sound int8 graphs reach, with 40 sentences and without VNNI, a chrF of 97.4 (the bundled model), 95.6 to
+98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). The bundled
+model's fp16 graphs reach 100."""
 
 
 def reference_translations(
@@ -119,30 +125,40 @@ def verify(
     precision: Precision,
     reference: Sequence[Sequence[Found]],
     found: Sequence[Sequence[Hypothesis]],
+    piece: Callable[[int], str],
 ) -> str:
     """Compare the two; returns one line that says how well they agree.
+
+    `piece` gives the piece of a target token's id.
 
     Raises:
         VerificationError: they differ by more than the precision's tolerance.
     """
+
+    def text(ids: Sequence[int]) -> str:
+        return "".join(map(piece, ids)).replace(BLANK, " ")
+
     tolerance = TOLERANCES[precision]
-    equal_best, differences = 0, []
+    equal, differences = 0, []
     for expected, got in zip(reference, found, strict=True):
         count = len(got) if tolerance.exact else 1
-        expected_ids = [hypothesis.ids for hypothesis in expected[:count]]
-        same = expected_ids == [hypothesis.ids for hypothesis in got[:count]]
-        equal_best += same
+        same = [one.ids for one in expected[:count]] == [one.ids for one in got[:count]]
+        equal += same
         if same:
             differences.append(abs(expected[0].score - got[0].score))
-    share = equal_best / len(reference)
+    chrf = sacrebleu.corpus_chrf(
+        [text(got[0].ids) for got in found], [[text(expected[0].ids) for expected in reference]]
+    ).score
     worst = max(differences, default=float("inf"))
     mean = sum(differences) / len(differences) if differences else float("inf")
     line = (
-        f"{precision}: {equal_best} of {len(reference)} translations equal the reference's, "
-        f"scores differ by {mean:.2g} on average, {worst:.2g} at most"
+        f"{precision}: {equal} of {len(reference)} translations equal the reference's, chrF against it "
+        f"{chrf:.1f}, scores differ by {mean:.2g} on average, {worst:.2g} at most"
     )
-    if share < tolerance.equal:
-        raise VerificationError(f"{line}; at least {tolerance.equal:.0%} must be equal")
+    if tolerance.exact and equal < len(reference):
+        raise VerificationError(f"{line}; all must be equal")
+    if not tolerance.exact and chrf < tolerance.chrf:
+        raise VerificationError(f"{line}; the least chrF is {tolerance.chrf:g}")
     difference = worst if tolerance.exact else mean
     if not difference <= tolerance.score:
         raise VerificationError(f"{line}; the limit is {tolerance.score}")

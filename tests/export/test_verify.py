@@ -3,50 +3,93 @@
 import math
 
 import pytest
+import sacrebleu
 
 from export.verify import TOLERANCES, VerificationError, verify
 from model.search import Found
 from service.engine.types import FinishReason, Hypothesis
+from service.models.bundle import Precision
 
-REFERENCE = [[Found((n, n + 1), -1.0, True), Found((n,), -2.0, True)] for n in range(10)]
+WORDS = [
+    *("the", "old", "dog", "of", "my", "good", "friend", "sees", "a", "small", "house"),
+    *("that", "stands", "by", "our", "green", "river"),
+]
+LENGTH = 6
+REFERENCE = [
+    [Found((*range(n, n + LENGTH),), -1.0, True), Found((n,), -2.0, True)] for n in range(10)
+]
+
+
+def piece(id: int) -> str:
+    return f"▁{WORDS[id]}"
+
+
+def text(ids: tuple[int, ...]) -> str:
+    return " ".join(WORDS[id] for id in ids)
 
 
 def engine(
-    score: float = -1.0, different: int = 0, second: tuple[int, ...] | None = None
+    score: float = -1.0,
+    other: dict[int, tuple[int, ...]] | None = None,
+    second: tuple[int, ...] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The reference's lists; of the first `different` ones the best is another, of all the second."""
-    lists = []
-    for n, expected in enumerate(REFERENCE):
-        best = (99,) if n < different else expected[0].ids
-        lists.append(
-            [
-                Hypothesis(best, score, FinishReason.END),
-                Hypothesis(second or expected[1].ids, -2.0, FinishReason.END),
-            ]
-        )
-    return lists
+    """The reference's lists; the best of some is `other`, of all the second is `second`."""
+    return [
+        [
+            Hypothesis((other or {}).get(n, best.ids), score, FinishReason.END),
+            Hypothesis(second or next_best.ids, -2.0, FinishReason.END),
+        ]
+        for n, (best, next_best) in enumerate(REFERENCE)
+    ]
 
 
 def test_what_is_equal_passes_and_is_described() -> None:
-    line = verify("fp32", REFERENCE, engine())
-    assert line.startswith("fp32: 10 of 10 translations equal the reference's, scores differ by 0")
+    line = verify("fp32", REFERENCE, engine(), piece)
+    assert line.startswith(
+        "fp32: 10 of 10 translations equal the reference's, chrF against it 100.0, scores differ by 0"
+    )
 
 
 def test_fp32_must_agree_in_the_whole_list() -> None:
-    with pytest.raises(VerificationError, match=r"0 of 10 .* at least 100% must be equal"):
-        verify("fp32", REFERENCE, engine(second=(98,)))
-    assert "10 of 10" in verify("int8", REFERENCE, engine(second=(98,)))
+    with pytest.raises(VerificationError, match=r"0 of 10 .*; all must be equal"):
+        verify("fp32", REFERENCE, engine(second=(15,)), piece)
+    with pytest.raises(VerificationError, match=r"9 of 10 .*; all must be equal"):
+        verify("fp32", REFERENCE, engine(other={0: (0, 1)}), piece)
+    assert "10 of 10" in verify("int8", REFERENCE, engine(second=(15,)), piece)
 
 
-@pytest.mark.parametrize(("precision", "different"), [("fp32", 0), ("fp16", 1), ("int8", 4)])
-def test_so_many_sentences_may_differ_and_no_more(precision: str, different: int) -> None:
-    [name] = [one for one in TOLERANCES if one == precision]
-    assert f"{10 - different} of 10" in verify(name, REFERENCE, engine(different=different))
-    with pytest.raises(VerificationError, match=f"{9 - different} of 10"):
-        verify(name, REFERENCE, engine(different=different + 1))
+def one_word_lost(count: int) -> dict[int, tuple[int, ...]]:
+    return {n: tuple(range(n, n + LENGTH - 1)) for n in range(count)}
+
+
+def test_a_word_in_most_sentences_costs_int8_less_than_whole_sentences() -> None:
+    found = engine(other=one_word_lost(5))
+    chrf = sacrebleu.corpus_chrf(
+        [text(one[0].ids) for one in found], [[text(one[0].ids) for one in REFERENCE]]
+    ).score
+    assert f"5 of 10 translations equal the reference's, chrF against it {chrf:.1f}" in verify(
+        "int8", REFERENCE, found, piece
+    )
+    elsewhere = {n: tuple(range(9, 9 + LENGTH)) for n in range(4)}
+    with pytest.raises(VerificationError, match=r"6 of 10 .*; the least chrF is"):
+        verify("int8", REFERENCE, engine(other=elsewhere), piece)
+
+
+def test_fp16_may_lose_less() -> None:
+    other = one_word_lost(3)
+    assert "7 of 10" in verify("int8", REFERENCE, engine(other=other), piece)
+    with pytest.raises(VerificationError, match=r"7 of 10 .*; the least chrF is 98"):
+        verify("fp16", REFERENCE, engine(other=other), piece)
 
 
 @pytest.mark.parametrize("score", [-1.2, -0.8, math.nan])
 def test_scores_that_are_off_or_no_number_fail(score: float) -> None:
     with pytest.raises(VerificationError, match=r"the limit is 0\.1"):
-        verify("int8", REFERENCE, engine(score=score))
+        verify("int8", REFERENCE, engine(score=score), piece)
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_translations_of_which_none_is_equal_prove_nothing(precision: Precision) -> None:
+    other = one_word_lost(10)
+    with pytest.raises(VerificationError):
+        verify(precision, REFERENCE, engine(other=other), piece)

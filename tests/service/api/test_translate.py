@@ -2,9 +2,11 @@
 
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sentencepiece import SentencePieceProcessor
 
 TEXT, ENGLISH = "Der alte Hund schläft.", "The old dog sleeps."
 
@@ -60,14 +62,16 @@ def test_alternatives_and_scores_when_asked(client: TestClient) -> None:
     assert several["alternatives"] == [answer["alternatives"]]
 
 
-def test_options_reach_the_search(client: TestClient) -> None:
+def test_options_reach_the_search(client: TestClient, tiny_bundle: Path) -> None:
     body = {"text": "Der alte Hund schläft.", "source": "de", "return_scores": True}
-    scores = [
-        client.post("/translate", json={**body, **options}).json()["details"][0][0]["score"]
+    plain, penalized, greedy = (
+        client.post("/translate", json={**body, **options}).json()["details"][0][0]
         for options in ({"length_penalty": 0.0}, {"length_penalty": 2.0}, {"beam_size": 1})
-    ]
-    assert scores[1] == pytest.approx(scores[0] / ((5 + 11) / 6) ** 2, rel=0.5)
-    assert scores[1] > scores[0]
+    )
+    pieces = SentencePieceProcessor(model_file=str(tiny_bundle / "sentencepiece.model"))
+    length = len(pieces.encode(plain["target"])) + 1  # with EOS, as Wu et al. (2016) count
+    assert penalized["target"] == plain["target"] == greedy["target"]
+    assert penalized["score"] == pytest.approx(plain["score"] * (6 / (5 + length)) ** 2, abs=1e-4)
 
 
 def test_a_region_is_taken_for_its_language(client: TestClient) -> None:
