@@ -25,8 +25,6 @@ from service.errors import CancelledError, EngineDeadError, NotReadyError, Queue
 
 logger = logging.getLogger(__name__)
 
-SAFETY = 1.25
-"""A request is refused if so many times its expected wait would be too late."""
 CLOSE_SECONDS = 10.0
 """In which the run that is under way when an engine is closed should end."""
 GIVEN_UP_SECONDS = 1.0
@@ -118,12 +116,13 @@ class Engine:
 
     @property
     def shortest_wait(self) -> float | None:
-        """Seconds until a request of no tokens would have its turn; None while that cannot be told."""
+        """Seconds that the shortest request may take, with a margin; None while that cannot be told."""
         shared = self._shared
         with shared.changed:
             if not shared.scheduler.num_waiting:
                 return None
-            return shared.throughput.seconds_for(shared.scheduler.cost_before(0), self.clock())
+            seconds = self._seconds_to_finish([], self.clock())
+            return shared.margin.added_to(seconds) if seconds else None
 
     def submit(
         self,
@@ -186,28 +185,36 @@ class Engine:
                 )
         if deadline is None:
             return
-        wait = self._seconds_to_finish(sequences, now) + seconds_after
+        estimated = self._seconds_to_finish(sequences, now)
         # what an idle engine did before it may do faster by now
-        safety = 1.0 if scheduler.is_idle and not seconds_after else SAFETY
-        if wait and now + safety * wait > deadline:
+        is_sure = scheduler.is_idle and not seconds_after
+        wait = estimated + seconds_after
+        wait = wait if is_sure else self._shared.margin.added_to(wait)
+        if wait and now + wait > deadline:
             raise QueueFullError(
-                f"it would take about {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
+                f"it may take {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
                 max(self._expected_wait(now) or 0.0, seconds_after),
             )
+        if scheduler.num_waiting and estimated:
+            for sequence in sequences:
+                sequence.estimated = estimated
 
     def _seconds_to_finish(self, sequences: list[DecodingSequence], now: float) -> float:
         """How long a new request should take; 0 while that cannot be told.
 
         Beside others: until the last place that it needs is free, and then the time of its longest sentence.
-        That of a short one is left to `SAFETY`: it could not be refused for it before it is prepared.
+        A short one counts as the usual one: refused for its own, it would have been prepared for nothing.
         """
         scheduler, throughput = self._shared.scheduler, self._shared.throughput
-        cost = sum(sequence.cost for sequence in sequences)
-        seconds = throughput.seconds_for(scheduler.cost_before(cost) + cost, now) or 0.0
-        if not scheduler.is_idle:
-            long = (sequence.tokens for sequence in sequences if is_long(sequence))
-            seconds += throughput.seconds_in_batch(max(long, default=0))
-        return seconds
+        costs = [sequence.cost for sequence in sequences]
+        work = scheduler.cost_before(sum(costs)) + sum(costs)
+        long = (sequence.tokens for sequence in sequences if is_long(sequence))
+        in_batch = 0.0 if scheduler.is_idle else throughput.seconds_in_batch(max(long, default=0))
+        if scheduler.num_waiting:
+            work -= min(costs, default=0)  # the last one's, which is done in its place
+            in_batch = max(in_batch, throughput.usual_seconds_in_batch)
+        seconds = throughput.seconds_for(work, now)
+        return 0.0 if seconds is None else seconds + in_batch
 
     def _expected_wait(self, now: float) -> float | None:
         """Until nothing that waits now still does: it is given up at its deadline."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from service.engine.config import EngineConfig
 from service.engine.lifo_condition import LifoCondition
+from service.engine.safety import SafetyMargin
 from service.engine.scheduler import Scheduler
 from service.engine.stalls import StallDetector
 from service.engine.throughput import Throughput
@@ -38,6 +39,7 @@ class Shared:
         self.turns = turns
         self.scheduler = Scheduler(config)
         self.throughput = Throughput()
+        self.margin = SafetyMargin()
         self.watch = StallDetector(clock)
         lock = threading.RLock()
         self.arrived = LifoCondition(lock)
@@ -63,6 +65,12 @@ class Shared:
         self.throughput.add(done * sequence.cost, now, self.scheduler.num_waiting > 0)
         if not is_given_up or seconds > usual:
             self.throughput.add_run(sequence.tokens, seconds)
+        self.note_outcome(sequence, now)
+
+    def note_outcome(self, sequence: DecodingSequence, now: float) -> None:
+        """Take in how far off its estimate was, unless its sender gave it up; its caller holds the lock."""
+        if sequence.estimated is not None and not sequence.future.cancelled():
+            self.margin.add(sequence.estimated, now - sequence.arrived)
 
     def give_up(self, reason: str, error: BaseException | None = None) -> None:
         """Refuse everything from now on, and leave nobody waiting; only the first reason counts."""

@@ -21,7 +21,7 @@ class Throughput:
         self._done: deque[tuple[float, float]] = deque([(0.0, 0.0)], maxlen=KEPT)
         self._since: float | None = None  # when one last left, if somebody waited then
         # of sentences in a batch, the latest with the most weight
-        self._tokens = self._seconds = 0.0
+        self._tokens = self._seconds = self._runs = 0.0
 
     def add(self, cost: float, now: float, somebody_waits: bool) -> None:
         """A sentence has left, on which so much work was done."""
@@ -38,6 +38,7 @@ class Throughput:
         """A sentence of so many tokens was in a batch for so long."""
         self._tokens = WEIGHT_KEPT * self._tokens + tokens
         self._seconds = WEIGHT_KEPT * self._seconds + seconds
+        self._runs = WEIGHT_KEPT * self._runs + 1
 
     def seconds_for(self, cost: float, now: float) -> float | None:
         """How long so much work should take; None while that cannot be told."""
@@ -51,3 +52,8 @@ class Throughput:
     def seconds_in_batch(self, tokens: int) -> float:
         """How long a sentence of so many tokens should be in a batch; 0 while that cannot be told."""
         return tokens * self._seconds / self._tokens if self._tokens else 0.0
+
+    @property
+    def usual_seconds_in_batch(self) -> float:
+        """How long a sentence is in a batch on average; 0 while that cannot be told."""
+        return self._seconds / self._runs if self._runs else 0.0

@@ -158,6 +158,8 @@ class DecodingSequence:
     status: SequenceStatus = SequenceStatus.WAITING
     joined: float = math.nan
     """When it came into a batch, by the same clock."""
+    estimated: float | None = None
+    """Seconds that its request should take from its arrival on; None where nobody was before it."""
     future: Future[list[Hypothesis]] = field(default_factory=Future)
 
     @property

@@ -52,6 +52,8 @@ class Worker:
                     return None
                 schedule = shared.scheduler.schedule(self.index, shared.clock())
                 if schedule.left:
+                    for sequence in schedule.left:
+                        shared.note_outcome(sequence, shared.clock())
                     shared.changed.notify_all()
                 if self.batch or schedule.admitted or schedule.left or self.found:
                     return schedule

@@ -71,7 +71,7 @@ class ModelStore:
 
     @property
     def shortest_wait(self) -> float | None:
-        """Seconds until the shortest request would have its turn; None where that cannot be told."""
+        """Seconds that the shortest request may take; None where that cannot be told."""
         models = self.current.models if self.current else []
         waits = [model.engine.shortest_wait for model in models]
         known = [wait for wait in waits if wait is not None]

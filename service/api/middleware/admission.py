@@ -12,7 +12,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.dialects import is_probe, translates
 from service.api.errors import answer
-from service.engine.engine import SAFETY
 
 Wait = Callable[[], float | None]
 
@@ -33,7 +32,7 @@ class Admission:
         Args:
             limit: requests that may be.
             deadline_seconds: the most that a request may ask for.
-            shortest_wait: seconds until even the shortest translation would be done, where that can be told.
+            shortest_wait: seconds that even the shortest translation may take, where that can be told.
             expected_wait: seconds that all that waits should take, for those who ask when to come again.
             on_refused: told of each refusal.
         """
@@ -49,10 +48,8 @@ class Admission:
         wait = self.shortest_wait() if translates(path) else None
         if self.in_flight >= self.limit:
             message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"
-        elif wait is not None and SAFETY * wait > self.deadline_seconds:
-            message = (
-                f"it would take about {wait:.1f} s, and the deadline is {self.deadline_seconds:g} s"
-            )
+        elif wait is not None and wait > self.deadline_seconds:
+            message = f"it may take {wait:.1f} s, and the deadline is {self.deadline_seconds:g} s"
         else:
             return None
         self.on_refused()

@@ -311,7 +311,7 @@ def test_alignments_to_come_count_for_those_who_ask_for_some(
             (TEXTS, aligning),
             (["Der <b>alte</b> Hund schläft."], replace(OPTIONS, format="html")),
         ):
-            with pytest.raises(QueueFullError, match=r"it would take about \d{3}\.\d s") as refused:
+            with pytest.raises(QueueFullError, match=r"it may take \d{3}\.\d s") as refused:
                 await models.translate(texts, "de", "en", options, 60)
             assert refused.value.retry_after
         assert await models.translate(TEXTS, "de", "en", OPTIONS, 60)

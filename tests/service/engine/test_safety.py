@@ -1,0 +1,41 @@
+"""How much is allowed for beside an estimate: what the latest took longer than estimated, in bounds."""
+
+import random
+
+from service.engine.safety import KEPT, LEAST, MOST, SafetyMargin
+
+
+def test_what_is_estimated_is_exceeded_by_half_at_the_least_and_by_as_much_again_at_most() -> None:
+    margin = SafetyMargin()
+    assert margin.added_to(4.0) == LEAST * 4.0
+    margin.add(estimated=4.0, seconds=3.0)  # it was done sooner
+    assert margin.added_to(4.0) == LEAST * 4.0
+    margin.add(estimated=0.1, seconds=60.0)  # a stall
+    assert margin.added_to(4.0) == MOST * 4.0
+
+
+def test_the_worst_of_the_last_thousand_is_allowed_for_and_forgotten_after_two() -> None:
+    margin = SafetyMargin()
+    margin.add(estimated=4.0, seconds=7.0)
+    for count in range(2 * KEPT):
+        if count < KEPT:
+            assert margin.added_to(4.0) == 7.0
+        margin.add(estimated=4.0, seconds=4.0)
+    assert margin.added_to(4.0) == LEAST * 4.0
+
+
+def test_about_one_error_in_a_thousand_is_larger_than_allowed_for_whatever_they_are() -> None:
+    rng = random.Random(5)
+    for draw in (
+        lambda: rng.gauss(6.0, 0.1),
+        lambda: 6 + rng.random(),
+        lambda: 6.0 + rng.betavariate(2, 9),
+    ):
+        margin, exceeded, count = SafetyMargin(), 0, 20 * KEPT
+        for _ in range(KEPT):
+            margin.add(4.0, draw())
+        for _ in range(count):
+            seconds = draw()
+            exceeded += seconds > margin.added_to(4.0)
+            margin.add(4.0, seconds)
+        assert exceeded <= 2 * count / KEPT
