@@ -157,3 +157,5 @@ def _reload(store: ModelStore) -> None:
         store.load()
     except AttendantError as error:
         logger.error("the models were not reloaded: %s", error)
+    except Exception:  # nobody asks for what becomes of it
+        logger.exception("the models were not reloaded")

@@ -161,18 +161,18 @@ def _translated_line(translate: "partial[Translation]", line: str) -> Line:
 def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterator[Line]:
     """What becomes of each line, as soon as it is there: the next line may be long in coming."""
     pending: Queue[Future[Line] | None] = Queue(MAX_IN_FLIGHT)
-    threads = ThreadPoolExecutor(MAX_IN_FLIGHT)
+    threads, is_over = ThreadPoolExecutor(MAX_IN_FLIGHT), threading.Event()
 
     def read() -> None:
         try:
             for line in lines:
                 pending.put(threads.submit(translate, line))
-        except (OSError, ValueError) as error:
+        except BaseException as error:  # whatever it is, who waits for a line must be told
+            if is_over.is_set():  # nobody does
+                return
             failed: Future[Line] = Future()
             failed.set_exception(error)
             pending.put(failed)
-        except RuntimeError:  # the threads are shut down: nobody wants more
-            return
         pending.put(None)
 
     # it may wait for a line that never comes, and must not keep the program from ending
@@ -181,6 +181,7 @@ def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterato
         while (future := pending.get()) is not None:
             yield future.result()
     finally:
+        is_over.set()
         threads.shutdown(wait=False, cancel_futures=True)
 
 

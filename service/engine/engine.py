@@ -92,10 +92,10 @@ class Engine:
         """
         what, seconds = self.watch.longest()
         if seconds >= self.config.stall_seconds and self.failure is None:
-            self.on_fault("stall", 1)
             self._shared.give_up(f"{what} has not ended for {seconds:.0f} s")
             for worker in self._workers:  # one that hangs does not deliver what it had found before
                 resolve(worker.found)
+            self.on_fault("stall", 1)
         return self.is_alive
 
     @property

@@ -80,8 +80,10 @@ class Shared:
             self.failure = reason
             self.arrived.notify_all()
             self.changed.notify_all()
+        self.fail_everybody(
+            EngineDeadError
+        )  # first: nothing that fails here may leave anybody waiting
         logger.critical("the engine gives up: %s", reason, exc_info=error)
-        self.fail_everybody(EngineDeadError)
 
     def fail_everybody(self, error: Callable[[], AttendantError]) -> None:
         """Those that wait and those that run, each with an error of its own."""

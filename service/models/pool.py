@@ -187,7 +187,7 @@ class ModelPool:
         return not self.has_hung
 
     def _run(self) -> None:
-        """Load and unload until the end."""
+        """Load and unload until the end, which no error is."""
         while True:
             with self._changed:
                 if not (self._line or self._removed or self._is_closing):
@@ -199,47 +199,62 @@ class ModelPool:
                 removed, self._removed = self._removed, []
                 for model in removed:
                     model.is_leaving = True
-            for model in removed:
-                self._unload(model, "removed")
-            if wanted is not None:
+            try:
+                self._take_turn(wanted, removed)
+            except BaseException:
+                logger.exception("the models of the pool could not be looked after")
+
+    def _take_turn(self, wanted: PooledModel | None, removed: Sequence[PooledModel]) -> None:
+        """Unload what was removed, load what is wanted, unload what is idle or too much."""
+        for model in removed:
+            self._unload(model, "removed")
+        if wanted is not None:
+            try:
                 self._make_room(wanted.bytes)
                 self._load(wanted)
+            except BaseException as error:
+                self._give_up(wanted, error)
+            finally:
                 with self._changed:
                     self._line.popleft()  # until now, `close` finds who waits for it
-            self._unload_idle()
-            self._make_room(0)
+        self._unload_idle()
+        self._make_room(0)
 
     def _load(self, wanted: PooledModel) -> None:
-        """Load a model that somebody waits for; however that ends, nobody is left waiting."""
+        """Load a model that somebody waits for.
+
+        Raises:
+            Exception: it cannot be loaded.
+        """
         with self._changed:
             wanted.waiting = [asked for asked in wanted.waiting if not asked.cancelled()]
             if not wanted.waiting or self._is_closing:
                 self._fail(wanted)  # under this lock: whoever asks next must not be failed, too
                 return
-        name = wanted.bundle.manifest.name
         before, started = self._resident() or 0, time.perf_counter()
-        try:
-            model = self._start(wanted.bundle)
-        except BaseException as error:
-            reason = "the server's log says why"
-            if is_told := isinstance(error, BundleError):
-                reason = error.client_message
-            logger.error("%s cannot be loaded: %s", name, error, exc_info=not is_told)
-            self._observer.on_load_failed()
-            with self._changed:
-                wanted.failure = f"{name} cannot be loaded: {reason}"
-                wanted.retry_at = self._clock() + RETRY_SECONDS
-            self._fail(wanted)
-            return
-        seconds = time.perf_counter() - started
-        logger.info("loaded %s in %.1f s", name, seconds)
-        self._observer.on_loaded(seconds)
+        model = self._start(wanted.bundle)
+        wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - before)
         with self._changed:
             wanted.loaded, wanted.failure = model, ""
-            wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - before)
             self._loaded.add(wanted)
             waiting, wanted.waiting = wanted.waiting, []
             self._grant(wanted, waiting)
+        seconds = time.perf_counter() - started
+        logger.info("loaded %s in %.1f s", wanted.bundle.manifest.name, seconds)
+        self._observer.on_loaded(seconds)
+
+    def _give_up(self, wanted: PooledModel, error: BaseException) -> None:
+        """Note why a model cannot be loaded, and tell whoever waits for it."""
+        name, reason = wanted.bundle.manifest.name, "the server's log says why"
+        if is_told := isinstance(error, BundleError):
+            reason = error.client_message
+        with self._changed:
+            if wanted.loaded is None:
+                wanted.failure = f"{name} cannot be loaded: {reason}"
+                wanted.retry_at = self._clock() + RETRY_SECONDS
+        self._fail(wanted)
+        logger.error("%s cannot be loaded: %s", name, error, exc_info=None if is_told else error)
+        self._observer.on_load_failed()
 
     def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:
         """Count those as users who still wait; the caller holds the lock."""
@@ -301,9 +316,10 @@ class ModelPool:
             loaded, model.loaded = model.loaded, None
             self._loaded.discard(model)
         if loaded is not None:
-            if not loaded.close():
-                self.has_hung = True
-                logger.critical("a thread of %s hangs", model.bundle.manifest.name)
+            try:
+                self._close(loaded, model.bundle.manifest.name)
+            except BaseException:
+                logger.exception("%s was not closed as it should be", model.bundle.manifest.name)
             del loaded
             gc.collect()
             trim()
@@ -313,6 +329,12 @@ class ModelPool:
             model.is_leaving = False
             if model.waiting:
                 self._line.append(model)
+
+    def _close(self, loaded: ServedModel, name: str) -> None:
+        """End the threads of the model of that name."""
+        if not loaded.close():
+            self.has_hung = True
+            logger.critical("a thread of %s hangs", name)
 
 
 def _size(bundle: Bundle, name: str) -> int:

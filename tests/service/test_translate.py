@@ -4,10 +4,13 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from service.translate import _in_order
 from tests.conftest import TINY_BUNDLE
 
 COMMAND = [sys.executable, "-m", "attendant", "translate", "--bundle", str(TINY_BUNDLE)]
@@ -26,6 +29,18 @@ def test_lines_become_lines_in_their_order() -> None:
     done = translate("\n".join(lines).encode(), *TO_ENGLISH)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == "\n".join([*english, WOMAN_IN_ENGLISH])
+
+
+def test_whatever_ends_the_thread_that_reads_is_told() -> None:
+    """Whoever waits for the next line would wait for ever."""
+
+    def lines() -> Iterator[str]:
+        yield DOG
+        raise MemoryError
+
+    with ThreadPoolExecutor(1) as threads:
+        copied = threads.submit(list, _in_order(lines(), lambda line: (line, "")))
+        assert isinstance(copied.exception(60), MemoryError)
 
 
 def test_a_line_is_answered_before_the_next_one_comes() -> None:

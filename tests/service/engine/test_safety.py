@@ -1,6 +1,7 @@
 """How much is allowed for beside an estimate: what the latest took longer than estimated, in bounds."""
 
 import random
+from collections.abc import Callable
 
 from service.engine.safety import KEPT, LEAST, MOST, SafetyMargin
 
@@ -26,11 +27,12 @@ def test_the_worst_of_the_last_thousand_is_allowed_for_and_forgotten_after_two()
 
 def test_about_one_error_in_a_thousand_is_larger_than_allowed_for_whatever_they_are() -> None:
     rng = random.Random(5)
-    for draw in (
+    draws: tuple[Callable[[], float], ...] = (
         lambda: rng.gauss(6.0, 0.1),
-        lambda: 6 + rng.random(),
+        lambda: 6.0 + rng.random(),
         lambda: 6.0 + rng.betavariate(2, 9),
-    ):
+    )
+    for draw in draws:
         margin, exceeded, count = SafetyMargin(), 0, 20 * KEPT
         for _ in range(KEPT):
             margin.add(4.0, draw())

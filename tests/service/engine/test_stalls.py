@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -146,6 +147,28 @@ def test_work_beside_the_engine_is_watched_too() -> None:
         assert engine.failure == "an alignment has not ended for 60 s"
         end.set()
         thread.join()
+
+
+def test_nobody_is_left_waiting_where_those_who_are_told_fail() -> None:
+    now, runner = 0.0, EchoRunner()
+
+    def on_fault(kind: str, count: int) -> None:
+        raise MemoryError
+
+    engine = Engine([runner], IDS, EngineConfig(), clock=lambda: now, on_fault=on_fault)
+    engine.start()
+    runner.hold.clear()
+    [good] = engine.submit([(echo_source(5), GREEDY)])
+    wait_until(lambda: engine.num_running == 1)
+    assert engine.check()
+    for _ in range(61):
+        with suppress(MemoryError):
+            engine.check()
+        now += 1.0
+    assert outcome(good) is errors.EngineDeadError
+    assert not engine.check()
+    runner.hold.set()
+    assert engine.close()
 
 
 def test_an_idle_engine_and_one_that_nobody_looked_at_have_not_stalled() -> None:

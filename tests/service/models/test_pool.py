@@ -198,6 +198,37 @@ def test_one_that_fails_is_tried_again_later(machine: Machine, pooled: Pooled) -
     assert machine.loads == ["a", "b", "a"]
 
 
+def test_no_error_ends_the_thread_that_loads_and_unloads(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody would wait for it until their deadlines, and the service would call itself ready."""
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+    resident = pool._resident
+    monkeypatch.setattr(pool, "_resident", raising(OSError("too many open files")))
+    with pytest.raises(ModelUnavailableError, match="the server's log says why"):
+        asyncio.run(use(a))
+    monkeypatch.setattr(pool, "_resident", resident)
+    machine.now += RETRY_SECONDS
+    assert asyncio.run(use(a)) == "a"
+    loaded = cast(Any, a.loaded)
+    close = loaded.close
+
+    def fails() -> None:
+        close()
+        raise MemoryError
+
+    monkeypatch.setattr(loaded, "close", fails)
+    assert asyncio.run(use(b)) == "b"  # which had the other one unloaded
+    assert asyncio.run(use(a)) == "a"
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
 def test_what_is_idle_is_unloaded(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"], idle_seconds=60)
     asyncio.run(use(model))
