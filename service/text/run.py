@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import Literal
+from typing import Literal, TypeVar
 
 _WORD = re.compile(r"\w+")
+_Match = TypeVar("_Match")
 PROTECTED = "\ufffc"
 """What stands in a run's text for markup that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
 Format = Literal["text", "html", "xml"]
@@ -114,9 +115,7 @@ class Run:
         first = bisect_right(self.protected, begin, key=_end)
         return self.protected[first : bisect_left(self.protected, end, first, key=_begin)]
 
-    def between_tags(
-        self, find: Callable[[str, int, int], Iterator[re.Match[str]]]
-    ) -> Iterator[re.Match[str]]:
+    def between_tags(self, find: Callable[[str, int, int], Iterator[_Match]]) -> Iterator[_Match]:
         """What `find` finds in the text, from one place to another, with no tag within."""
         edges = [0, *(tag.at for tag in self.tags), len(self.text)]
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))

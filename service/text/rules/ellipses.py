@@ -3,15 +3,17 @@
 import re
 from typing import ClassVar, Literal
 
+import regex
+
 from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
 _ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
-_ROW = re.compile(
+_ROW = regex.compile(  # to which vowel signs are part of a word, as in Hindi
     r"(?:(?<=[\w)\]\"”“’»])|(?<=\w[ \u00a0\u202f]))(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)"
 )
-_ENDS_WITH_ROW = re.compile(rf"{_ROW.pattern}\Z")
+_ENDS_WITH_ROW = regex.compile(rf"{_ROW.pattern}\Z")
 _MAY_HOLD_ONE = re.compile(  # begins with a set, which `re` finds fast
     r"[.…!?！？](?:(?<=…)|(?<=\.)\.\.|(?<=[!?！？])[!?！？])"
 )

@@ -7,19 +7,21 @@ import re
 from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
+import regex
+
 from service.text.rules.pairs import Pair, as_tags
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Tag, replaced
 from service.text.segmenter import has_letter
 
-_QUOTED = re.compile(
+_QUOTED = regex.compile(  # to which vowel signs are part of a word: यह “कुत्ता”
     r"""(?<![^\s(\[/–—-])(?:  # not in a="b"
         [„“"«»](?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
       | [‚‘‹›](?=\w)[^‚‘’‹›\n]*\w[‘’‹›]
       | '(?=\w)[^'\n]{2,40}(?<=\w)'  # longer, it is more likely two apostrophes
       | «[ \u00a0\u202f](?=\w)[^„“”"«»\n]*\w(?P<spaced>[ \u00a0\u202f]»)
     )(?!\w)""",
-    re.VERBOSE,
+    regex.VERBOSE,
 )
 _MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'](?<!\w')""")
 """A quick look: most sentences have neither quotes nor brackets, and apostrophes behind letters only."""

@@ -3,10 +3,12 @@
 import re
 from typing import ClassVar, Literal
 
+import regex
+
 from service.text.rules.rule import Rule
 from service.text.run import Protected, Run
 
-_BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_]{3})/(?=[^\W\d_]{3})")
+_BETWEEN_WORDS = regex.compile(r"(?<=[^\W\d_]{3})/(?=[^\W\d_]{3})")
 _SPACED = re.compile(r" / ")
 
 
