@@ -114,7 +114,7 @@ def _imported(
         (folder / "lines.txt").write_text(lines, encoding="utf-8")
         options = ExportOptions(name, ("int8",), golden_sentences=2, aligned_pairs=2)
         # one flip of a rounding leads random weights elsewhere
-        TOLERANCES["int8"] = Tolerance(score=math.inf, equal=0.0)
+        TOLERANCES["int8"] = Tolerance(score=math.inf, chrf=0.0)
         import_model(source, model.folder, options, ["de"], ["en"], folder / "lines.txt")
         stamp.write_text(version)
     return model
