@@ -10,6 +10,7 @@ from starlette.types import Send
 
 from service.api.dependencies import unless_client_leaves
 from service.errors import AttendantError
+from service.translation.merging import detached
 from service.translation.types import Done, Event, Translation
 
 EVENT_STREAM = "text/event-stream"
@@ -45,11 +46,12 @@ async def streamed(
 
     Events: `segment` with `text` and `segment` (both counted from 0), `source` and `target`, in the order in
     which they are done; at the end `done` with what the plain answer would be, or `error` with what its error
-    would be. Who goes away cancels the work.
+    would be. Who goes away cancels the work; who reads slowly does not hold it up, nor keeps a model loaded.
 
     Raises:
         AttendantError: what went wrong before the first sentence was done.
     """
+    events = detached(events)
     first = await unless_client_leaves(request, anext(events))
     return EventStream(events, _written(first, events, finished))
 

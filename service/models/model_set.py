@@ -14,7 +14,7 @@ from service.errors import (
 )
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.models.loading import ServedModel
-from service.models.pool import PooledModel
+from service.models.pooled_model import PooledModel
 from service.models.routes import Routes, stream_along
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source

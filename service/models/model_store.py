@@ -16,7 +16,8 @@ from service.models.bundle import Bundle, load
 from service.models.folder import find_bundles
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
-from service.models.pool import ModelPool, PooledModel
+from service.models.pool import ModelPool
+from service.models.pooled_model import PooledModel
 from service.models.settings import ALL
 from service.settings import Settings
 

@@ -4,21 +4,18 @@ One thread loads and unloads, one model at a time: loading takes the cores, and 
 can be told only while no other is loaded. What requests do with a pool may be done on any thread.
 """
 
-import asyncio
 import gc
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
-from typing import Literal
+from operator import attrgetter
 
 from service.engine.memory import resident_bytes, trim
 from service.errors import (
     BundleError,
-    DeadlineExceededError,
     ModelUnavailableError,
     NotReadyError,
     RefusedError,
@@ -26,68 +23,17 @@ from service.errors import (
 from service.models.bundle import Bundle
 from service.models.loading import ServedModel
 from service.models.observer import Observer
+from service.models.pooled_model import PooledModel
 
 logger = logging.getLogger(__name__)
 
-State = Literal["loaded", "unloaded", "failed"]
 RETRY_SECONDS = 30.0
 """After which a model that could not be loaded is tried again, if it is asked for."""
 LOOK_SECONDS = 1.0
 """Between two looks at who is idle, and at the memory."""
 CLOSE_SECONDS = 10.0
 """In which a load that is under way at the end should be done."""
-GROWTH = 2.0
-"""What a model takes of memory over the size of its files, until it has been loaded once."""
-
-
-class PooledModel:
-    """A bundle of a pool: always described, and loaded while it is needed."""
-
-    def __init__(self, bundle: Bundle, pool: "ModelPool") -> None:
-        """Not loaded yet."""
-        self.bundle, self.pool = bundle, pool
-        self.loaded: ServedModel | None = None
-        self.users = 0
-        """Requests that it serves; while there are any, it stays loaded."""
-        self.used_at = 0.0
-        self.is_leaving = False
-        """Whether it is unloaded once nobody uses it; whoever comes waits until it is loaded anew."""
-        self.waiting: list[Future[ServedModel]] = []
-        self.failure = ""
-        """Why it could not be loaded, for clients."""
-        self.retry_at = 0.0
-        self.bytes = round(GROWTH * sum(_size(bundle, name) for name in bundle.manifest.files))
-        """That loading it is expected to take of memory: as much as it took last time."""
-
-    @property
-    def state(self) -> State:
-        """Whether it is loaded, or could not be."""
-        if self.loaded is not None:
-            return "loaded"
-        return "failed" if self.failure else "unloaded"
-
-    @asynccontextmanager
-    async def lease(self, timeout: float) -> AsyncIterator[ServedModel]:
-        """The loaded model, which stays loaded for the length of the block.
-
-        Raises:
-            DeadlineExceededError: it was not loaded within `timeout` seconds.
-            ModelUnavailableError: it cannot be loaded.
-            NotReadyError: the service is stopping.
-        """
-        asked = self.pool.ask(self)
-        try:
-            try:
-                async with asyncio.timeout(timeout):
-                    model = asked.result() if asked.done() else await asyncio.wrap_future(asked)
-            except TimeoutError:
-                name = self.bundle.manifest.name
-                raise DeadlineExceededError(
-                    f"{name} was not loaded within the deadline of {timeout:g} s"
-                ) from None
-            yield model
-        finally:
-            self.pool.give_back(self, asked)
+_USED_AT = attrgetter("used_at")
 
 
 class ModelPool:
@@ -144,11 +90,13 @@ class ModelPool:
 
     def give_back(self, model: PooledModel, asked: "Future[ServedModel]") -> None:
         """Use a model no longer, or wait for it no longer."""
-        if asked.cancel() or asked.exception() is not None:
+        has_waited = asked.cancel()
+        if not has_waited and asked.exception() is not None:
             return
         with self._changed:
-            model.users -= 1
-            model.used_at = self._clock()
+            if not has_waited:
+                model.users -= 1
+                model.used_at = self._clock()
             if not model.users:
                 self._changed.notify_all()
 
@@ -164,9 +112,11 @@ class ModelPool:
             self.give_back(model, asked)
 
     def remove(self, models: Sequence[PooledModel]) -> None:
-        """Unload models that nobody will ask for any more."""
+        """Unload models that nobody will ask for any more, each as soon as nobody uses it."""
         with self._changed:
             self._removed += models
+            for model in models:
+                model.is_leaving = True
             self._changed.notify_all()
 
     def close(self) -> bool:
@@ -190,15 +140,15 @@ class ModelPool:
         """Load and unload until the end, which no error is."""
         while True:
             with self._changed:
-                if not (self._line or self._removed or self._is_closing):
+                may_go = any(not model.users for model in self._removed)
+                if not (self._line or may_go or self._is_closing):
                     looks = self._loaded and (self._max_bytes or self._idle_seconds)
                     self._changed.wait(LOOK_SECONDS if looks else None)
                 if self._is_closing:
                     return
                 wanted = self._line[0] if self._line else None
-                removed, self._removed = self._removed, []
-                for model in removed:
-                    model.is_leaving = True
+                removed = [model for model in self._removed if not model.users]
+                self._removed = [model for model in self._removed if model.users]
             try:
                 self._take_turn(wanted, removed)
             except BaseException:
@@ -210,7 +160,7 @@ class ModelPool:
             self._unload(model, "removed")
         if wanted is not None:
             try:
-                self._make_room(wanted.bytes)
+                self._make_room(wanted)
                 self._load(wanted)
             except BaseException as error:
                 self._give_up(wanted, error)
@@ -218,7 +168,7 @@ class ModelPool:
                 with self._changed:
                     self._line.popleft()  # until now, `close` finds who waits for it
         self._unload_idle()
-        self._make_room(0)
+        self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:
         """Load a model that somebody waits for.
@@ -282,19 +232,41 @@ class ModelPool:
     def _is_too_much(self, more: int) -> bool:
         return bool(self._max_bytes) and (self._resident() or 0) + more > self._max_bytes
 
-    def _make_room(self, more: int) -> None:
-        """Unload what was used longest ago, until there is room for so much or nothing left to unload.
-
-        What is in use is only made to leave for another model: its users finish first.
-        """
-        while self._is_too_much(more):
+    def _make_room(self, wanted: PooledModel | None) -> None:
+        """Unload what was used longest ago, until there is room for `wanted`, or, for None, no excess."""
+        while self._is_too_much(wanted.bytes if wanted else 0):
             with self._changed:
-                may_go = [model for model in self._loaded if more or not model.users]
-                if not may_go or self._is_closing:
+                oldest = self._oldest_unused()
+                if oldest is None and wanted is not None and self._loaded:
+                    oldest = self._first_free(wanted)
+                if oldest is None or self._is_closing:
                     return
-                oldest = min(may_go, key=lambda model: (model.users > 0, model.used_at))
                 oldest.is_leaving = True
             self._unload(oldest, "memory")
+
+    def _oldest_unused(self) -> PooledModel | None:
+        unused = [model for model in self._loaded if not model.users]
+        return min(unused, key=_USED_AT, default=None)
+
+    def _first_free(self, wanted: PooledModel) -> PooledModel | None:
+        """Wait until one of the models is unused, or nobody waits for `wanted`; the caller holds the lock.
+
+        The one used longest ago gets no new users meanwhile, so that this cannot go on for ever.
+        """
+        held = min(self._loaded, key=_USED_AT)
+        held.is_leaving = True
+        self._changed.wait_for(
+            lambda: (
+                bool(self._is_closing or self._oldest_unused())
+                or all(asked.cancelled() for asked in wanted.waiting)
+            )
+        )
+        free = self._oldest_unused()
+        if held is not free and held not in self._removed:
+            held.is_leaving = False
+            waiting, held.waiting = held.waiting, []
+            self._grant(held, waiting)
+        return free
 
     def _unload_idle(self) -> None:
         """Unload what nobody has used for long."""
@@ -308,9 +280,8 @@ class ModelPool:
             self._unload(model, "idle")
 
     def _unload(self, model: PooledModel, reason: str) -> None:
-        """Unload a model that is leaving, once nobody uses it; whoever came meanwhile has it loaded anew."""
+        """Unload a model that is leaving and unused; whoever came meanwhile has it loaded anew."""
         with self._changed:
-            self._changed.wait_for(lambda: not model.users or self._is_closing)
             if self._is_closing:
                 return
             loaded, model.loaded = model.loaded, None
@@ -335,11 +306,3 @@ class ModelPool:
         if not loaded.close():
             self.has_hung = True
             logger.critical("a thread of %s hangs", name)
-
-
-def _size(bundle: Bundle, name: str) -> int:
-    """Of one of its files; 0 where it is not there, which is told when it is loaded."""
-    try:
-        return (bundle.folder / name).stat().st_size
-    except OSError:
-        return 0

@@ -11,14 +11,14 @@ from typing import Self
 
 from service.models.bundle import Direction
 from service.models.loading import ServedModel
-from service.models.pool import PooledModel
+from service.models.pooled_model import PooledModel
 from service.text.languages import standard
+from service.translation.merging import detached
 from service.translation.pivot import Lookahead, pivoted
 from service.translation.types import (
     Done,
     Event,
     SentenceResult,
-    TranslatedSentence,
     Translation,
     TranslationOptions,
     collected,
@@ -111,28 +111,30 @@ async def _direct(
 async def _through(
     first: Hop, second: Hop, texts: Sequence[str], options: TranslationOptions, timeout: float
 ) -> AsyncGenerator[Event, None]:
-    """Translate through a third language; sentences are given out when all of them are done."""
-    end, between = time.monotonic() + timeout, list[Translation]()
+    """Translate through a third language; a sentence is given out when both models are done with it."""
+    end, told, between = time.monotonic() + timeout, set[tuple[int, int]](), list[Translation]()
     options = replace(options, align=False)
-    async with AsyncExitStack() as stack:
-        async with first.model.lease(timeout) as model:
-            half = await stack.enter_async_context(_SecondHalf(second, options, end))
-            here = replace(options, alternatives=0, target_prefix="")
-            deadline = model.engine.clock() + end - time.monotonic()
-            events = model.translator.stream(texts, first.direction, here, deadline)
-            async with aclosing(events):
-                async for event in events:
-                    if isinstance(event, Done):
-                        between = event.translations
-                    else:
-                        half.expect(event.translated)
-        done = iter(await half.translations([one.text for one in between if not one.problem]))
+    here = replace(options, alternatives=0, target_prefix="")
     language = standard(first.direction.target)
+    async with _SecondHalf(second, options, end, language) as half:
+        events = detached(half.following(_direct(first, texts, here, timeout)), half.sentences())
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, Done):
+                    between = event.translations
+                else:
+                    told.add((event.text, event.segment))
+                    yield event
+        done = iter(await half.translations([one.text for one in between if not one.problem]))
     halves = [(one, one if one.problem else next(done)) for one in between]
     whole = [pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)]
-    for text, translation in enumerate(whole):
-        for number, sentence in enumerate(translation.sentences):
-            yield SentenceResult(text, number, sentence)
+    begun = {text for text, _ in told}
+    for text, (one, half_way) in enumerate(zip(whole, between, strict=True)):
+        # else the whole text is divided in another way than its sentences, which have been told
+        if text not in begun or len(one.sentences) == len(half_way.sentences):
+            for number, sentence in enumerate(one.sentences):
+                if (text, number) not in told:
+                    yield SentenceResult(text, number, sentence)
     yield Done(whole)
 
 
@@ -143,35 +145,37 @@ class _SecondHalf:
     while it waits for a model itself.
     """
 
-    def __init__(self, hop: Hop, options: TranslationOptions, end: float) -> None:
-        """Of one request, which is given up at `end` by the monotonic clock."""
-        self._hop, self._options, self._end = hop, options, end
+    def __init__(self, hop: Hop, options: TranslationOptions, end: float, language: str) -> None:
+        """Of one request, which is given up at `end` by the monotonic clock, through a `language`."""
+        self._hop, self._options, self._end, self._language = hop, options, end, language
         self._stack = AsyncExitStack()
+        self._coming: asyncio.Future[ServedModel] | None = None
         self._ahead: Lookahead | None = None
-        self._expected: list[TranslatedSentence] = []
+        self._searches: list[asyncio.Future[None]] = []
+        self._found: asyncio.Queue[SentenceResult | None] = asyncio.Queue()
 
-    async def __aenter__(self) -> Self:
-        lease = self._hop.model.lease(self._end - time.monotonic())
-        self._coming = asyncio.ensure_future(self._stack.enter_async_context(lease))
-        return self
-
-    def expect(self, first: TranslatedSentence) -> None:
-        """Begin with a sentence of the first half, if the model is there.
+    async def following(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """Look ahead for each sentence of the first half; gives its end when all of them are found.
 
         Raises:
-            AttendantError: it does not come.
+            AttendantError: the first half failed, or the second model does not come.
         """
-        self._expected.append(first)
-        if not self._coming.done():
-            return
-        if self._ahead is None:
-            model = self._coming.result()
-            self._ahead = Lookahead(
-                model.translator, self._hop.direction, self._options, self._deadline(model)
-            )
-        expected, self._expected = self._expected, []
-        for one in expected:
-            self._ahead.expect(one)
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, Done):
+                    done = event
+                else:
+                    if (coming := self._model()).done():
+                        coming.result()
+                    self._searches.append(asyncio.ensure_future(self._look_ahead(event)))
+        await asyncio.gather(*self._searches)
+        self._found.put_nowait(None)
+        yield done
+
+    async def sentences(self) -> AsyncGenerator[Event, None]:
+        """The sentences that both models are done with, until all are found that were looked for."""
+        while (found := await self._found.get()) is not None:
+            yield found
 
     async def translations(self, texts: Sequence[str]) -> list[Translation]:
         """Those of the texts that the first half has made.
@@ -179,18 +183,31 @@ class _SecondHalf:
         Raises:
             AttendantError: they were not done.
         """
-        model, searcher = await self._coming, None
-        if self._ahead is not None:
-            await self._ahead.finished()
-            searcher = self._ahead.searcher
-        return await collected(
-            model.translator.stream(
-                texts, self._hop.direction, self._options, self._deadline(model), searcher
-            )
-        )
+        model = await self._model()
+        searcher = self._ahead.searcher if self._ahead else None
+        how = self._hop.direction, self._options, self._deadline(model), searcher
+        return await collected(model.translator.stream(texts, *how))
+
+    def _model(self) -> "asyncio.Future[ServedModel]":
+        """The model, asked for now if it was not before."""
+        if self._coming is None:
+            lease = self._hop.model.lease(self._end - time.monotonic())
+            self._coming = asyncio.ensure_future(self._stack.enter_async_context(lease))
+        return self._coming
+
+    async def _look_ahead(self, first: SentenceResult) -> None:
+        model = await asyncio.shield(self._model())
+        if self._ahead is None:
+            how = self._hop.direction, self._options, self._deadline(model)
+            self._ahead = Lookahead(model.translator, *how)
+        if pair := await self._ahead.translated(first):
+            self._found.put_nowait(replace(first, translated=pair.sentence(self._language)))
 
     def _deadline(self, model: ServedModel) -> float:
         return model.engine.clock() + self._end - time.monotonic()
+
+    async def __aenter__(self) -> Self:
+        return self
 
     async def __aexit__(
         self,
@@ -199,8 +216,8 @@ class _SecondHalf:
         traceback: TracebackType | None,
     ) -> None:
         """Give up what has begun, and the model."""
-        if self._ahead is not None:
-            await self._ahead.close()
-        self._coming.cancel()
-        await asyncio.gather(self._coming, return_exceptions=True)
+        begun = [*self._searches, *([self._coming] if self._coming else [])]
+        for one in begun:
+            one.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
         await self._stack.aclose()

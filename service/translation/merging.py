@@ -1,4 +1,4 @@
-"""Several asynchronous generators as one. Imports nothing of the project."""
+"""Asynchronous generators that go on by themselves, several as one. Imports nothing of the project."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -10,10 +10,11 @@ Item = TypeVar("Item")
 
 def merged(parts: Sequence[AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
     """What all of them give, as it comes; the first that fails ends them all."""
-    return parts[0] if len(parts) == 1 else _merged(parts)
+    return parts[0] if len(parts) == 1 else detached(*parts)
 
 
-async def _merged(parts: Sequence[AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
+async def detached(*parts: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, None]:
+    """What all of them give; they go on while nobody takes it, which is kept meanwhile."""
     queue: asyncio.Queue[tuple[Item] | BaseException | None] = asyncio.Queue()
 
     async def feed(part: AsyncGenerator[Item, None]) -> None:

@@ -1,77 +1,37 @@
 """A translation through a third language: two halves, of which the second begins while the first goes on.
 
-Whatever the second half finds early is only taken where the whole text, read as it would be by itself, asks
-for it: the result is that of two translations, one after the other.
+The second half translates each sentence as soon as the first has it, and at last the whole text, read as it
+would be by itself, from what was found: the result is that of two translations, one after the other.
 """
 
-import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from service.engine.types import FinishReason
 from service.errors import AttendantError
 from service.models.bundle import Direction
 from service.text.run import Run
 from service.text.sentence import Sentence
+from service.translation.beside import Check
 from service.translation.cache import SentenceCache
-from service.translation.searcher import Searcher, Work
+from service.translation.searcher import Searcher
+from service.translation.sentence_translator import SentenceTranslator, Translated
 from service.translation.translator import Translator
 from service.translation.types import (
     PivotedSentence,
+    SentenceResult,
     TranslatedSentence,
     Translation,
     TranslationOptions,
 )
 
+Result = TypeVar("Result")
 MAX_AHEAD = 10_000
 """Sentences of a request that are searched for early and kept until they are asked for."""
 WINDOW = 8
 """Sentences that are looked at for the next one that both halves have alike."""
-
-
-class Lookahead:
-    """Searches for sentences of the second half as the first half gives them out."""
-
-    def __init__(
-        self,
-        translator: Translator,
-        direction: Direction,
-        options: TranslationOptions,
-        deadline: float,
-    ) -> None:
-        """Of one request; `deadline` is by the clock of the translator's engine."""
-        own = translator.searcher
-        self.searcher = (
-            own if own.cache.capacity else Searcher(own.engine, SentenceCache(MAX_AHEAD))
-        )
-        """Knows what was found."""
-        self._request = translator.preparation(direction, options)
-        self._deadline = deadline
-        self._searches: list[asyncio.Future[None]] = []
-
-    def expect(self, first: TranslatedSentence) -> None:
-        """Search for what is likely to become of a sentence of the first half."""
-        text = first.sentence.translated(first.targets[0], None).written()
-        with suppress(AttendantError):  # told when the whole text has it
-            _, tasks = self._request.take_apart([text])
-            work = [one for task in tasks for one in task.work]
-            self._searches.append(asyncio.ensure_future(self._search(work)))
-
-    async def finished(self) -> None:
-        """Wait for what is being searched for."""
-        await asyncio.gather(*self._searches)
-
-    async def _search(self, work: Sequence[Work]) -> None:
-        with suppress(AttendantError):  # likewise
-            async for _ in self.searcher.search(work, self._deadline):
-                pass
-
-    async def close(self) -> None:
-        """Give up what nobody waits for any more."""
-        for search in self._searches:
-            search.cancel()
-        await asyncio.gather(*self._searches, return_exceptions=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +58,52 @@ class Pair:
             pivot=language,
             pivot_text=" ".join(between),
         )
+
+
+class Lookahead:
+    """Translates sentences of the second half by themselves, as the first half gives them out."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        direction: Direction,
+        options: TranslationOptions,
+        deadline: float,
+    ) -> None:
+        """Of one request; `deadline` is by the clock of the translator's engine.
+
+        Raises:
+            InvalidRequestError: an option is not possible with this model.
+        """
+        own = translator.searcher
+        self.searcher = (
+            own if own.cache.capacity else Searcher(own.engine, SentenceCache(MAX_AHEAD))
+        )
+        """Knows what was found."""
+        self._sentences = SentenceTranslator(self.searcher, translator.tokenizers)
+        self._request = translator.preparation(direction, options)
+        # only the first sentence of a text has a prefix
+        self._further = translator.preparation(direction, replace(options, target_prefix=""))
+        self._deadline = deadline
+
+    async def translated(self, told: SentenceResult) -> Pair | None:
+        """What is likely to become of a sentence of the first half; None where the whole text must tell."""
+        first, request = told.translated, self._further if told.segment else self._request
+        text = first.sentence.translated(first.targets[0], None).written()
+        found: Translated = {}
+        with suppress(AttendantError):  # told when the whole text has it
+            _, tasks = request.take_apart([text])
+            results = self._sentences.translate(request, tasks, self._deadline, _at_once)
+            async with aclosing(results):
+                async for done in results:
+                    found |= done
+            return Pair([first], [found[at] for at in range(len(tasks))])
+        return None
+
+
+async def _at_once(work: Callable[[Check], Result]) -> Result:
+    """The result of work on a single sentence."""
+    return work(lambda: None)
 
 
 def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSentence]) -> list[Pair]:

@@ -1,5 +1,6 @@
 """A folder of bundles: described at the start, loaded when needed, changed while the service runs."""
 
+import asyncio
 import json
 import shutil
 import time
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import ASGIApp, Message
 
 from service.app import create_app
 from service.errors import BundleError
@@ -198,3 +200,33 @@ def test_a_request_that_waits_for_a_load_has_its_deadline(
         answer = ask(client, "fr", timeout_seconds=0.1)
         assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
         assert ask(client, "fr").json() == {"translatedText": TRANSLATION}
+
+
+async def unread(app: ASGIApp, code: str, told: list[Message]) -> None:
+    """Ask for an event stream of two sentences, and read no more than its head."""
+    body = json.dumps({"q": f"{TEXT} {TEXT}", "source": code, "target": "en"}).encode()
+    fields = [(b"content-type", b"application/json"), (b"accept", b"text/event-stream")]
+    scope = {"type": "http", "method": "POST", "path": "/translate", "raw_path": b"/translate"}
+    asked = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return asked.pop() if asked else await asyncio.Event().wait()  # type: ignore[return-value]
+
+    async def send(message: Message) -> None:
+        told.append(message)
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    await app({**scope, "query_string": b"", "headers": fields}, receive, send)
+
+
+def test_who_does_not_read_an_event_stream_keeps_no_model(folder: Path) -> None:
+    with started(settings_of(folder, max_memory_mb=1)) as client:
+        told: list[Message] = []
+        assert client.portal is not None
+        stream = client.portal.start_task_soon(unread, client.app, "fr", told)
+        wait_until(lambda: len(told) == 2, 60)
+        assert ask(client, "it", timeout_seconds=30).json() == {"translatedText": TRANSLATION}
+        assert states(client)["fr"] == "unloaded"
+        assert not stream.done()
+        stream.cancel()

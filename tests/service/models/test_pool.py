@@ -19,7 +19,8 @@ from service.errors import (
 from service.models.bundle import Bundle, describe
 from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
-from service.models.pool import RETRY_SECONDS, ModelPool, PooledModel
+from service.models.pool import RETRY_SECONDS, ModelPool
+from service.models.pooled_model import PooledModel
 from tests.conftest import TINY_BUNDLE
 from tests.waiting import until, wait_until
 
@@ -152,6 +153,45 @@ def test_a_model_is_not_unloaded_while_it_serves(machine: Machine, pooled: Poole
     assert machine.loads == ["a", "b", "a"]
 
 
+def test_of_models_in_use_the_first_that_is_free_makes_room(
+    machine: Machine, pooled: Pooled
+) -> None:
+    _, [a, b, c] = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+
+    async def run() -> None:
+        async with a.lease(10):
+            machine.now = 1
+            async with b.lease(10):
+                machine.now = 2
+                waiting = asyncio.ensure_future(use(c))
+                await until(lambda: a.is_leaving)
+                late = asyncio.ensure_future(use(a))
+                await asyncio.sleep(0)
+            assert await waiting == "c", "it waited for the one used longest ago"
+            assert await late == "a", "who came while it was to leave was forgotten"
+
+    asyncio.run(run())
+    assert machine.loads == ["a", "b", "c"]
+    assert machine.loaded == ["a", "c"]
+
+
+def test_a_model_that_nobody_waits_for_any_more_holds_up_nobody(
+    machine: Machine, pooled: Pooled
+) -> None:
+    _, [a, b, c] = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+    b.bytes = 2 * SIZE
+
+    async def run() -> None:
+        async with a.lease(10):
+            with pytest.raises(DeadlineExceededError):
+                await use(b, 0.02)
+            assert await use(c) == "c"
+            assert await use(a) == "a"
+
+    asyncio.run(run())
+    assert machine.loads == ["a", "c"]
+
+
 def test_whoever_waits_for_a_load_has_its_deadline(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"])
     machine.may_load.clear()
@@ -261,6 +301,18 @@ def test_one_that_is_removed_goes_when_it_is_done(machine: Machine, pooled: Pool
 
     asyncio.run(run())
     wait_until(lambda: machine.loaded == [])
+
+
+def test_one_that_is_removed_and_in_use_holds_up_nobody(machine: Machine, pooled: Pooled) -> None:
+    pool, [a, b] = pooled(["a", "b"])
+
+    async def run() -> None:
+        async with a.lease(10):
+            pool.remove([a])
+            assert await use(b) == "b"
+
+    asyncio.run(run())
+    wait_until(lambda: machine.loaded == ["b"])
 
 
 def test_nobody_waits_for_a_pool_that_is_closed(machine: Machine, pooled: Pooled) -> None:

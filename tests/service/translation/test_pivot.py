@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +16,8 @@ from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.pivot import pairs, pivoted
 from service.translation.types import (
+    Done,
+    Event,
     SentenceResult,
     TranslatedSentence,
     Translation,
@@ -123,11 +126,46 @@ def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> N
     assert (models.num_waiting, models.num_running) == (0, 0)
 
 
-def test_sentences_are_told_with_their_own_text(models: ModelSet) -> None:
-    async def run() -> list[SentenceResult]:
-        stream = models.stream([TEXT], "de", "nl", TranslationOptions(), 60)
-        return [event async for event in stream if isinstance(event, SentenceResult)]
+@pytest.mark.parametrize("prefix", ["", "Die alte"])
+def test_sentences_are_told_as_soon_as_both_models_are_done(models: ModelSet, prefix: str) -> None:
+    options, waiting = TranslationOptions(target_prefix=prefix), list[int]()
 
-    told = asyncio.run(run())
+    async def run() -> tuple[list[SentenceResult], Done]:
+        events = list[Event]()
+        async for event in models.stream([TEXT], "de", "nl", options, 60):
+            events.append(event)
+            waiting.append(models.models[0].engine.num_waiting)
+        *told, done = events
+        assert isinstance(done, Done)
+        return [one for one in told if isinstance(one, SentenceResult)], done
+
+    told, done = asyncio.run(run())
+    assert waiting[0] > 0, "the first sentence was told when the first half was done"
+    told.sort(key=lambda one: one.segment)
     assert [one.segment for one in told] == list(range(12))
     assert " ".join(one.source for one in told) == TEXT
+    assert [one.translated for one in told] == list(done.translations[0].sentences)
+
+
+def test_a_text_that_both_models_divide_differently_is_told_once(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_apart = models.models[1].translator.preparation
+
+    def in_one(*asked: Any) -> Any:  # as if the second language had no full stops
+        direction, options = asked
+        whole = replace(options, splitting="none")
+        return take_apart(direction, whole)
+
+    monkeypatch.setattr(models.models[1].translator, "preparation", in_one)
+    text = " ".join(TEXT.split(". ")[:3]) + "."
+
+    async def run() -> list[Event]:
+        return [
+            event async for event in models.stream([text], "de", "nl", TranslationOptions(), 60)
+        ]
+
+    *told, done = asyncio.run(run())
+    sources = [one.source for one in told if isinstance(one, SentenceResult)]
+    assert " ".join(sources) == text
+    assert isinstance(done, Done)
