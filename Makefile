@@ -45,11 +45,11 @@ export: .venv/dev.stamp  ## ARGS are those of python -m export
 docker:  ## build the image attendant:latest
 	docker build -t attendant:latest -f docker/Dockerfile .
 
-sbom:  ## what is in the image, as SPDX, by syft (which must be installed)
-	syft attendant:latest -o spdx-json=attendant.spdx.json
+sbom:  ## the Python packages of the image, with versions and licences: attendant.cdx.json
+	DOCKER_BUILDKIT=1 docker build --target sbom --output . -f docker/Dockerfile .
 
 clean:  ## remove what the other targets made
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage attendant.spdx.json
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage attendant.cdx.json
 
 .venv/serve.stamp: pyproject.toml
 	$(PYTHON) -m venv .venv

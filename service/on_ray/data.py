@@ -6,7 +6,7 @@ the ids of the rows that are written are kept in a folder of their own until all
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ray
@@ -21,6 +21,8 @@ BATCH_ROWS = 1024
 """Translated together: enough for an engine to sort by length."""
 BLOCK_ROWS = 8 * BATCH_ROWS
 """Written and noted together: what a worker that is lost has to do again."""
+READING_CORES = 2
+"""That Ray needs for reading, repartitioning and writing, beside those of the workers."""
 Batch = dict[str, Any]
 """By name, arrays of equally many values."""
 
@@ -52,6 +54,10 @@ class Translating:
 def main(arguments: Sequence[str]) -> int:
     """Translate; returns the exit status."""
     options = _parse(arguments)
+    if not ray.is_initialized():
+        ray.init()
+    for problem in _missing(options, ray.cluster_resources()):
+        print(f"{problem}: the run waits until it has", file=sys.stderr)
     DataContext.get_current().checkpoint_config = CheckpointConfig(
         id_column=options.id,
         checkpoint_path=options.checkpoints,
@@ -62,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         Translating,
         fn_constructor_args=(options,),
         batch_size=BATCH_ROWS,
-        compute=ActorPoolStrategy(size=options.workers),
+        compute=ActorPoolStrategy(min_size=1, max_size=options.workers),
         num_cpus=options.cores,
         num_gpus=1 if options.gpu else None,
     )
@@ -83,10 +89,20 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--source", metavar="CODE", help="code of the language")
     add("--target", metavar="CODE", help="code of the language")
     add("--bundle", default=str(DEFAULT_BUNDLE), help="the model's folder on each node")
-    add("--workers", type=int, default=1, help="with a model each (1)")
+    add("--workers", type=int, default=1, help="with a model each, at most (1)")
     add("--cores", type=int, default=2, help="of a worker (2)")
     add("--gpu", action="store_true", help="each worker has a GPU")
     return parser.parse_args(arguments)
+
+
+def _missing(options: argparse.Namespace, has: Mapping[str, float]) -> list[str]:
+    """What a cluster that `has` so much lacks for a single worker; it may be about to grow."""
+    needed = {"CPU": options.cores + READING_CORES, "GPU": int(options.gpu)}
+    return [
+        f"the cluster has {has.get(kind, 0):g} {kind}s, and not the {least} that one worker and reading need"
+        for kind, least in needed.items()
+        if has.get(kind, 0) < least
+    ]
 
 
 def _read(path: str) -> Dataset:

@@ -5,6 +5,7 @@ is: 429 with Retry-After among it.
 """
 
 import asyncio
+import logging
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,8 @@ from service.app import create_app
 from service.models.model_store import ModelStore
 from service.process import LAST_RESORT_SECONDS
 from service.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 CORES = 2
 """Of a replica, unless its deployment is given others."""
@@ -57,12 +60,14 @@ def replica_app(settings: Settings) -> FastAPI:
 
 def _serve_metrics(registry: CollectorRegistry) -> None:
     """On a port of its own: Serve's own port leads to any replica."""
-    for port in range(METRICS_PORT, METRICS_PORT + METRICS_PORTS):
+    last = METRICS_PORT + METRICS_PORTS - 1
+    for port in range(METRICS_PORT, last + 1):
         try:
             start_http_server(port, registry=registry)
         except OSError:  # another replica's
             continue
         return
+    logger.error("this replica has no metrics: no port from %d to %d is free", METRICS_PORT, last)
 
 
 class Attendant:

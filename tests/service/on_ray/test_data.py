@@ -30,6 +30,23 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.parametrize(
+    ("has", "lacks"),
+    [
+        ({"CPU": 4.0, "GPU": 1.0}, []),
+        ({"CPU": 3.0, "GPU": 1.0}, ["3 CPUs, and not the 4"]),
+        ({"CPU": 4.0}, ["0 GPUs, and not the 1"]),
+    ],
+)
+def test_a_cluster_that_is_too_small_is_told(has: dict[str, float], lacks: list[str]) -> None:
+    from service.on_ray import data
+
+    options = data._parse(["in", "out", "--checkpoints", "folder", "--gpu"])
+    found = data._missing(options, has)
+    assert len(found) == len(lacks)
+    assert all(part in problem for part, problem in zip(lacks, found, strict=True))
+
+
 def test_a_run_that_is_killed_is_continued(tmp_path: Path) -> None:
     german = [sentence for sentence, _ in toy.sentences()]
     texts = [*(german * 6), "Hund " * 500]
@@ -38,7 +55,7 @@ def test_a_run_that_is_killed_is_continued(tmp_path: Path) -> None:
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = [sys.executable, "-c", SMALL_BLOCKS, str(source), str(out), "--source", "de"]
     command += ["--target", "en", "--bundle", str(TINY_BUNDLE), "--checkpoints", str(checkpoints)]
-    command += ["--cores", "1"]
+    command += ["--cores", "1", "--workers", "16"]  # as many as there are cores for
     with subprocess.Popen(command, start_new_session=True) as process:
         end = time.monotonic() + 240
         while not list(checkpoints.rglob("*.parquet")) and process.poll() is None:

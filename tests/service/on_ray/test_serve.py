@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
 
 from service.settings import Settings
 from tests import toy
@@ -170,3 +171,16 @@ def test_a_replica_that_is_killed_costs_retries_alone() -> None:
         assert time.monotonic() < end
         time.sleep(0.5)
     assert json.loads(many([GERMAN[0]])[0].content) == {"translatedText": "The old dog sleeps."}
+
+
+def test_a_replica_without_a_port_for_its_metrics_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from service.on_ray import serve
+
+    def taken(port: int, registry: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(serve, "start_http_server", taken)
+    serve._serve_metrics(CollectorRegistry())
+    assert caplog.messages == ["this replica has no metrics: no port from 9400 to 9499 is free"]
