@@ -35,7 +35,11 @@ UNLIMITED = {
 
 @contextmanager
 def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[None]:
-    """A server in a process of its own, once it answers."""
+    """A server in a process of its own, once it answers.
+
+    Raises:
+        RuntimeError: it has ended.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         env={**os.environ, "ATTENDANT_PORT": str(port), **environment},
@@ -44,6 +48,8 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[N
     )
     try:
         for _ in range(600):
+            if process.poll() is not None:
+                raise RuntimeError(f"{command[0]} ended with status {process.returncode}")
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
                 break
