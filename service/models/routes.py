@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import cache
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from service.models.bundle import Direction
 from service.models.loading import ServedModel
@@ -216,7 +216,9 @@ class _SecondHalf:
         traceback: TracebackType | None,
     ) -> None:
         """Give up what has begun, and the model."""
-        begun = [*self._searches, *([self._coming] if self._coming else [])]
+        begun = list[asyncio.Future[Any]](self._searches)
+        if self._coming is not None:
+            begun.append(self._coming)
         for one in begun:
             one.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
