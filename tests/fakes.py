@@ -50,7 +50,7 @@ class EchoRunner:
         plan: RunPlan,
     ) -> PackedRun:
         """Emit the source again, up to its EOS."""
-        assert self.hold.wait(10)
+        assert self.hold.wait(60)
         time.sleep(self.seconds_per_step * plan.steps)
         sources = sources_of(state, cross)
         rows, width = state.ids.shape

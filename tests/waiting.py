@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for it on this thread."""
     end = time.monotonic() + seconds
     while not condition():
@@ -13,7 +13,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
         time.sleep(0.001)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for it while others have their turn on the event loop."""
     end = time.monotonic() + seconds
     while not condition():

@@ -57,23 +57,28 @@ def test_mastodon(url: str) -> None:
         "format": "html",
         "api_key": None,
     }
-    answer = httpx.post(f"{url}/translate", json=body).json()
+    answer = httpx.post(f"{url}/translate", json=body, timeout=60).json()
     assert answer == {"translatedText": [f"<p>{TRANSLATION}</p>"]}
 
 
 def test_deep_translator(url: str) -> None:
     query = {"q": TEXT, "source": "de", "target": "en", "format": "text", "api_key": "any"}
-    answer = httpx.post(f"{url}/translate", params=query)
+    answer = httpx.post(f"{url}/translate", params=query, timeout=60)
     assert answer.json()["translatedText"] == TRANSLATION
 
 
 def test_weblate_and_npm_translate(url: str) -> None:
     weblate = {"api_key": "", "q": TEXT, "source": "de", "target": "en"}
-    assert httpx.post(f"{url}/translate", json=weblate).json()["translatedText"] == TRANSLATION
+    assert (
+        httpx.post(f"{url}/translate", json=weblate, timeout=60).json()["translatedText"]
+        == TRANSLATION
+    )
     npm = {"q": TEXT, "source": "de", "target": "en", "api_key": "x"}
-    assert httpx.post(f"{url}/translate", json=npm).json()["translatedText"] == TRANSLATION
+    assert (
+        httpx.post(f"{url}/translate", json=npm, timeout=60).json()["translatedText"] == TRANSLATION
+    )
     form = {"content-type": "application/x-www-form-urlencoded"}
-    assert len(httpx.get(f"{url}/languages", headers=form).json()) == 2
+    assert len(httpx.get(f"{url}/languages", headers=form, timeout=60).json()) == 2
 
 
 def triton_input(binary: bool, kind: object = triton.InferInput) -> object:

@@ -50,12 +50,12 @@ def scraping(server: Server, folder: Path) -> Iterator[str]:
         yield f"http://{address}"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def is_ready(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/-/ready").status_code == 200
+        return httpx.get(f"{url}/-/ready", timeout=60).status_code == 200
     except httpx.TransportError:
         return False
 

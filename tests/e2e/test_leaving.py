@@ -20,10 +20,9 @@ from tests.waiting import wait_until
 TEXT = " ".join(german for german, _ in toy.sentences()[:60])
 SHORT = " ".join(german for german, _ in toy.sentences()[:40])
 STREAM = "accept: text/event-stream"
+DONE = r'attendant_sentences_total\{direction="de-en",outcome="ok"\}'
 ENDINGS = (499, 429, 200)
 """Most are noticed to have left; the queue may be full for some, and streams may have begun."""
-SOON = 6.0
-"""Seconds; what is given up here, 6,000 sentences and more, would take 30 (5 ms each, on two busy cores)."""
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +65,15 @@ def test_work_ends_soon_after_its_clients_have_left(
         await asyncio.to_thread(wait_until, lambda: works(server))
         for writer in writers:
             writer.transport.abort() if abruptly else writer.close()
-        await asyncio.to_thread(wait_until, lambda: rests(server), SOON)
+        await asyncio.to_thread(wait_until, lambda: rests(server))
 
     def counted(status: int) -> float:
         labels = rf'method="POST",route="/translate",status="{status}"'
         return server.metric(rf"attendant_requests_total\{{{labels}\}}")
 
-    left, all_told = counted(499), sum(map(counted, ENDINGS))
+    left, all_told, done = counted(499), sum(map(counted, ENDINGS)), server.metric(DONE)
     asyncio.run(leave())
+    assert server.metric(DONE) < done + 30 * 4 * 60 / 2
     wait_until(lambda: sum(map(counted, ENDINGS)) == all_told + 30)
     assert counted(499) > left
     assert counted(503) == 0
@@ -81,8 +81,7 @@ def test_work_ends_soon_after_its_clients_have_left(
 
 def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Server) -> None:
     """Long ones in front keep them waiting, so that each could be given up in time."""
-    done = r'attendant_sentences_total\{direction="de-en",outcome="ok"\}'
-    before = server.metric(done)
+    before = server.metric(DONE)
     chance = random.Random(1)
 
     async def give_up(seconds: float) -> None:
@@ -97,11 +96,11 @@ def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Se
             await asyncio.gather(*(give_up(0.02 * chance.random()) for _ in range(25)))
         for writer in in_front:
             writer.transport.abort()
-        await asyncio.to_thread(wait_until, lambda: rests(server), SOON)
+        await asyncio.to_thread(wait_until, lambda: rests(server))
 
     asyncio.run(run())
-    assert server.metric(done) == before
-    assert server.metric(done.replace("ok", "cancelled")) >= 60 * 20
+    assert server.metric(DONE) == before
+    assert server.metric(DONE.replace("ok", "cancelled")) >= 60 * 20
 
 
 def test_requests_whose_clients_have_reset_before_they_are_read_cost_nothing(
@@ -112,11 +111,11 @@ def test_requests_whose_clients_have_reset_before_they_are_read_cost_nothing(
     before = server.metric(counted)
     server.process.send_signal(signal.SIGSTOP)  # the kernel alone has them
     for _ in range(100):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
             connection.sendall(request("/translate", body))
             # closing is a reset
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     server.process.send_signal(signal.SIGCONT)
-    assert httpx.get(f"{server.url}/health/ready").status_code == 200
+    assert httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
     wait_until(lambda: server.metric("attendant_connections") <= 1)
     assert server.metric(counted) == before

@@ -37,7 +37,7 @@ def test_it_asks_no_other_host_for_anything() -> None:
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_it_translates_a_text_and_shows_what_looked_at_what() -> None:
     with serving(TINY_BUNDLE, precision="fp32") as server:
-        assert httpx.get(server.url).headers["content-type"].startswith("text/html")
+        assert httpx.get(server.url, timeout=60).headers["content-type"].startswith("text/html")
         fragment = f"text={quote('Der alte Hund schläft.')}&source=auto&target=en"
         shown, console = visit(f"{server.url}/#{fragment}")
     assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', shown)
@@ -118,4 +118,4 @@ def serving_app(app: FastAPI) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(60)

@@ -106,7 +106,7 @@ def proxied(folder: Path, *replicas: Replica) -> Iterator[str]:
 def _wait_until_it_listens(url: str) -> None:
     for _ in range(200):
         try:
-            httpx.get(url)
+            httpx.get(url, timeout=60)
             return
         except httpx.TransportError:
             time.sleep(0.02)
@@ -117,7 +117,9 @@ def _wait_until_it_listens(url: str) -> None:
 def test_what_one_replica_refuses_another_gets_with_its_body(tmp_path: Path, refusal: int) -> None:
     full, free = Replica(refusal), Replica(200)
     with proxied(tmp_path, full, free) as url:
-        statuses = [httpx.post(f"{url}/translate", json=BODY).status_code for _ in range(8)]
+        statuses = [
+            httpx.post(f"{url}/translate", json=BODY, timeout=60).status_code for _ in range(8)
+        ]
     assert statuses == [200] * 8
     assert full.bodies, "it was asked, too"
     assert len(free.bodies) == 8
@@ -127,7 +129,7 @@ def test_what_one_replica_refuses_another_gets_with_its_body(tmp_path: Path, ref
 def test_where_all_refuse_the_client_is_told_when_to_come_again(tmp_path: Path) -> None:
     replicas = [Replica(429) for _ in range(3)]
     with proxied(tmp_path, *replicas) as url:
-        answer = httpx.post(f"{url}/translate", json=BODY)
+        answer = httpx.post(f"{url}/translate", json=BODY, timeout=60)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert [len(one.bodies) for one in replicas if one.bodies] == [1, 1], "two tries, not three"
 
@@ -135,7 +137,7 @@ def test_where_all_refuse_the_client_is_told_when_to_come_again(tmp_path: Path) 
 def test_other_errors_are_passed_on_at_once(tmp_path: Path) -> None:
     replicas = [Replica(500), Replica(500)]
     with proxied(tmp_path, *replicas) as url:
-        assert httpx.post(f"{url}/translate", json=BODY).status_code == 500
+        assert httpx.post(f"{url}/translate", json=BODY, timeout=60).status_code == 500
     assert sum(len(one.bodies) for one in replicas) == 1
 
 
@@ -144,7 +146,9 @@ def test_a_replica_that_is_gone_costs_no_request(tmp_path: Path) -> None:
     with proxied(tmp_path, gone, there) as url:
         gone.shutdown()
         gone.server_close()
-        statuses = [httpx.post(f"{url}/translate", json=BODY).status_code for _ in range(8)]
+        statuses = [
+            httpx.post(f"{url}/translate", json=BODY, timeout=60).status_code for _ in range(8)
+        ]
     assert statuses == [200] * 8
 
 
@@ -154,11 +158,11 @@ def test_a_replica_learns_that_the_client_has_left(tmp_path: Path) -> None:
         slow.is_slow = True
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{url}/translate", json=BODY, timeout=0.3)
-        assert slow.saw_nobody_wait.wait(5)
+        assert slow.saw_nobody_wait.wait(60)
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/admin/reload"])
 def test_what_is_the_operators_is_not_there_for_clients(tmp_path: Path, path: str) -> None:
     with proxied(tmp_path, Replica(200)) as url:
-        assert httpx.post(f"{url}{path}", json={}).status_code == 404
-        assert httpx.get(f"{url}/languages").status_code == 200
+        assert httpx.post(f"{url}{path}", json={}, timeout=60).status_code == 404
+        assert httpx.get(f"{url}/languages", timeout=60).status_code == 200

@@ -127,7 +127,7 @@ def test_the_command_line_goes_from_run_to_bundle(
     checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(tmp_path / "run", checkpoint, {}, keep=2)
-    toy.write_corpus(tmp_path / "data", train=1, valid=30)
+    toy.write_corpus(tmp_path / "data", train=1, valid=10)
     arguments = [
         str(tmp_path / "run"),
         "--data",
@@ -164,7 +164,7 @@ def test_the_command_line_averages_runs(checkpoint: Checkpoint, tmp_path: Path) 
     near = {name: tensor * 1.02 for name, tensor in checkpoint.weights.items()}
     save(tmp_path / "one", checkpoint, {}, keep=1)
     save(tmp_path / "two", replace(checkpoint, weights=near), {}, keep=1)
-    toy.write_corpus(tmp_path / "data", train=1, valid=30)
+    toy.write_corpus(tmp_path / "data", train=1, valid=10)
     runs = [str(tmp_path / name) for name in ("one", "two")]
     options = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")]
     assert main([*runs, *options, "--precisions", "fp32"]) == 0

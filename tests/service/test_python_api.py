@@ -238,7 +238,7 @@ def test_a_closed_translator_leaves_nobody_waiting() -> None:
             pass
         translator.close()
         with pytest.raises(CancelledError):
-            waiting.result(10)
+            waiting.result(60)
     translator.close()
     assert threading.active_count() < before
     with pytest.raises(RuntimeError, match="the translator is closed"):

@@ -54,7 +54,7 @@ def test_a_line_is_answered_before_the_next_one_comes() -> None:
             process.stdin.flush()
             assert process.stdout.readline().decode() == f"{english}\n"
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def test_a_file_is_one_document(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_error_does_not_wait_for_more_lines() -> None:
         assert process.stderr is not None
         process.stdin.write(f"{DOG}\n".encode())
         process.stdin.flush()  # and left open
-        assert process.wait(30) == 1
+        assert process.wait(60) == 1
         assert process.stderr.read() == b"error: fr is not supported\n"
 
 

@@ -26,7 +26,7 @@ from service.engine.types import DecodingOptions, SpecialIds, StopRule
 from tests import toy
 from tests.export.importers.marian_folders import SHAPES, write_folder
 
-SENTENCES, MAX_NEW = 50, 60
+SENTENCES, MAX_NEW = 24, 60
 
 
 def network_of(imported: Imported) -> Transformer:

@@ -109,12 +109,12 @@ def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) ->
             store.load()
             for one in threading.enumerate():
                 if one.name == "retire":
-                    one.join(10)
+                    one.join(60)
         finally:
             gc.enable()
         assert [type(one()).__name__ for one in left if one() is not None] == []
         for one in old_threads:
-            one.join(10)
+            one.join(60)
             assert not one.is_alive()
         assert client.post("/translate", json=body).status_code == 200
 

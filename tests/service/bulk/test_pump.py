@@ -49,7 +49,7 @@ def test_requests_have_lines_of_one_length_and_the_next_window_is_ready() -> Non
     def translate(texts: Sequence[str]) -> list[Translation]:
         with lock:
             requests.append([len(text) for text in texts])
-        assert may_go_on.wait(10)
+        assert may_go_on.wait(60)
         return upper(texts)
 
     def let_go() -> None:

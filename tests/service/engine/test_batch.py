@@ -84,7 +84,7 @@ def test_giving_memory_back_amid_a_batch_changes_no_translation(
     golden = [json.loads(line) for line in lines]
     options = [DecodingOptions(len(one["source_ids"]) - 2 + 50) for one in golden]
     items = [(one["source_ids"], asked) for one, asked in zip(golden, options, strict=True)]
-    found = [list(one.future.result(30)[0].ids) for one in engine.submit(items)]
+    found = [list(one.future.result(60)[0].ids) for one in engine.submit(items)]
     engine.close()
     assert found == [one["ids"] for one in golden]
     assert {True, False} == set(releases)

@@ -37,7 +37,7 @@ def running(
 
 
 def result(engine: Engine, source: list[int], options: DecodingOptions = GREEDY) -> tuple[int, ...]:
-    return engine.submit([(source, options)])[0].future.result(10)[0].ids
+    return engine.submit([(source, options)])[0].future.result(60)[0].ids
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -46,7 +46,7 @@ def test_two_hundred_at_once_each_get_their_own_answer(workers: int) -> None:
     sources = [echo_source(1 + n % 23, first=10 + n) for n in range(200)]
     with running(runner, EngineConfig(num_workers=workers, max_num_seqs=8)) as engine:
         sequences = engine.submit([(source, GREEDY) for source in sources])
-        answers = [sequence.future.result(20)[0].ids for sequence in sequences]
+        answers = [sequence.future.result(60)[0].ids for sequence in sequences]
     assert answers == [echo_of(source) for source in sources]
     assert 1 < runner.largest_batch <= 8
 
@@ -70,7 +70,7 @@ def test_loops_have_runners_of_their_own_and_share_where_there_are_fewer() -> No
     engine.start()
     try:
         sequences = engine.submit([(echo_source(9), GREEDY) for _ in range(30)])
-        answers = {sequence.future.result(20)[0].ids for sequence in sequences}
+        answers = {sequence.future.result(60)[0].ids for sequence in sequences}
     finally:
         engine.close()
     assert answers == {echo_of(echo_source(9))}
@@ -86,16 +86,16 @@ def test_a_sentence_that_joins_a_running_batch_gets_what_it_gets_alone() -> None
         first = engine.submit([(long, GREEDY)])[0]
         wait_until(lambda: len(steps) >= 4)
         joined = engine.submit([(short, GREEDY)])[0]
-        assert joined.future.result(10)[0].ids == alone == echo_of(short)
+        assert joined.future.result(60)[0].ids == alone == echo_of(short)
         assert not first.future.done()
-        assert first.future.result(10)[0].ids == echo_of(long)
+        assert first.future.result(60)[0].ids == echo_of(long)
     assert max(stats.rows for stats in steps) == 2
 
 
 def test_a_translation_ends_at_its_length_limit_and_says_so() -> None:
     with running(EchoRunner()) as engine:
         options = DecodingOptions(max_decoding_length=7, beam_size=1)
-        found = engine.submit([(echo_source(20), options)])[0].future.result(10)[0]
+        found = engine.submit([(echo_source(20), options)])[0].future.result(60)[0]
     assert found.ids == echo_of(echo_source(7))
     assert found.finish_reason is FinishReason.LENGTH
 
@@ -106,8 +106,8 @@ def test_an_aborted_sentence_frees_its_row_and_the_others_go_on() -> None:
         kept, dropped = engine.submit([(echo_source(30), GREEDY), (echo_source(40, 60), GREEDY)])
         engine.abort([dropped])
         with pytest.raises(FutureCancelled):
-            dropped.future.result(10)
-        assert kept.future.result(10)[0].ids == echo_of(echo_source(30))
+            dropped.future.result(60)
+        assert kept.future.result(60)[0].ids == echo_of(echo_source(30))
         assert engine.drain(10)
         assert [engine.num_waiting, engine.num_running] == [0, 0]
 
@@ -118,7 +118,7 @@ def test_a_failing_step_fails_its_batch_and_nothing_after_it() -> None:
     with running(runner) as engine:
         bad = engine.submit([([1, 77, 3], GREEDY)])[0]
         with pytest.raises(errors.StepFailedError, match="the server's log says why"):
-            bad.future.result(10)
+            bad.future.result(60)
         assert result(engine, echo_source(5)) == echo_of(echo_source(5))
         assert engine.is_alive
 
@@ -151,9 +151,9 @@ def test_what_was_found_is_given_out_though_the_next_ones_cannot_be_encoded() ->
     with running(runner, config) as engine:
         [good, bad] = engine.submit([(echo_source(5), GREEDY), ([1, 77, 3], GREEDY)])
         runner.hold.set()
-        assert good.future.result(10)[0].ids == echo_of(echo_source(5))
+        assert good.future.result(60)[0].ids == echo_of(echo_source(5))
         with pytest.raises(errors.StepFailedError):
-            bad.future.result(10)
+            bad.future.result(60)
         assert engine.is_alive, "it has just translated a good one"
 
 
@@ -202,7 +202,7 @@ def test_a_passed_deadline_fails_waiting_and_running_sentences() -> None:
             with pytest.raises(
                 errors.DeadlineExceededError, match=r"6.000 s; the deadline was 5.000 s"
             ):
-                sequence.future.result(10)
+                sequence.future.result(60)
 
 
 def test_draining_finishes_what_is_there_and_refuses_what_comes() -> None:

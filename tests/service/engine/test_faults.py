@@ -207,7 +207,7 @@ def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> N
     faults = Faults()
     with running(Judge(), faults=faults) as engine:
         both = engine.submit([(echo_source(9), plain), (echo_source(9), judged)])
-        ids = [[one.ids for one in sequence.future.result(10)] for sequence in both]
+        ids = [[one.ids for one in sequence.future.result(60)] for sequence in both]
     assert ids[0] == ids[1]
     assert faults.counts == {"rerank": 1}
 

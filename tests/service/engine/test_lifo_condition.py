@@ -31,7 +31,7 @@ def test_the_last_to_wait_is_the_first_to_be_woken() -> None:
         idle.notify_all()
         idle.notify(5)  # nobody is left
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert sorted(woken) == [0, 1, 2, 3]
 
 

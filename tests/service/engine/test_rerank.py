@@ -104,7 +104,7 @@ def test_a_lone_sentences_hypotheses_are_judged_by_all_threads_at_the_same_time(
 
     class Judges(Judge):
         def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
-            both_at_work.wait(10)
+            both_at_work.wait(60)
             return super().score(source_ids, source_bias, target_ids)
 
     judge = Judges({100: -9.0, 101: -1.0, 102: -5.0})

@@ -60,7 +60,7 @@ def test_it_finds_what_the_reference_found(
     engine = start(tiny_bundle, max_num_seqs=5)
     sources = [line["source_ids"] for line in golden]
     sequences = engine.submit([(source, options_for(source)) for source in sources])
-    found = [sequence.future.result(30)[0] for sequence in sequences]
+    found = [sequence.future.result(60)[0] for sequence in sequences]
     engine.close()
     assert [list(hypothesis.ids) for hypothesis in found] == [line["ids"] for line in golden]
     assert [h.score for h in found] == pytest.approx([line["score"] for line in golden], abs=1e-3)
@@ -92,7 +92,7 @@ def test_int8_agrees_with_the_reference_but_for_roundings(
     sequences = engine.submit(
         [(line["source_ids"], options_for(line["source_ids"])) for line in golden]
     )
-    found = [list(sequence.future.result(30)[0].ids) for sequence in sequences]
+    found = [list(sequence.future.result(60)[0].ids) for sequence in sequences]
     engine.close()
     equal = sum(ids == line["ids"] for ids, line in zip(found, golden, strict=True))
     assert equal >= 0.9 * len(golden)

@@ -90,12 +90,12 @@ def test_only_a_sentence_that_is_alone_runs_on_all_cores() -> None:
     try:
         source = echo_source(12)
         [alone] = engine.submit([(source, options)])
-        assert alone.future.result(10)[0].ids == echo_of(source)
+        assert alone.future.result(60)[0].ids == echo_of(source)
         assert counts[id(plain)] == 0
         assert counts[id(lone)] > 0
         before = counts[id(lone)]
         several = engine.submit([(echo_source(12), options) for _ in range(4)])
-        assert [one.future.result(10)[0].ids for one in several] == [echo_of(source)] * 4
+        assert [one.future.result(60)[0].ids for one in several] == [echo_of(source)] * 4
         assert counts[id(lone)] == before
         assert counts[id(plain)] > 0
     finally:

@@ -36,7 +36,7 @@ class HangingRunner(EchoRunner):
 
     def hang(self, function: Any, *run: Any) -> Any:
         self.num_hanging += 1
-        assert self.end.wait(20)
+        assert self.end.wait(60)
         return function(*run)
 
 
@@ -135,12 +135,12 @@ def test_work_beside_the_engine_is_watched_too() -> None:
 
     def align() -> bool:
         begun.set()
-        return end.wait(10)
+        return end.wait(60)
 
     with running(EchoRunner(), clock=lambda: now) as engine:
         thread = threading.Thread(target=engine.watch.watched("an alignment", align))
         thread.start()
-        assert begun.wait(10)
+        assert begun.wait(60)
         while engine.check():
             now += 1.0
         assert now == 60.0

@@ -31,7 +31,7 @@ def test_whoever_waits_goes_before_whoever_comes_again() -> None:
             wait_until(lambda: len(turns._waiting) == len(waiting))
     take("again")
     for thread in waiting:
-        thread.join(10)
+        thread.join(60)
     assert served == ["first", "second", "third", "again"]
 
 
@@ -65,7 +65,7 @@ def test_engines_share_cores() -> None:
         work = [(source, DecodingOptions(60, beam_size=1)) for source in sources]
         found = [engine.submit(work) for engine in engines]
         for sequences in found:
-            answers = [sequence.future.result(20)[0].ids for sequence in sequences]
+            answers = [sequence.future.result(60)[0].ids for sequence in sequences]
             assert answers == [echo_of(source) for source in sources]
     finally:
         for engine in engines:

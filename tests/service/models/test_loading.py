@@ -42,7 +42,7 @@ def test_a_model_that_hangs_at_its_proof_is_refused(
     end = threading.Event()
 
     def hanging(*_: object) -> None:
-        assert end.wait(10)
+        assert end.wait(60)
 
     monkeypatch.setattr("service.models.proof.OnnxModelRunner.align", hanging)
     monkeypatch.setattr("service.models.loading.PROOF_SECONDS", 0.05)
@@ -79,14 +79,14 @@ def test_a_hanging_alignment_ends_the_model(
 
     def hanging(*_: object) -> Floats:
         begun.set()
-        assert end.wait(10)
+        assert end.wait(60)
         return np.zeros((0, 0), np.float32)
 
     model.translator.aligner.attention = model.engine.watch.watched("an alignment", hanging)
     thread = threading.Thread(target=model.translator.aligner.attention, args=([], []))
     thread.start()
     try:
-        assert begun.wait(10)
+        assert begun.wait(60)
         assert models.check()
         for _ in range(60):
             now += 1.0

@@ -42,7 +42,7 @@ class Machine:
     def start(self, bundle: Bundle) -> ServedModel:
         name = bundle.folder.name
         self.loads.append(name)
-        assert self.may_load.wait(10)
+        assert self.may_load.wait(60)
         if self.broken is not None:
             raise self.broken
         self.loaded.append(name)
@@ -366,7 +366,7 @@ def test_who_asks_while_others_leave_is_not_refused(
     monkeypatch.setattr(pool, "_fail", late)
     machine.may_load.set()
     wait_until(lambda: bool(asked))
-    assert cast(Loaded, asked[0].result(timeout=10)).name == "b"
+    assert cast(Loaded, asked[0].result(timeout=60)).name == "b"
 
 
 def test_what_is_unloaded_while_it_is_looked_at_has_not_failed(

@@ -99,7 +99,7 @@ def test_attention_that_hangs_leaves_nobody_waiting() -> None:
     end = threading.Event()
 
     def hanging(source: Sequence[int], target: Sequence[int]) -> Floats:
-        assert end.wait(10)
+        assert end.wait(60)
         return crossed(source, target)
 
     try:

@@ -84,7 +84,7 @@ def test_preparation_ends_with_its_request(
 
     def hold() -> None:
         asked.set()
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
 
     encoded = spied(models, monkeypatch, hold)
 
@@ -113,7 +113,7 @@ def test_one_page_is_prepared_at_a_time_and_none_whose_client_has_left(
             preparing.add(threading.get_ident())
             at_once.append(len(preparing))
         asked.set()
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
 
     encoded = spied(models, monkeypatch, hold)
 
@@ -144,7 +144,7 @@ def test_a_page_that_would_be_read_too_late_is_refused_before_it_is(
 
     def hold() -> None:
         asked.set()
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
 
     encoded = spied(models, monkeypatch, hold)
 

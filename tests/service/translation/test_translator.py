@@ -218,7 +218,7 @@ class HeldAttention:
 
     def __call__(self, source: Sequence[int], target: Sequence[int]) -> Floats:
         self.asked += 1
-        assert self.goes_on.wait(10)
+        assert self.goes_on.wait(60)
         assert self.real is not None
         return self.real(source, target)
 
@@ -295,7 +295,7 @@ def test_alignments_to_come_count_for_those_who_ask_for_some(
     attention = aligner.attention
 
     def held(source: Sequence[int], target: Sequence[int]) -> Floats:
-        assert end.wait(10)
+        assert end.wait(60)
         assert attention is not None
         return attention(source, target)
 
