@@ -61,8 +61,7 @@ class PieceTokenizer(Tokenizer):
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """Ids of each sentence, without tag, BOS or EOS."""
-        cut = (self._processor.encode(sentence, out_type=str) for sentence in sentences)
-        return [[self.id_of(piece) for piece in pieces] for pieces in cut]
+        return [[self.id_of(piece) for piece in self.pieces(sentence)] for sentence in sentences]
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids of a sentence, and the characters that each stands for."""
@@ -71,8 +70,7 @@ class PieceTokenizer(Tokenizer):
 
     def unknown_pieces(self, sentence: str) -> list[str]:
         """What of a sentence has no id, in its order."""
-        pieces = self._processor.encode(sentence, out_type=str)
-        return [piece for piece in pieces if self.id_of(piece) == self._unknown]
+        return [piece for piece in self.pieces(sentence) if self.id_of(piece) == self._unknown]
 
     def decode(self, ids: Sequence[Sequence[int]], unknown: Sequence[str] = ()) -> list[str]:
         """Text of each list of ids; what no text spells is left out.

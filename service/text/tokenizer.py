@@ -4,6 +4,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,6 +108,11 @@ class Tokenizer:
         """How probable the vocabulary takes a word to be, in nats."""
         return math.fsum(map(self._processor.get_score, self._processor.encode(word)))
 
+    def pieces(self, sentence: str) -> list[str]:
+        """What a sentence is cut into."""
+        found: list[str] = self._processor.encode(sentence, out_type=str)
+        return found
+
     def unknown_pieces(self, sentence: str) -> list[str]:  # noqa: ARG002
         """What of a sentence has no id, in its order; nothing where what is unknown has bytes."""
         return []
@@ -126,11 +132,25 @@ class Tokenizers(NamedTuple):
     source: Tokenizer
     target: Tokenizer
 
-    def translations(self, sentence: str, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Texts of a sentence's translations; what is unknown in it stands where they have unknown tokens."""
+    def translations(
+        self,
+        sentence: str,
+        ids: Sequence[Sequence[int]],
+        attended: Sequence[Sequence[int]] = (),
+    ) -> list[str]:
+        """Texts of a sentence's translations.
+
+        Unknown tokens of the n-th are written as those pieces of the sentence whose places are `attended[n]`;
+        without, as what is unknown in the sentence, in its order.
+        """
         if not any(self.target.unknown_id in row for row in ids):
             return self.target.decode(ids)
-        return self.target.decode(ids, self.source.unknown_pieces(sentence))
+        pieces, in_order = self.source.pieces(sentence), self.source.unknown_pieces(sentence)
+        rows = zip_longest(ids, attended, fillvalue=())
+        return [
+            self.target.decode([row], [pieces[at] for at in places] or in_order)[0]
+            for row, places in rows
+        ]
 
     @classmethod
     def load(cls, source: Path, target: Path) -> "Tokenizers":

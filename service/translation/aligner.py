@@ -2,11 +2,12 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ TURN_SECONDS = 0.02
 """After which others have their turn; a few sentences of usual length."""
 CHARACTERS_A_PAIR = 100
 """A text and its translation take as long as so many characters, even empty ones."""
+Result = TypeVar("Result")
 Around = tuple[Sequence[int], Sequence[int]]
 """Ids that stand in front of a source, and of its translation."""
 Attention = Callable[[Sequence[int], Sequence[int]], Floats]
@@ -142,37 +144,50 @@ class Aligner:
         self, source: str, target: str, prefix: Sequence[int], start_tokens: Sequence[int]
     ) -> Alignment:
         """Of a sentence and one of its translations."""
-        bos, eos, end = self.special.bos, self.special.eos, self.special.source_end
+        end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
         if self.attention is None:
             in_order = _in_order(len(target_ids), len(source_ids))
             guess = align_words(source, target, source_pieces, target_pieces, in_order)
             return replace(guess, is_guess=True)
-        ids = [*prefix, *source_ids, *end], [bos, *start_tokens, *target_ids, eos]
-        weights = self._weights(self.attention, *ids, len(prefix))[len(start_tokens) :]
+        weights = self.attended([*prefix, *source_ids, *end], target_ids, (prefix, start_tokens))
+        if weights is None:  # the answer is there
+            weights = _in_order(len(target_ids), len(source_ids))
         return align_words(source, target, source_pieces, target_pieces, weights)
 
-    def _weights(
-        self, attention: Attention, source: Sequence[int], target: Sequence[int], before: int
-    ) -> Floats:
-        """How much each target token looked at each source token, [T, S] without `before` ids and EOS.
+    def attended(
+        self, source: Sequence[int], target: Sequence[int], around: Around
+    ) -> Floats | None:
+        """How much each token of a translation attended to each of its source, [T, S] without tag and EOS.
 
-        Where the graph fails or gives invalid values, each looked where it is itself: the answer is there.
+        None where there is no such graph, it fails or gives invalid values, or they are too long for it.
         """
-        shape = len(target) - 2, len(source)
+        prefix, start_tokens = around
+        read = [self.special.bos, *start_tokens, *target, self.special.eos]
+        if self.attention is None or max(len(source), len(read)) > self.max_tokens:
+            return None
         behind = len(source) - len(self.special.source_end)
-        if max(len(source), len(target)) > self.max_tokens:
-            return _in_order(shape[0], behind - before)
         try:
-            weights = attention(source, target)
-            if weights.shape == shape and (np.abs(weights) <= MAX_WEIGHT).all():
-                return weights[:, before:behind]
+            weights = self.attention(source, read)
+            if (
+                weights.shape == (len(read) - 2, len(source))
+                and (np.abs(weights) <= MAX_WEIGHT).all()
+            ):
+                return weights[len(start_tokens) :, len(prefix) : behind]
             logger.error("a sentence is aligned by word order: its attention has invalid values")
         except BaseException:  # whatever it is, it must not end the event loop
             logger.exception("a sentence is aligned by word order: its attention failed")
         self.on_fault("alignment", 1)
-        return _in_order(shape[0], behind - before)
+        return None
+
+    def beside(self, work: Callable[[Check], Result], deadline: float) -> Awaitable[Result]:
+        """The result of other work that needs attention, on the same threads.
+
+        Raises:
+            DeadlineExceededError: it passed before the end.
+        """
+        return run_in_thread(work, self.clock, deadline, self._threads)
 
 
 def _in_order(targets: int, sources: int) -> Floats:

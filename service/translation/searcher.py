@@ -29,6 +29,8 @@ class Found:
     """Best first; at least one."""
     is_repeated: bool = False
     """Whether this is of a second search, with n-gram blocking."""
+    attended: tuple[tuple[int, ...], ...] = ()
+    """Of each hypothesis, the source's token that each unknown token attended to, where that is known."""
 
 
 class Searcher:

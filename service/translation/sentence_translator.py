@@ -15,6 +15,7 @@ from service.translation.beside import Check
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher, Work
 from service.translation.types import Recovery, TranslatedSentence
+from service.translation.unknown_words import UnknownWords
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
@@ -35,9 +36,12 @@ class OffLoop(Protocol):
 class SentenceTranslator:
     """Translates the sentences of requests with one model."""
 
-    def __init__(self, searcher: Searcher, tokenizers: Tokenizers) -> None:
-        """`tokenizers` make texts of what the searcher finds."""
+    def __init__(
+        self, searcher: Searcher, tokenizers: Tokenizers, unknown_words: UnknownWords
+    ) -> None:
+        """`tokenizers` make texts of what the searcher finds, and of `unknown_words` in it."""
         self._searcher, self._tokenizers = searcher, tokenizers
+        self._unknown_words = unknown_words
 
     async def translate(
         self,
@@ -86,7 +90,8 @@ class SentenceTranslator:
         work = [one for task in tasks for one in task.work]
         async with aclosing(self._searcher.search(work, deadline, seconds_after)) as results:
             async for found in results:
-                for at, clause in found.items():
+                looked_up = await self._unknown_words.looked_up(work, found, deadline)
+                for at, clause in looked_up.items():
                     so_far[owners[at]][at] = clause
                 yield {
                     owner: [so_far[owner][at] for at in sorted(so_far[owner])]
@@ -111,7 +116,9 @@ class SentenceTranslator:
         """
         sentence, kept = task.sentence, []
         texts = [
-            self._tokenizers.translations(source, [one.ids for one in clause.hypotheses])
+            self._tokenizers.translations(
+                source, [one.ids for one in clause.hypotheses], clause.attended
+            )
             for source, clause in zip(task.clauses, found, strict=True)
         ]
         for rank in range(max(map(len, texts))):
@@ -212,10 +219,12 @@ class SentenceTranslator:
         found: dict[int, Found] = {}
         at_once = self._searcher.max_sentences
         for start in range(0, len(work), at_once):
-            part = self._searcher.search(work[start : start + at_once], deadline)
+            chunk = work[start : start + at_once]
+            part = self._searcher.search(chunk, deadline)
             async with aclosing(part):
                 async for done in part:
-                    found |= {start + at: one for at, one in done.items()}
+                    looked_up = await self._unknown_words.looked_up(chunk, done, deadline)
+                    found |= {start + at: one for at, one in looked_up.items()}
         return [found[at] for at in range(len(work))]
 
 

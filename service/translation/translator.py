@@ -42,6 +42,7 @@ from service.translation.types import (
     Translation,
     TranslationOptions,
 )
+from service.translation.unknown_words import UnknownWords
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Kind = TypeVar("Kind")
@@ -111,7 +112,9 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         request = self.preparation(direction, options)
-        sentences = SentenceTranslator(searcher or self.searcher, self.tokenizers)
+        unknown_words = UnknownWords(self.aligner, self.tokenizers.target.unknown_id, direction)
+        searcher = searcher or self.searcher
+        sentences = SentenceTranslator(searcher, self.tokenizers, unknown_words)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         ranks = options.alternatives + 1

@@ -1,0 +1,58 @@
+"""Unknown tokens of a translation stand for what they attended to in the source, as in OpenNMT and Argos."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from service.engine.types import Hypothesis
+from service.models.bundle import Direction
+from service.translation.aligner import Aligner
+from service.translation.beside import Check
+from service.translation.searcher import Found, Work
+
+
+class UnknownWords:
+    """Finds those of one direction."""
+
+    def __init__(self, aligner: Aligner, unknown_id: int | None, direction: Direction) -> None:
+        """`unknown_id` is the token's, None where what is unknown has bytes."""
+        self._aligner, self._unknown_id, self._direction = aligner, unknown_id, direction
+
+    async def looked_up(
+        self, work: Sequence[Work], found: Mapping[int, Found], deadline: float
+    ) -> Mapping[int, Found]:
+        """The same by place in `work`, with what their unknown tokens attended to.
+
+        Raises:
+            DeadlineExceededError: it passed before the last one.
+        """
+        if self._unknown_id is None or self._aligner.attention is None:
+            return found
+        places = [at for at, one in found.items() if any(map(self._has_unknown, one.hypotheses))]
+        if not places:
+            return found
+
+        def look(check: Check) -> dict[int, Found]:
+            seen = {}
+            for at in places:
+                attended = []
+                for hypothesis in found[at].hypotheses:
+                    check()
+                    attended.append(self._attended(work[at][0], hypothesis))
+                seen[at] = replace(found[at], attended=tuple(attended))
+            return seen
+
+        return {**found, **await self._aligner.beside(look, deadline)}
+
+    def _has_unknown(self, hypothesis: Hypothesis) -> bool:
+        return self._unknown_id in hypothesis.ids
+
+    def _attended(self, source: Sequence[int], hypothesis: Hypothesis) -> tuple[int, ...]:
+        """For each unknown token, the place of the source's token that it attended to most."""
+        if not self._has_unknown(hypothesis):
+            return ()
+        around = self._direction.prefix, self._direction.start_tokens
+        weights = self._aligner.attended(source, hypothesis.ids, around)
+        if weights is None or not weights.size:
+            return ()
+        at = [place for place, id in enumerate(hypothesis.ids) if id == self._unknown_id]
+        return tuple(weights[at].argmax(axis=1).tolist())

@@ -1,0 +1,86 @@
+"""Unknown tokens of a translation are written as the pieces of the source that they attended to."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from sentencepiece import SentencePieceProcessor
+
+from service.engine.types import FinishReason, Floats, Hypothesis
+from service.models.bundle import load
+from service.text.piece_tokenizer import PieceTokenizer
+from service.text.tokenizer import Tokenizers
+from service.translation.aligner import Aligner, Attention
+from service.translation.searcher import Found
+from service.translation.unknown_words import UnknownWords
+from tests.conftest import TINY_BUNDLE
+
+MODEL = TINY_BUNDLE / "sentencepiece.model"
+SOURCE = "Ž der Ψ"
+
+
+def backwards(source: Sequence[int], target: Sequence[int]) -> Floats:
+    """The first token of the translation attends to the last one in front of EOS, and so on."""
+    rows = [max(0, len(source) - 2 - at) for at in range(len(target) - 2)]
+    found: Floats = np.eye(len(source), dtype=np.float32)[rows]
+    return found
+
+
+def failing(*_: object) -> Floats:
+    raise RuntimeError("no attention")
+
+
+@pytest.fixture
+def tokenizers(tmp_path: Path) -> Tokenizers:
+    processor = SentencePieceProcessor(model_file=str(MODEL))
+    path = tmp_path / "pieces.json"
+    pieces = [processor.id_to_piece(id) for id in range(processor.vocab_size())]
+    path.write_text(json.dumps(pieces), encoding="utf-8")
+    tokenizer = PieceTokenizer(MODEL, path)
+    return Tokenizers(tokenizer, tokenizer)
+
+
+def texts_of(
+    tokenizers: Tokenizers, rows: Sequence[Sequence[int]], attention: Attention | None
+) -> list[str]:
+    """Of a source's hypotheses."""
+    manifest = load(TINY_BUNDLE).manifest
+    direction = next(one for one in manifest.directions if one.source == "de")
+    special = manifest.special_tokens
+    aligner = Aligner(tokenizers, special, attention, 1, time.monotonic, Mock())
+    unknown_words = UnknownWords(aligner, tokenizers.target.unknown_id, direction)
+    [ids] = tokenizers.source.encode([SOURCE])
+    work = (*direction.prefix, *ids, *special.source_end), Mock()
+    found = Found([Hypothesis(tuple(row), 0.0, FinishReason.END) for row in rows])
+    looking = unknown_words.looked_up([work], {0: found}, time.monotonic() + 60)
+    try:
+        looked_up = asyncio.run(looking)[0]
+    finally:
+        aligner.close()
+    assert looked_up.hypotheses == found.hypotheses
+    return tokenizers.translations(SOURCE, rows, looked_up.attended)
+
+
+def test_unknown_tokens_are_what_they_attended_to(tokenizers: Tokenizers) -> None:
+    assert tokenizers.source.pieces(SOURCE) == ["▁", "Ž", "▁d", "er", "▁", "Ψ"]
+    [the] = tokenizers.target.encode(["The"])
+    unknown = tokenizers.target.unknown_id
+    assert unknown is not None
+    rows = [[unknown, *the], [unknown] * 6, the]
+    assert texts_of(tokenizers, rows, backwards) == ["Ψ The", "Ψ er dŽ", "The"]
+    assert texts_of(tokenizers, rows, None) == ["Ž The", "ŽΨ", "The"]
+
+
+@pytest.mark.parametrize("attention", [None, failing])
+def test_without_attention_they_are_taken_in_order(
+    tokenizers: Tokenizers, attention: Attention | None
+) -> None:
+    unknown = tokenizers.target.unknown_id
+    assert unknown is not None
+    assert texts_of(tokenizers, [[unknown, unknown]], attention) == ["ŽΨ"]
+    assert texts_of(tokenizers, [[unknown, unknown]], backwards) != ["ŽΨ"]
