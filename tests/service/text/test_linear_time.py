@@ -282,6 +282,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "prepared": _prepared,
     "tokens": lambda text: list(lexer.tokens(text, "html")),
     "split": lambda text: [list(split(text, "all", profile(code))) for code in ("de", "ja", "hu")],
+    "paragraphs": lambda text: list(split(text, "paragraphs")),
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
     "detector": DETECTOR.detect,
