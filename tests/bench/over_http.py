@@ -35,13 +35,24 @@ UNLIMITED = {
 
 @contextmanager
 def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[None]:
+    """A module's server in a process of its own, once it answers.
+
+    Raises:
+        RuntimeError: it has ended.
+    """
+    with started([sys.executable, "-m", *command], port, **environment):
+        yield
+
+
+@contextmanager
+def started(command: Sequence[str], port: int, **environment: str) -> Iterator[None]:
     """A server in a process of its own, once it answers.
 
     Raises:
         RuntimeError: it has ended.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", *command],
+        command,
         env={**os.environ, "ATTENDANT_PORT": str(port), **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -54,9 +65,7 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[N
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
                 break
             except urllib.error.HTTPError as error:
-                if (
-                    error.code == 404
-                ):  # the peer's shell has no such thing, and listens once it is ready
+                if error.code == 404:  # peers have no such thing, and listen once they are ready
                     break
                 time.sleep(0.1)
             except OSError:
@@ -78,7 +87,7 @@ class Connection:
     async def post(self, text: str) -> float:
         """Seconds until the translation was there."""
         # the search alone, which is all that the other side does
-        fields = {"text": text, "source": "de", "target": "en", "rerank": False}
+        fields = {"q": text, "source": "de", "target": "en", "rerank": False}
         body = json.dumps(fields).encode()
         request = (
             b"POST /translate HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n"
@@ -154,7 +163,7 @@ def measure(
         commands[ONE_A_CALL] = (*shell, "single")
     texts = everyday_german(len(model.sources))
     with ExitStack() as stack:
-        ports = {name: _free_port() for name in commands}
+        ports = {name: free_port() for name in commands}
         for name, command in commands.items():
             stack.enter_context(serving(command, ports[name], **UNLIMITED))
             asyncio.run(alone(ports[name], texts[:20]))
@@ -218,7 +227,8 @@ def _beside_engine(
     results.notes["http.share_of_engine"] = round(http_rate / engine_rate, 2)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -24,7 +24,7 @@ from tests.bench.systems import Peer
 class Request(BaseModel):
     """As much of the service's request as the load generator sends."""
 
-    text: str
+    q: str
     source: str
     target: str
 
@@ -36,7 +36,7 @@ def create(model: BenchModel, cores: int, batching: bool) -> FastAPI:
 
     @app.post("/translate")
     async def translate(request: Request) -> dict[str, str]:
-        [ids] = tokenizer.encode([request.text])
+        [ids] = tokenizer.encode([request.q])
         loop = asyncio.get_running_loop()
         done: asyncio.Future[list[int]] = loop.create_future()
 

@@ -1,0 +1,127 @@
+"""`python -m tests.bench.libretranslate --python PYTHON`: beside LibreTranslate, with the same weights.
+
+PYTHON is an interpreter in whose environment `libretranslate==1.9.6` is installed. Both servers have the
+bundled model in int8, search with 4 beams and have their default settings, but for limits that refuse. Of
+LibreTranslate's numbers of threads, the fastest are used. The servers take turns.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+
+from model import bundle
+from service.engine.cores import available_cores
+from service.models.bundle import DEFAULT_BUNDLE
+from tests.bench import peer, report
+from tests.bench.over_http import UNLIMITED, closed_loop, free_port, serving, started
+from tests.bench.text import everyday_german
+
+SOURCE, TARGET = "de", "en"
+CONNECTIONS = (1, 8, 64)
+TEXTS = 400
+SERVER = Path(__file__).with_name("libretranslate_server.py")
+
+
+def write_package(folder: Path) -> str:
+    """Write the bundled model as an installed package of Argos Translate; returns the direction's tag."""
+    checkpoint = bundle.load(DEFAULT_BUNDLE)
+    vocabulary = checkpoint.vocabularies.source
+    names = list(map(vocabulary.processor.id_to_piece, range(vocabulary.vocab_size)))
+    for source, target in (
+        (SOURCE, TARGET),
+        (TARGET, SOURCE),
+    ):  # of fewer than two it would look for more
+        package = folder / f"{source}_{target}"
+        peer.convert(checkpoint.network(), package / "model", "int8", names, add_source_eos=True)
+        (package / "sentencepiece.model").write_bytes(
+            (DEFAULT_BUNDLE / "sentencepiece.model").read_bytes()
+        )
+        languages = {"from_code": source, "from_name": source, "to_code": target, "to_name": target}
+        about = {"package_version": "1.0", "argos_version": "1.9", **languages}
+        (package / "metadata.json").write_text(json.dumps(about))
+    return names[vocabulary.tag_id(TARGET)]
+
+
+@contextmanager
+def libretranslate(
+    python: str, folder: Path, tag: str, port: int, threads: int, inter_threads: int
+) -> Iterator[None]:
+    """LibreTranslate with so many threads for requests, and so many for translations."""
+    options = ["--host", "127.0.0.1", "--port", str(port), "--threads", str(threads)]
+    environment = {
+        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "ARGOS_INTER_THREADS": str(inter_threads),
+        "ARGOS_INTRA_THREADS": str(max(1, available_cores() // inter_threads)),
+    }
+    command = [python, "-P", str(SERVER), tag, *options, "--disable-files-translation"]
+    with started(command, port, **environment):
+        yield
+
+
+def rates(port: int, texts: list[str], rounds: int) -> dict[int, list[float]]:
+    """Requests a second, by the number of connections."""
+    asyncio.run(closed_loop(port, texts[:100], max(CONNECTIONS)))
+    return {
+        connections: [
+            asyncio.run(closed_loop(port, texts[: 60 if connections == 1 else None], connections))
+            for _ in range(rounds)
+        ]
+        for connections in CONNECTIONS
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.libretranslate", description=__doc__
+    )
+    parser.add_argument("--python", required=True, help="of LibreTranslate's environment")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    texts, began = everyday_german(TEXTS), time.perf_counter()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        tag = write_package(folder / "data" / "argos-translate" / "packages")
+
+        def theirs(threads: int, inter_threads: int, rounds: int) -> dict[int, list[float]]:
+            port = free_port()
+            with libretranslate(options.python, folder, tag, port, threads, inter_threads):
+                return rates(port, texts, rounds)
+
+        def ours() -> dict[int, list[float]]:
+            port = free_port()
+            with serving(["service"], port, **UNLIMITED):
+                return rates(port, texts, 1)
+
+        tried = {
+            pair: theirs(*pair, rounds=1)
+            for pair in product((4, 8, 64), sorted({1, available_cores()}))
+        }
+        best = max(tried, key=lambda pair: sum(rate for [rate] in tried[pair].values()))
+        found: dict[str, list[dict[int, list[float]]]] = {"ours": [], "theirs": []}
+        for _ in range(options.rounds):
+            found["ours"].append(ours())
+            found["theirs"].append(theirs(*best, rounds=1))
+    print(f"{report.machine()}; {time.perf_counter() - began:.0f} s")
+    print(f"LibreTranslate with {best[0]} threads, {best[1]} translators")
+    for connections in CONNECTIONS:
+        mine, other = (
+            statistics.median(rate for run in found[side] for rate in run[connections])
+            for side in ("ours", "theirs")
+        )
+        print(
+            f"{connections} connections: {mine:.1f} and {other:.1f} requests/s, {mine / other:.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
