@@ -17,7 +17,7 @@ from service.text.sentence import Sentence
 from service.translation.beside import Check
 from service.translation.cache import SentenceCache
 from service.translation.searcher import Searcher
-from service.translation.sentence_translator import SentenceTranslator, Translated
+from service.translation.sentence_translator import Translated
 from service.translation.translator import Translator
 from service.translation.types import (
     PivotedSentence,
@@ -80,7 +80,7 @@ class Lookahead:
             own if own.cache.capacity else Searcher(own.engine, SentenceCache(MAX_AHEAD))
         )
         """Knows what was found."""
-        self._sentences = SentenceTranslator(self.searcher, translator.tokenizers)
+        self._sentences = translator.sentences(self.searcher, direction)
         self._request = translator.preparation(direction, options)
         # only the first sentence of a text has a prefix
         self._further = translator.preparation(direction, replace(options, target_prefix=""))

@@ -87,6 +87,11 @@ class Translator:
         self._threads.shutdown(wait=False)
         self.aligner.close()
 
+    def sentences(self, searcher: Searcher, direction: Direction) -> SentenceTranslator:
+        """What translates the sentences of requests in one direction."""
+        unknown_words = UnknownWords(self.aligner, self.tokenizers.target.unknown_id, direction)
+        return SentenceTranslator(searcher, self.tokenizers, unknown_words)
+
     async def stream(
         self,
         texts: Sequence[str],
@@ -112,9 +117,7 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         request = self.preparation(direction, options)
-        unknown_words = UnknownWords(self.aligner, self.tokenizers.target.unknown_id, direction)
-        searcher = searcher or self.searcher
-        sentences = SentenceTranslator(searcher, self.tokenizers, unknown_words)
+        sentences = self.sentences(searcher or self.searcher, direction)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         ranks = options.alternatives + 1

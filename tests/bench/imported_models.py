@@ -8,7 +8,7 @@ import hashlib
 import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import sentencepiece.sentencepiece_model_pb2 as spm
@@ -103,7 +103,8 @@ def _imported(
     sources = random_sources(count, sizes.vocab_size)
     shift = len(words) - sizes.vocab_size  # of ids that are words
     own = [[*(id + shift for id in source[:-1]), EOS_ID] for source in sources]
-    model = ImportedModel(name, folder / "bundle", sizes, own, [], words=words)
+    own_sizes = replace(sizes, vocab_size=len(words))
+    model = ImportedModel(name, folder / "bundle", own_sizes, own, [], words=words)
     stamp, version = folder / "version", _version(sizes)
     if not stamp.exists() or stamp.read_text() != version:
         shutil.rmtree(folder, ignore_errors=True)

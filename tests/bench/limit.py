@@ -15,6 +15,7 @@ import numpy as np
 import onnxruntime
 
 from export.graph import ActivationRange, GraphBuilder, tensor, to_model
+from export.selection import group_size
 from model.config import ModelConfig
 from model.tokenizer import EOS_ID
 from service.engine.types import DecodingOptions, StepStats
@@ -125,11 +126,11 @@ class Gauge:
         return {kind: duration / total for kind, duration in spent.most_common()}
 
     def _is_vocabulary(self, tensor: dict[str, list[int]]) -> bool:
-        """Whether it has a number for each token."""
+        """Whether it has a number for each token, in whole groups of them."""
         [shape] = tensor.values()
-        return shape[-1:] != [self.model.sizes.d_model] and (
-            math.prod(shape) >= BEAM * self.model.sizes.vocab_size
-        )
+        size, group = self.model.sizes.vocab_size, group_size(self.model.sizes.vocab_size)
+        count = math.prod(shape)
+        return count > 0 and count % (-(-size // group) * group) == 0
 
     def _profile(self) -> list[dict[str, Any]]:
         """The decoder's kernels in the second pass: the first one maps the memory that it writes to."""
