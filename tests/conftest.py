@@ -1,6 +1,5 @@
 """What many tests need: the tiny bundle, and the service with it, without a network."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from hypothesis import settings as hypothesis_settings
 
 from service.app import create_app
 from service.settings import Settings
+from tests.waiting import wait_until
 
 # the same examples in each run, however long one takes: what is found is found by whoever changes something
 hypothesis_settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -56,8 +56,5 @@ def started(settings: Settings) -> Iterator[TestClient]:
     """A service with these settings, once it is ready."""
     app = create_app(settings)
     with TestClient(app, raise_server_exceptions=False) as client:
-        for _ in range(1000):
-            if client.get("/health/ready").status_code == 200:
-                break
-            time.sleep(0.01)
+        wait_until(lambda: client.get("/health/ready").status_code == 200, 180)
         yield client

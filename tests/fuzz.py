@@ -25,7 +25,7 @@ from tests.conftest import TINY_BUNDLE
 from tests.e2e.test_server import serving
 
 KEY = "a-key-for-tests"
-ANSWER_SECONDS = 20
+ANSWER_SECONDS = 60
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
     "response_schema_conformance,response_headers_conformance,unsupported_method"

@@ -1,5 +1,6 @@
 """How the CPU time of a step grows with its input: the tests' way to tell linear from quadratic."""
 
+import gc
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,9 +15,14 @@ TRIES = 4
 
 def seconds(step: Callable[[Given], object], given: Given) -> float:
     """CPU time of this thread."""
-    started = time.thread_time()
-    step(given)
-    return time.thread_time() - started
+    gc.collect()
+    gc.disable()  # which would look at the objects of other tests, too
+    try:
+        started = time.thread_time()
+        step(given)
+        return time.thread_time() - started
+    finally:
+        gc.enable()
 
 
 def beyond_linear(step: Callable[[Given], object], inputs: Callable[[int], Given]) -> str:

@@ -23,6 +23,7 @@ from export import evaluate
 from service.models.bundle import DEFAULT_BUNDLE, load
 from tests import toy
 from tests.conftest import TINY_BUNDLE
+from tests.waiting import wait_until
 
 
 @dataclass
@@ -49,6 +50,15 @@ class Server:
         return self.process.wait(60)
 
 
+def _is_ready(server: Server) -> bool:
+    try:
+        return httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
+    except httpx.TransportError:
+        assert server.process.poll() is None, "the server ended"
+        time.sleep(0.1)
+        return False
+
+
 @contextmanager
 def serving(
     bundle: Path, log: Path | None = None, script: str = "", **settings: str
@@ -73,13 +83,7 @@ def serving(
         )
     server = Server(process, f"http://127.0.0.1:{port}")
     try:
-        for _ in range(600):
-            try:
-                if httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200:
-                    break
-            except httpx.TransportError:
-                assert process.poll() is None, "the server ended"
-            time.sleep(0.1)
+        wait_until(lambda: _is_ready(server), 180)
         yield server
     finally:
         process.kill()

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 
 import uvicorn
@@ -22,8 +21,14 @@ SLOW_SECONDS = 0.5
 """That an answer takes whose path is `/slow`."""
 
 
+_events: list[asyncio.Event] = []
 left: list[str] = []
 """Paths of requests whose client has left before the answer."""
+
+
+def may_answer() -> asyncio.Event:
+    """Set, the answers at `/patient` come."""
+    return _events[0]
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,10 +45,13 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await asyncio.sleep(0)
         left.append(scope["path"])
         return
-    if scope["path"] == "/patient":  # answers after a second, unless its client leaves
-        with suppress(TimeoutError):
-            await asyncio.wait_for(until_left(receive), 1)
+    if scope["path"] == "/patient":  # answers once it may, unless its client leaves
+        waits = [asyncio.ensure_future(one) for one in (until_left(receive), may_answer().wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        if waits[0].done():
             left.append(scope["path"])
+        for wait in waits:
+            wait.cancel()
         await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
         await send({"type": "http.response.body", "body": b"ok"})
         return
@@ -75,6 +83,7 @@ def talk(
     left.clear()
 
     async def serve() -> None:
+        _events[:] = [asyncio.Event()]
         config = uvicorn.Config(
             app,
             port=0,
@@ -101,7 +110,7 @@ def talk(
             return reader, writer
 
         try:
-            await asyncio.wait_for(conversation(connect), 20)
+            await asyncio.wait_for(conversation(connect), 60)
         finally:
             for writer in writers:
                 writer.close()

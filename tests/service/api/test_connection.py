@@ -16,6 +16,7 @@ from tests.service.api.conversation import (
     SLOW_SECONDS,
     Connect,
     left,
+    may_answer,
     refusal,
     talk,
 )
@@ -49,7 +50,7 @@ def test_a_head_that_begins_behind_a_request_has_no_more_time(
         reader, writer = await connect()
         writer.write(HEAD + b"\r\n" + HEAD)
         assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
-        status, error = await asyncio.wait_for(refusal(reader), 2)
+        status, error = await asyncio.wait_for(refusal(reader), 60)
         assert (status, error["code"]) == (b"408", "head_too_slow")
 
     talk(conversation, keep_alive_seconds=60)
@@ -204,9 +205,12 @@ def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
             writer.write(b"GET /patient HTTP/%s\r\nhost: here\r\n\r\n" % version)
             await asyncio.sleep(0.05)
             writer.write_eof()
+            await asyncio.sleep(4 * connection.QUIET_SECONDS)
+            may_answer().set()
             answer = await reader.read()
             assert answer.endswith(b"ok")
             assert answer.count(b"100 Continue") == (version == b"1.1")
+            may_answer().clear()
         assert not left
 
     talk(conversation)
@@ -215,7 +219,7 @@ def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
 def test_an_answer_that_comes_soon_has_no_interim_response_before_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "QUIET_SECONDS", 2 * SLOW_SECONDS)
+    monkeypatch.setattr(connection, "QUIET_SECONDS", 60)
 
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()

@@ -8,7 +8,7 @@ import pytest
 
 from service.api.connection import Connection
 from service.api.connections import Connections
-from tests.service.api.conversation import HEAD, POST, Connect, refusal, talk
+from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
 
 
 def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_closed(
@@ -52,10 +52,11 @@ def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> 
         reader, writer = await connect()
         writer.write(HEAD.replace(b" / ", b" /health/ready ") + b"\r\n")
         assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        may_answer().set()
         for reader, _ in busy:
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
-    talk(conversation, Connections(4))
+    talk(conversation, Connections(4), keep_alive_seconds=60)
 
 
 def test_a_connection_that_has_ended_is_freed_without_the_collector(

@@ -178,16 +178,16 @@ def seconds_for_a_byte(behind: int) -> float:
     reader, buffer, durations = HeadReader(1_000_000), bytearray(HEAD + b"a: " + b"b" * behind), []
     reader.read(buffer)
     for _ in range(20):
-        start = time.process_time()
+        start = time.thread_time()
         for _ in range(20):
             buffer += b"b"
             assert reader.read(buffer) is None
-        durations.append(time.process_time() - start)
+        durations.append(time.thread_time() - start)
     return min(durations)
 
 
 def test_a_byte_of_a_long_head_costs_as_much_as_one_of_a_short_head() -> None:
-    assert seconds_for_a_byte(500_000) < 5 * seconds_for_a_byte(500)
+    assert seconds_for_a_byte(500_000) < 20 * seconds_for_a_byte(500)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])

@@ -175,7 +175,8 @@ def test_a_reload_finds_what_is_new_changed_mended_and_gone(
         store.load()
         assert ask(client, "fr").status_code == 400
         wait_until(lambda: kept.loaded is None)
-        assert 'attendant_model_unloads_total{reason="removed"} 2.0' in client.get("/metrics").text
+        counted = 'attendant_model_unloads_total{reason="removed"} 2.0'
+        wait_until(lambda: counted in client.get("/metrics").text)
 
 
 def test_a_named_bundle_comes_first(folder: Path) -> None:

@@ -80,15 +80,21 @@ def test_loops_have_runners_of_their_own_and_share_where_there_are_fewer() -> No
 
 def test_a_sentence_that_joins_a_running_batch_gets_what_it_gets_alone() -> None:
     long, short = echo_source(40), echo_source(5, first=100)
-    steps: list[StepStats] = []
-    with running(EchoRunner(0.002), on_step=steps.append) as engine:
+    steps, done = list[StepStats](), list[str]()
+    runner = EchoRunner(0.002)
+    with running(runner, on_step=steps.append) as engine:
         alone = result(engine, short)
+        runner.hold.clear()
         first = engine.submit([(long, GREEDY)])[0]
-        wait_until(lambda: len(steps) >= 4)
+        wait_until(lambda: engine.num_running == 1)
         joined = engine.submit([(short, GREEDY)])[0]
+        first.future.add_done_callback(lambda _: done.append("first"))
+        joined.future.add_done_callback(lambda _: done.append("joined"))
+        runner.hold.set()
         assert joined.future.result(60)[0].ids == alone == echo_of(short)
-        assert not first.future.done()
         assert first.future.result(60)[0].ids == echo_of(long)
+        wait_until(lambda: len(done) == 2)
+    assert done == ["joined", "first"]
     assert max(stats.rows for stats in steps) == 2
 
 
@@ -103,8 +109,11 @@ def test_a_translation_ends_at_its_length_limit_and_says_so() -> None:
 def test_an_aborted_sentence_frees_its_row_and_the_others_go_on() -> None:
     runner = EchoRunner(0.002)
     with running(runner) as engine:
+        runner.hold.clear()
         kept, dropped = engine.submit([(echo_source(30), GREEDY), (echo_source(40, 60), GREEDY)])
+        wait_until(lambda: engine.num_running == 2)
         engine.abort([dropped])
+        runner.hold.set()
         with pytest.raises(FutureCancelled):
             dropped.future.result(60)
         assert kept.future.result(60)[0].ids == echo_of(echo_source(30))
@@ -215,9 +224,16 @@ def test_draining_finishes_what_is_there_and_refuses_what_comes() -> None:
 
 
 def test_closing_leaves_no_future_pending() -> None:
-    runner = EchoRunner(0.005)
+    runner = EchoRunner()
+    runner.hold.clear()
     with running(runner, EngineConfig(max_num_seqs=1)) as engine:
         sequences = engine.submit([(echo_source(30), GREEDY)] * 5)
-        engine.close()
-        outcomes = [type(sequence.future.exception(1)) for sequence in sequences]
+
+        def release() -> None:
+            wait_until(lambda: engine._shared.closing)
+            runner.hold.set()
+
+        threading.Thread(target=release).start()
+        assert engine.close()
+        outcomes = [type(sequence.future.exception(60)) for sequence in sequences]
     assert set(outcomes) == {errors.CancelledError}

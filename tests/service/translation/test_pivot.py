@@ -1,6 +1,7 @@
 """The halves of a translation through a third language: their flow, and what belongs together."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from service.engine.config import EngineConfig
+from service.engine.scheduler import Schedule
 from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
@@ -26,6 +28,7 @@ from service.translation.types import (
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 from tests.service.api.test_many_models import add
+from tests.waiting import until
 
 TEXT = " ".join(german for german, _ in toy.sentences()[:12])
 
@@ -91,8 +94,23 @@ def models(tmp_path: Path) -> Iterator[ModelSet]:
     assert started.close()
 
 
+@pytest.fixture
+def goes_on(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """For which the first half waits when it has translated some of its sentences."""
+    event, [worker] = threading.Event(), models.models[0].engine._workers
+    step = worker.step
+
+    def held(schedule: Schedule) -> None:
+        if worker.shared.scheduler.num_waiting <= 8:
+            assert event.wait(60)
+        step(schedule)
+
+    monkeypatch.setattr(worker, "step", held)
+    return event
+
+
 def test_both_halves_are_in_flight_and_nothing_is_done_twice(
-    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+    models: ModelSet, goes_on: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (model.engine for model in models.models)
     submitted, waiting = list[Any](), list[int]()
@@ -101,6 +119,7 @@ def test_both_halves_are_in_flight_and_nothing_is_done_twice(
     def recorded(items: Any, *more: Any) -> Any:
         submitted.extend(items)
         waiting.append(first.num_waiting)
+        goes_on.set()
         return submit(items, *more)
 
     monkeypatch.setattr(second, "submit", recorded)
@@ -114,8 +133,7 @@ def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> N
     async def run() -> None:
         stream = models.stream([TEXT] * 5, "de", "nl", TranslationOptions(), 60)
         task = asyncio.ensure_future(anext(cast(Any, stream)))
-        while not models.models[1].engine.num_running:
-            await asyncio.sleep(0.001)
+        await until(lambda: models.models[1].engine.num_running > 0 or task.done())
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -127,7 +145,9 @@ def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> N
 
 
 @pytest.mark.parametrize("prefix", ["", "Die alte"])
-def test_sentences_are_told_as_soon_as_both_models_are_done(models: ModelSet, prefix: str) -> None:
+def test_sentences_are_told_as_soon_as_both_models_are_done(
+    models: ModelSet, goes_on: threading.Event, prefix: str
+) -> None:
     options, waiting = TranslationOptions(target_prefix=prefix), list[int]()
 
     async def run() -> tuple[list[SentenceResult], Done]:
@@ -135,6 +155,7 @@ def test_sentences_are_told_as_soon_as_both_models_are_done(models: ModelSet, pr
         async for event in models.stream([TEXT], "de", "nl", options, 60):
             events.append(event)
             waiting.append(models.models[0].engine.num_waiting)
+            goes_on.set()
         *told, done = events
         assert isinstance(done, Done)
         return [one for one in told if isinstance(one, SentenceResult)], done
