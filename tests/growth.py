@@ -15,7 +15,6 @@ TRIES = 4
 
 def seconds(step: Callable[[Given], object], given: Given) -> float:
     """CPU time of this thread."""
-    gc.collect()
     gc.disable()  # which would look at the objects of other tests, too
     try:
         started = time.thread_time()
