@@ -221,5 +221,7 @@ class _SecondHalf:
             begun.append(self._coming)
         for one in begun:
             one.cancel()
-        await asyncio.gather(*begun, return_exceptions=True)
-        await self._stack.aclose()
+        try:
+            await asyncio.gather(*begun, return_exceptions=True)
+        finally:  # even if this is cancelled, too
+            await self._stack.aclose()

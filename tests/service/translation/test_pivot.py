@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,7 @@ import pytest
 from service.engine.config import EngineConfig
 from service.engine.scheduler import Schedule
 from service.models.bundle import load
-from service.models.loading import ModelOptions, start_model
+from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.text.run import Run
 from service.text.sentence import Sentence
@@ -142,6 +143,34 @@ def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> N
     asyncio.run(run())
     assert models.drain(10)
     assert (models.num_waiting, models.num_running) == (0, 0)
+
+
+def test_a_model_is_given_back_however_often_its_user_is_cancelled(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = set[str]()
+
+    @asynccontextmanager
+    async def lease(model: ServedModel, _: float) -> AsyncIterator[ServedModel]:
+        name = model.bundle.manifest.name
+        used.add(name)
+        try:
+            yield model
+        finally:
+            used.remove(name)
+
+    monkeypatch.setattr(ServedModel, "lease", lease)
+
+    async def run() -> None:
+        using = models.translate([TEXT] * 5, "de", "nl", TranslationOptions(), 60)
+        task = asyncio.ensure_future(using)
+        await until(lambda: "tiny-nl" in used)
+        while not task.done():  # as anyio does it
+            task.cancel()
+            await asyncio.sleep(0)
+        assert not used
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("prefix", ["", "Die alte"])
