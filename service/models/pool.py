@@ -66,7 +66,6 @@ class ModelPool:
         self._changed = threading.Condition()
         self._line: deque[PooledModel] = deque()
         self._loaded: set[PooledModel] = set()
-        self._removed: list[PooledModel] = []
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
         self._thread.start()
@@ -112,11 +111,10 @@ class ModelPool:
             self.give_back(model, asked)
 
     def remove(self, models: Sequence[PooledModel]) -> None:
-        """Unload models that nobody will ask for any more, each as soon as nobody uses it."""
+        """Unload models that new requests will not ask for, each whenever nobody uses it."""
         with self._changed:
-            self._removed += models
             for model in models:
-                model.is_leaving = True
+                model.is_removed = True
             self._changed.notify_all()
 
     def close(self) -> bool:
@@ -140,24 +138,21 @@ class ModelPool:
         """Load and unload until the end, which no error is."""
         while True:
             with self._changed:
-                may_go = any(not model.users for model in self._removed)
+                may_go = self._unused(lambda model: model.is_removed)
                 if not (self._line or may_go or self._is_closing):
                     looks = self._loaded and (self._max_bytes or self._idle_seconds)
                     self._changed.wait(LOOK_SECONDS if looks else None)
                 if self._is_closing:
                     return
                 wanted = self._line[0] if self._line else None
-                removed = [model for model in self._removed if not model.users]
-                self._removed = [model for model in self._removed if model.users]
             try:
-                self._take_turn(wanted, removed)
+                self._take_turn(wanted)
             except BaseException:
                 logger.exception("the models of the pool could not be looked after")
 
-    def _take_turn(self, wanted: PooledModel | None, removed: Sequence[PooledModel]) -> None:
+    def _take_turn(self, wanted: PooledModel | None) -> None:
         """Unload what was removed, load what is wanted, unload what is idle or too much."""
-        for model in removed:
-            self._unload(model, "removed")
+        self._unload_all("removed", lambda model: model.is_removed)
         if wanted is not None:
             try:
                 self._make_room(wanted)
@@ -167,7 +162,9 @@ class ModelPool:
             finally:
                 with self._changed:
                     self._line.popleft()  # until now, `close` finds who waits for it
-        self._unload_idle()
+        if self._idle_seconds:
+            since = self._clock() - self._idle_seconds
+            self._unload_all("idle", lambda model: model.used_at <= since)
         self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:
@@ -244,9 +241,12 @@ class ModelPool:
                 oldest.is_leaving = True
             self._unload(oldest, "memory")
 
+    def _unused(self, which: Callable[[PooledModel], bool] = lambda _: True) -> list[PooledModel]:
+        """Those of the loaded models that nobody uses; the caller holds the lock."""
+        return [model for model in self._loaded if not model.users and which(model)]
+
     def _oldest_unused(self) -> PooledModel | None:
-        unused = [model for model in self._loaded if not model.users]
-        return min(unused, key=_USED_AT, default=None)
+        return min(self._unused(), key=_USED_AT, default=None)
 
     def _first_free(self, wanted: PooledModel) -> PooledModel | None:
         """Wait until one of the models is unused, or nobody waits for `wanted`; the caller holds the lock.
@@ -262,22 +262,20 @@ class ModelPool:
             )
         )
         free = self._oldest_unused()
-        if held is not free and held not in self._removed:
+        if held is not free:
             held.is_leaving = False
             waiting, held.waiting = held.waiting, []
             self._grant(held, waiting)
         return free
 
-    def _unload_idle(self) -> None:
-        """Unload what nobody has used for long."""
+    def _unload_all(self, reason: str, which: Callable[[PooledModel], bool]) -> None:
+        """Unload those of the models that nobody uses."""
         with self._changed:
-            since = self._clock() - self._idle_seconds
-            idle = [model for model in self._loaded if not model.users and model.used_at <= since]
-            idle = idle if self._idle_seconds else []
-            for model in idle:
+            unused = self._unused(which)
+            for model in unused:
                 model.is_leaving = True
-        for model in idle:
-            self._unload(model, "idle")
+        for model in unused:
+            self._unload(model, reason)
 
     def _unload(self, model: PooledModel, reason: str) -> None:
         """Unload a model that is leaving and unused; whoever came meanwhile has it loaded anew."""

@@ -30,6 +30,8 @@ class PooledModel:
         self.used_at = 0.0
         self.is_leaving = False
         """Whether it is unloaded once nobody uses it; whoever comes waits until it is loaded anew."""
+        self.is_removed = False
+        """Whether new requests do not ask for it; for those that still do, it is loaded once more."""
         self.waiting: list[Future[ServedModel]] = []
         self.failure = ""
         """Why it could not be loaded, for clients."""

@@ -296,11 +296,23 @@ def test_one_that_is_removed_goes_when_it_is_done(machine: Machine, pooled: Pool
     async def run() -> None:
         async with model.lease(10):
             pool.remove([model])
-            await until(lambda: model.is_leaving)
-            assert machine.loaded == ["a"]
+            assert await use(model) == "a"
+            assert machine.loads == machine.loaded == ["a"]
 
     asyncio.run(run())
     wait_until(lambda: machine.loaded == [])
+
+
+def test_one_that_is_removed_before_it_is_loaded_goes_too(machine: Machine, pooled: Pooled) -> None:
+    pool, [a, b] = pooled(["a", "b"])
+    machine.may_load.clear()
+    asked = [pool.ask(a), pool.ask(b)]
+    pool.remove([b])
+    machine.may_load.set()
+    for model, future in zip([a, b], asked, strict=True):
+        assert cast(Loaded, future.result(60)).name == model.bundle.folder.name
+        pool.give_back(model, future)
+    wait_until(lambda: machine.loaded == ["a"])
 
 
 def test_one_that_is_removed_and_in_use_holds_up_nobody(machine: Machine, pooled: Pooled) -> None:
@@ -373,15 +385,15 @@ def test_who_asks_while_others_leave_is_not_refused(
 def test_what_is_unloaded_while_it_is_looked_at_has_not_failed(
     machine: Machine, pooled: Pooled
 ) -> None:
-    _, [a, b] = pooled(["a", "b"])
-    models = ModelSet([], 1000, [a, b])
+    _, [a, b, c] = pooled(["a", "b", "c"])
+    models = ModelSet([], 1000, [a, b, c])
     for one in (a, b):
         asyncio.run(use(one))
         cast(Loaded, one.loaded).engine = Ended(one)
     assert models.check()
     assert models.models == []
-    asyncio.run(use(a))
-    cast(Loaded, a.loaded).engine = Ended(None)
+    asyncio.run(use(c))
+    cast(Loaded, c.loaded).engine = Ended(None)
     assert not models.check()
 
 
