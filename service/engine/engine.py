@@ -147,7 +147,14 @@ class Engine:
                 raise EngineDeadError
             if not self._shared.accepting:
                 raise NotReadyError("the service is not accepting work")
-            self._check_room(sequences, now, deadline, seconds_after)
+            self._check_room(sequences, now)
+            if deadline is not None:
+                # those that are none, as all are known, wait for nobody
+                estimated = self._seconds_to_finish(sequences, now) if sequences else 0.0
+                self._check_time(estimated, now, deadline, seconds_after)
+                if self._shared.scheduler.num_waiting and estimated:
+                    for sequence in sequences:
+                        sequence.estimated = estimated
             self._shared.scheduler.add(sequences)
             self._shared.arrived.notify(len(sequences))
         return sequences
@@ -159,16 +166,11 @@ class Engine:
             QueueFullError: with the time in which what waits now should be done.
         """
         with self._shared.changed:
-            self._check_room([], self.clock(), deadline)
+            now = self.clock()
+            self._check_time(self._seconds_to_finish([], now), now, deadline)
 
-    def _check_room(
-        self,
-        sequences: list[DecodingSequence],
-        now: float,
-        deadline: float | None,
-        seconds_after: float = 0.0,
-    ) -> None:
-        """Refuse what would wait for too long before it costs anything.
+    def _check_room(self, sequences: list[DecodingSequence], now: float) -> None:
+        """Refuse what is more than may wait.
 
         Raises:
             QueueFullError: with the time in which what waits now should be done.
@@ -183,11 +185,17 @@ class Engine:
                     f"{waiting} {name} wait and {more} more would exceed the limit of {limit}",
                     self._expected_wait(now),
                 )
-        if deadline is None:
-            return
-        estimated = self._seconds_to_finish(sequences, now)
+
+    def _check_time(
+        self, estimated: float, now: float, deadline: float, seconds_after: float = 0.0
+    ) -> None:
+        """Refuse what would wait for too long before it costs anything.
+
+        Raises:
+            QueueFullError: with the time in which what waits now should be done.
+        """
         # what an idle engine did before it may do faster by now
-        is_sure = scheduler.is_idle and not seconds_after
+        is_sure = self._shared.scheduler.is_idle and not seconds_after
         wait = estimated + seconds_after
         wait = wait if is_sure else self._shared.margin.added_to(wait)
         if wait and now + wait > deadline:
@@ -195,9 +203,6 @@ class Engine:
                 f"it may take {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
                 max(self._expected_wait(now) or 0.0, seconds_after),
             )
-        if scheduler.num_waiting and estimated:
-            for sequence in sequences:
-                sequence.estimated = estimated
 
     def _seconds_to_finish(self, sequences: list[DecodingSequence], now: float) -> float:
         """How long a new request should take; 0 while that cannot be told.

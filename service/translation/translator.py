@@ -117,12 +117,13 @@ class Translator:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         request = self.preparation(direction, options)
-        sentences = self.sentences(searcher or self.searcher, direction)
+        searcher = searcher or self.searcher
+        sentences = self.sentences(searcher, direction)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         ranks = options.alternatives + 1
         with self._counted(direction, len(texts)) as count:
-            self.searcher.check_deadline(deadline)  # before it costs anything
+            searcher.check_deadline(deadline)  # before it costs anything
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
             places, found = _places(documents), dict[int, TranslatedSentence]()

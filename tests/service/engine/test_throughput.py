@@ -1,11 +1,13 @@
 """How long a line will take, by a clock of the test's own; and who is refused for it."""
 
+from functools import partial
+
 import pytest
 
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.throughput import KEPT, Throughput
-from service.engine.types import DecodingOptions, DecodingSequence
+from service.engine.types import DecodingOptions
 from service.errors import QueueFullError
 from tests.fakes import SPECIAL, EchoRunner, echo_source
 
@@ -95,13 +97,18 @@ def test_the_usual_time_in_a_batch_counts_behind_a_line_before_and_after_prepara
     engine = engine_with_a_line(now)
     engine._shared.throughput.add_run(8, 0.4)  # beside 0.8 s in line
     assert engine.shortest_wait == pytest.approx(1.8)
-    for items in ([], [(echo_source(2), OPTIONS)]):
+    submit = partial(engine.submit, [(echo_source(2), OPTIONS)])
+    for check in (engine.check_deadline, submit):
         with pytest.raises(QueueFullError, match=r"may take 1\.8 s, and the deadline is 1\.7 s"):
-            engine._check_room(
-                [DecodingSequence(tuple(ids), how, now[0]) for ids, how in items],
-                now[0],
-                now[0] + 1.7,
-            )
+            check(now[0] + 1.7)
+
+
+def test_whoever_wants_nothing_waits_for_nobody() -> None:
+    now = [100.0]
+    engine = engine_with_a_line(now)  # 0.8 s
+    assert engine.submit([], now[0] + 0.1) == []
+    with pytest.raises(QueueFullError, match=r"may take 0\.3 s, and the deadline is 0\.2 s"):
+        engine.submit([], now[0] + 0.2, seconds_after=0.2)
 
 
 def test_so_it_is_where_nobody_waits_for_a_long_request() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from service.engine.config import EngineConfig
 from service.engine.scheduler import Schedule
+from service.errors import QueueFullError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
@@ -128,6 +129,17 @@ def test_both_halves_are_in_flight_and_nothing_is_done_twice(
     assert len(found.sentences) == 12
     assert len(submitted) == 12, "a sentence was searched for twice, or not at all"
     assert waiting[0] > 0, "the second half began when the first was done"
+
+
+def test_what_both_models_are_done_with_is_not_refused_at_the_end(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: float) -> None:
+        raise QueueFullError("it would take too long", 1.0)
+
+    monkeypatch.setattr(models.models[1].engine, "check_deadline", refuse)
+    [found] = asyncio.run(models.translate([TEXT], "de", "nl", TranslationOptions(), 60))
+    assert len(found.sentences) == 12
 
 
 def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> None:
