@@ -14,6 +14,8 @@ from service.settings import Settings
 
 MAX_CALLERS = 10_000
 """Of whom the rate is remembered; who has not called for longest is forgotten first."""
+LONGEST_HOST = 64
+"""Characters of an address that are looked at, so that none of any length is kept."""
 
 
 class RateLimiter:
@@ -73,7 +75,7 @@ class Gate:
         if self.key_required:
             raise MissingKeyError("Please contact the server operator to get an API key")
         host = request.client.host if request.client else ""
-        self._limiter.take(f"address {_network(host)}", self.requests_per_minute)
+        self._limiter.take(f"address {_network(host[:LONGEST_HOST])}", self.requests_per_minute)
 
     def enter_admin(self, request: Request) -> None:
         """Let in who may administer.

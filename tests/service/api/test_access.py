@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,17 @@ def test_an_address_is_what_one_client_has(
     else:
         gate.enter(coming_from(second))
     assert sum(map(len, gate._limiter._buckets)) < 200, "no caller chooses what is remembered"
+
+
+def test_no_caller_chooses_how_much_is_remembered(settings: Settings) -> None:
+    gate = Gate(settings)
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            gate.enter(coming_from(f"{number}{'x' * 60_000}"))
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def coming_from(host: str | None) -> Request:
