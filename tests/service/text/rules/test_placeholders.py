@@ -48,7 +48,7 @@ def protected(text: str) -> list[str]:
         ("Notepad++, A+++ und F#, c++17 und 3#", ["Notepad++", "A+++", "F#"]),
         ("Mit @bund/paket-eins und @a-b/c, @anna/Max", ["@bund/paket-eins", "@a-b/c", "@anna"]),
         ("Öffne lied.mp3, BRIEF.PDF und java.util.List", ["lied.mp3", "BRIEF.PDF", "java.util.List"]),
-        ("Ja.Ich, Anna.Weber, 10.30pm, um 5.Und", []),
+        ("Ja.Ich, Anna.Weber, 10.30pm, um 5.Und, ca.10.000 Euro", []),
         ("[ ] ja, [  ] nein, [] egal, [x] doch", ["[ ]", "[  ]", "[]"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
         ("{name} さん、%d 件", ["{name}", "%d"]),
