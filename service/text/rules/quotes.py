@@ -26,6 +26,7 @@ _QUOTED = regex.compile(  # to which vowel signs are part of a word: यह “�
 _MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'](?<!\w')""")
 """A quick look: most sentences have neither quotes nor brackets, and apostrophes behind letters only."""
 _QUOTES = frozenset('„“”"«»「」')
+_SPACED = frozenset("«»")
 _BRACKETS = {"(": ")", "[": "]"}
 _OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
 MAX_MARKS = 8
@@ -75,10 +76,10 @@ class Quotes(Rule):
         return replace(run, tags=together).edited([(0, first, ""), (last, len(text), "")])
 
     def _as_the_target_writes(self, text: str, at: int, place: int) -> str:
-        """A mark around a sentence, in front (place 0) or behind; a blank within quotes is part of them."""
+        """A mark around a sentence, in front (place 0) or behind; guillemets have their blanks with them."""
         mark = text[at]
         if self._quotes and mark.isspace():
-            return "" if text[at + (1 if place else -1)] in _QUOTES else mark
+            return "" if text[at + (1 if place else -1)] in _SPACED else mark
         return self._quotes[place] if self._quotes and mark in _QUOTES else mark
 
     def _unquoted(self, run: Run) -> Run:

@@ -100,6 +100,14 @@ def test_those_around_a_sentence_are_not_in_it(text: str, marked: str) -> None:
     assert "".join(one if isinstance(one, str) else f"{{{one.text}}}" for one in parts) == marked
 
 
+@pytest.mark.parametrize("text", ['DE89 3704 "', '" Eins.', 'Eins "'])
+def test_blanks_beside_other_quotes_stay(text: str) -> None:
+    for code in ("de", "fr", "ar"):
+        parts = take_apart(text, "text", target=profile(code)).parts
+        written = "".join(one if isinstance(one, str) else one.text for one in parts)
+        assert len(written) == len(text)
+
+
 def test_around_a_sentence_too_they_are_as_the_language_writes_them() -> None:
     parts = take_apart("« Eins. Zwei »", "text", target=profile("de")).parts
     assert [one for one in parts if isinstance(one, str)] == ["„", " ", "“"]  # without blanks
