@@ -26,7 +26,7 @@ _QUOTED = regex.compile(  # to which vowel signs are part of a word: यह “�
 _MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'](?<!\w')""")
 """A quick look: most sentences have neither quotes nor brackets, and apostrophes behind letters only."""
 _QUOTES = frozenset('„“”"«»「」')
-_SPACED = frozenset("«»")
+_SPACED = "«»"
 _BRACKETS = {"(": ")", "[": "]"}
 _OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
 MAX_MARKS = 8
@@ -66,20 +66,22 @@ class Quotes(Rule):
         first, last = _inner(text)
         if (first, last) == (0, len(text)):
             return run
-        front = [Tag(at, self._as_the_target_writes(text, at, 0), "void") for at in range(first)]
+        front = [Tag(at, self._as_the_target_writes(run, at, 0), "void") for at in range(first)]
         behind = [
-            Tag(at + 1, self._as_the_target_writes(text, at, 1), "void")
+            Tag(at + 1, self._as_the_target_writes(run, at, 1), "void")
             for at in range(last, len(text))
         ]
         together = sorted([*run.tags, *front], key=lambda tag: tag.at)
         together = sorted([*behind, *together], key=lambda tag: tag.at)
         return replace(run, tags=together).edited([(0, first, ""), (last, len(text), "")])
 
-    def _as_the_target_writes(self, text: str, at: int, place: int) -> str:
-        """A mark around a sentence, in front (place 0) or behind; guillemets have their blanks with them."""
-        mark = text[at]
+    def _as_the_target_writes(self, run: Run, at: int, place: int) -> str:
+        """A mark in front of a sentence (place 0) or behind it; French quotes have blanks within."""
+        text, mark = run.text, run.text[at]
         if self._quotes and mark.isspace():
-            return "" if text[at + (1 if place else -1)] in _SPACED else mark
+            beside = text[at + 1 : at + 2] if place else text[at - 1 : at]
+            is_part = beside == _SPACED[place] and all(tag.at != at + place for tag in run.tags)
+            return "" if is_part else mark
         return self._quotes[place] if self._quotes and mark in _QUOTES else mark
 
     def _unquoted(self, run: Run) -> Run:

@@ -5,7 +5,7 @@ import pytest
 from service.text.languages import profile
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
-from service.text.run import Format, Run
+from service.text.run import Format, Run, Tag
 from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
 from tests.service.text.test_document import aligned, assembled, unchanged
@@ -122,3 +122,17 @@ def test_french_ones_have_blanks_within(target: str, expected: str) -> None:
     assert sentence.text == "un bon chien"
     alignment = aligned(sentence.text, "a kind dog", [0, 1, 2])
     assert sentence.translated("a kind dog", alignment).written() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol", "expected"),
+    [
+        ("« Merci »", [], '"Merci"'),
+        ("« Merci »", [Tag(8, "🙂 ", "void")], '"Merci 🙂 "'),
+        ("« Merci »", [Tag(2, "🙂 ", "void")], '"🙂 Merci"'),
+        ('She said: "', [], 'She said: "'),
+        ("Elle dit : «", [], 'Elle dit : "'),
+    ],
+)
+def test_only_blanks_beside_french_ones_go(text: str, symbol: list[Tag], expected: str) -> None:
+    assert Quotes("\"\"''").prepare(Run(text, symbol)).written() == expected
