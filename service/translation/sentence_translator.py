@@ -115,12 +115,7 @@ class SentenceTranslator:
         The n-th one of a sentence is made of the n-th best of its clauses.
         """
         sentence, kept = task.sentence, []
-        texts = [
-            self._tokenizers.translations(
-                source, [one.ids for one in clause.hypotheses], clause.attended
-            )
-            for source, clause in zip(task.clauses, found, strict=True)
-        ]
+        texts = self._texts(task.clauses, found)
         for rank in range(max(map(len, texts))):
             parts = [ranked(clause, rank) for clause in texts]
             text = sentence.pipeline.clauses.join(task.clauses, parts) if all(parts) else ""
@@ -134,6 +129,13 @@ class SentenceTranslator:
         finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
         recovery: Recovery | None = "repetition" if any(one.is_repeated for one in found) else None
         return TranslatedSentence(sentence, targets, scores, finish_reason, recovery)
+
+    def _texts(self, sources: Sequence[str], found: Sequence[Found]) -> list[list[str]]:
+        """Of each of the sources, its hypotheses."""
+        return [
+            self._tokenizers.translations(source, [one.ids for one in hit.hypotheses], hit.attended)
+            for source, hit in zip(sources, found, strict=True)
+        ]
 
     async def _with_protection(
         self, lost: Translated, request: Preparation, deadline: float, off_loop: OffLoop
@@ -170,8 +172,7 @@ class SentenceTranslator:
         def read(
             one: TranslatedSentence, pieces: _Pieces, found: list[Found]
         ) -> TranslatedSentence:
-            best = [clause.hypotheses[0].ids for clause in found]
-            target = pieces.joined(self._tokenizers.target.decode(best))
+            target = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
             return replace(one, sentence=pieces.sentence, targets=(target,), recovery="pieces")
 
         return await self._again(lost, prepare, read, deadline, off_loop)
@@ -237,6 +238,8 @@ class _Pieces:
     """Every second one is a stand-in."""
     places: list[int]
     """Of the pieces that are translated."""
+    cores: list[str]
+    """What is translated of each."""
     work: list[Work]
 
     @classmethod
@@ -246,11 +249,11 @@ class _Pieces:
         places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
         prefix, longest = request.prefix_of(sentence), request.decoding.max_decoding_length
         work = []
-        for place in places:
-            text = words_of(pieces[place])[1]
-            work.append(request.work(text, longest, prefix, num_hypotheses=1))
+        cores = [words_of(pieces[place])[1] for place in places]
+        for core in cores:
+            work.append(request.work(core, longest, prefix, num_hypotheses=1))
             prefix = ()
-        return cls(sentence, pieces, places, work)
+        return cls(sentence, pieces, places, cores, work)
 
     def joined(self, translations: Sequence[str]) -> str:
         """The sentence's translation, out of those of its pieces."""

@@ -3,9 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
@@ -16,9 +16,13 @@ from service.models.bundle import load
 from service.text.piece_tokenizer import PieceTokenizer
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
-from service.translation.searcher import Found
+from service.translation.beside import Check
+from service.translation.searcher import Found, Work
+from service.translation.sentence_translator import Result, SentenceTranslator
+from service.translation.types import TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 from tests.conftest import TINY_BUNDLE
+from tests.service.text.pipelines import take_apart
 
 MODEL = TINY_BUNDLE / "sentencepiece.model"
 SOURCE = "Ž der Ψ"
@@ -84,3 +88,25 @@ def test_without_attention_they_are_taken_in_order(
     assert unknown is not None
     assert texts_of(tokenizers, [[unknown, unknown]], attention) == ["ŽΨ"]
     assert texts_of(tokenizers, [[unknown, unknown]], backwards) != ["ŽΨ"]
+
+
+def test_they_are_copied_into_what_is_translated_in_pieces(tokenizers: Tokenizers) -> None:
+    [sentence] = take_apart("Ž {x}", "text").sentences
+    [the] = tokenizers.target.encode(["The"])
+    assert tokenizers.target.unknown_id is not None
+    best = Hypothesis((tokenizers.target.unknown_id, *the), 0.0, FinishReason.END)
+
+    async def search(work: Sequence[Work], _: float) -> AsyncIterator[dict[int, Found]]:
+        yield {at: Found([best]) for at in range(len(work))}
+
+    async def at_once(work: Callable[[Check], Result]) -> Result:
+        return work(lambda: None)
+
+    async def in_order(_: object, found: dict[int, Found], __: float) -> dict[int, Found]:
+        return found
+
+    searcher, unknown_words = Mock(search=search, max_sentences=10), Mock(looked_up=in_order)
+    translator = SentenceTranslator(searcher, tokenizers, unknown_words)
+    lost = {0: TranslatedSentence(sentence, ("Ž {x}",), (0.0,))}
+    found = asyncio.run(translator._in_pieces(lost, MagicMock(), 60.0, at_once))
+    assert found[0].sentence.readable(found[0].target) == "Ž The {x}"
