@@ -59,7 +59,7 @@ class Settings(ModelSettings):
 
     @classmethod
     def from_command_line(cls, arguments: Sequence[str]) -> Self:
-        """What the environment says, and before it options, as in `--max-beam-size 4`.
+        """What the environment says, and before it options, as in `--max-beam-size 4`; empty ones say nothing.
 
         Raises:
             ValidationError: a value is wrong.
@@ -69,7 +69,7 @@ class Settings(ModelSettings):
         for name, value in given.items():
             if isinstance(value, list):
                 given[name] = ",".join(value)
-        return cls(**given)
+        return cls(**{name: value for name, value in given.items() if value != ""})
 
     host: Annotated[
         str, Field(description="Address to listen on; 0.0.0.0 for every interface.")

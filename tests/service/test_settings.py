@@ -21,6 +21,12 @@ def test_the_environment_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen.port = 1  # type: ignore[misc]
 
 
+def test_empty_options_say_as_little_as_empty_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENDANT_HOST", "::1")
+    empty = [f"--{name}=" for name in ("host", "bundle", "bundles", "api-keys", "cors-origins")]
+    assert Settings.from_command_line(empty) == Settings()
+
+
 def test_options_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENDANT_PORT", "8123")
     monkeypatch.setenv("ATTENDANT_MAX_BEAM_SIZE", "5")
