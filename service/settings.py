@@ -59,7 +59,7 @@ class Settings(ModelSettings):
 
     @classmethod
     def from_command_line(cls, arguments: Sequence[str]) -> Self:
-        """What the environment says, and before it options, as in `--max-beam-size 4`; empty ones say nothing.
+        """What options say, as in `--max-beam-size 4`, and then the environment; empty ones say nothing.
 
         Raises:
             ValidationError: a value is wrong.
