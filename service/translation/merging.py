@@ -22,7 +22,7 @@ async def detached(*parts: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, N
             async with aclosing(part):
                 async for item in part:
                     queue.put_nowait((item,))
-        except Exception as error:
+        except BaseException as error:  # whatever it is, who waits must be told
             queue.put_nowait(error)
         else:
             queue.put_nowait(None)
