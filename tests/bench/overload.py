@@ -23,7 +23,7 @@ from tests.bench.over_http import closed_loop, serving
 from tests.bench.text import everyday_german
 from tests.raw_http import request
 
-PORT = 8791
+PORT = 8797
 OVERLOAD = 4.0
 TIMEOUT_SECONDS = 5.0
 
