@@ -16,9 +16,10 @@ from starlette.types import Scope
 from uvicorn.server import ServerState
 
 from service.api.connections import Connections
-from service.api.errors import answer
+from service.api.errors import answer, identified
 from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, start_of
 from service.api.head import Head, HeadReader, ProtocolError
+from service.api.middleware.context import identity_of
 from service.api.middleware.early import Front
 from service.api.transport import LingeringTransport
 from service.errors import NotReadyError
@@ -234,6 +235,7 @@ class Connection(asyncio.Protocol):
             "raw_path": raw_path,
             "query_string": query,
             "headers": head.headers,
+            "request_id": identity_of(head.headers),
             "state": self.app_state.copy(),
         }
         self.exchange = exchange = Exchange(self, head, scope)
@@ -254,7 +256,9 @@ class Connection(asyncio.Protocol):
         if exchange is None or not exchange.has_started:
             path = self._heads.path if exchange is None else exchange.scope["path"]
             response = answer(status, message, code, path=path)
-            if self.front is not None and exchange is None:  # else the application notes it
+            if exchange is not None:  # which the application notes
+                identified(response, exchange.scope)
+            elif self.front is not None:
                 self.front.note(response, path)
             fields = [*self.default_fields, *response.raw_headers, CLOSE]
             has_body = exchange is None or exchange.head.method != "HEAD"

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
+from starlette.types import Scope
 
 from service import errors
 from service.api.dialects import dialect_of
@@ -72,6 +73,14 @@ def answer(
     return JSONResponse(dialect_of(path).error(message, code), status, headers)
 
 
+def identified(response: JSONResponse, scope: Scope) -> JSONResponse:
+    """An answer that is given around the middleware, with its request's id where that has one."""
+    if identity := scope.get("request_id"):
+        fields = dialect_of(scope["path"]).request_id_fields
+        response.raw_headers += [(field, identity) for field in fields]
+    return response
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of `app` in that shape."""
 
@@ -109,12 +118,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def of_a_bug(request: Request, error: Exception) -> JSONResponse:
         logger.error("unexpected error", exc_info=error)
-        return answer(
-            HTTPStatus.INTERNAL_SERVER_ERROR,
-            "internal error",
-            "internal_error",
-            path=request.scope["path"],
-        )
+        return internal_error(request.scope)
+
+
+def internal_error(scope: Scope) -> JSONResponse:
+    """What a client learns of a bug."""
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    response = answer(status, "internal error", "internal_error", path=scope["path"])
+    return identified(response, scope)
 
 
 def _methods(request: Request) -> list[str]:

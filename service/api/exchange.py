@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Scope
 
 from service.api.body import body_of
-from service.api.errors import answer
+from service.api.errors import internal_error
 from service.api.head import Head
 
 if TYPE_CHECKING:
@@ -166,8 +166,7 @@ class Exchange:
             self.connection.answered()
 
     async def _fail(self) -> None:
-        status = HTTPStatus.INTERNAL_SERVER_ERROR
-        response = answer(status, "internal error", "internal_error", path=self.scope["path"])
+        response = internal_error(self.scope)
         response.headers["connection"] = "close"
         await response(self.scope, self.receive, self.send)
 

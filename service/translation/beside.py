@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from service.errors import CancelledError, DeadlineExceededError
+from service.errors import CancelledError, DeadlineExceededError, NotReadyError
 
 Result = TypeVar("Result")
 Check = Callable[[], None]
@@ -30,6 +30,7 @@ async def run_in_thread(
 
     Raises:
         DeadlineExceededError: it passed before the end.
+        NotReadyError: the executor was shut down before the work could begin.
     """
     given_up = threading.Event()
     left = max(0.0, deadline - clock())
@@ -44,7 +45,11 @@ async def run_in_thread(
     try:
         async with asyncio.timeout(left):  # even if no thread is free
             run = contextvars.copy_context().run  # log lines name the request
-            return await asyncio.get_running_loop().run_in_executor(executor, run, work, check)
+            try:
+                result = asyncio.get_running_loop().run_in_executor(executor, run, work, check)
+            except RuntimeError:  # it takes nothing more
+                raise NotReadyError("the service is stopping") from None
+            return await result
     except TimeoutError:
         raise DeadlineExceededError(too_late) from None
     finally:

@@ -138,8 +138,7 @@ class Translator:
                             yield SentenceResult(*places[at], one)
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
-                    around = direction.prefix, direction.start_tokens
-                    how = around, align, deadline, promise
+                    how = (direction.prefix, direction.start_tokens), align, deadline, promise
                     translated = await self.aligner.align(translated, *how)
             whole = await run(lambda check: _assemble(documents, translated, ranks, check))
         yield Done(whole)

@@ -64,7 +64,9 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        method, identity = scope["method"], identity_of(scope["headers"])
+        method = scope["method"]
+        identity = scope.get("request_id") or identity_of(scope["headers"])
+        scope["request_id"] = identity  # for whoever answers around this
         request_id.set(identity.decode())
         started, status, streams = time.perf_counter(), 0, False
 

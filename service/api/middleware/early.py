@@ -38,8 +38,8 @@ class Front:
             return None
         refusal = self.admission.refusal(path)
         if refusal is not None:
-            identity, seconds = identity_of(scope["headers"]), time.perf_counter() - started
-            self._enter(refusal, identity, path, "POST", path, seconds)
+            seconds = time.perf_counter() - started
+            self._enter(refusal, scope["request_id"], path, "POST", path, seconds)
         return refusal
 
     def note(self, response: Response, path: str) -> None:

@@ -176,6 +176,18 @@ def test_fields_and_chunks_are_counted_and_the_refusal_arrives(
     talk(conversation)
 
 
+def test_what_is_refused_within_a_request_has_its_id() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        chunks = b"transfer-encoding: chunked\r\n\r\nzz\r\n"
+        writer.write(POST + b"x-request-id: job-17\r\n" + chunks)
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert answer.lower().count(b"\r\nx-request-id: job-17\r\n") == 1
+
+    talk(conversation)
+
+
 def test_a_chunked_body_of_ordinary_chunks_and_a_head_of_many_fields_are_served() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()

@@ -1,10 +1,13 @@
 """Every class of error has a code of its own and a status; all errors of a dialect have its shape."""
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from service import errors
-from service.api.errors import status_of
+from service.api.errors import install, status_of
+from service.api.middleware.context import RequestContext
+from service.metrics import Metrics
 from service.models.model_set import ModelSet
 
 
@@ -115,3 +118,18 @@ def test_nobody_is_told_to_come_again_later_than_the_longest_deadline(
     monkeypatch.setattr(ModelSet, "translate", refuse)
     answer = client.post("/translate", json={"q": "Ja.", "source": "de", "target": "en"})
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
+
+
+def test_a_bug_is_told_with_the_id_of_its_request() -> None:
+    app, metrics = FastAPI(), Metrics()
+    install(app)
+    app.add_middleware(RequestContext, metrics=metrics)
+
+    @app.get("/bug")
+    async def bug() -> None:
+        raise ZeroDivisionError
+
+    with TestClient(app, raise_server_exceptions=False) as client:
+        answer = client.get("/bug", headers={"x-request-id": "job-17"})
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert answer.headers.get_list("x-request-id") == ["job-17"]

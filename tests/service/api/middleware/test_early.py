@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from service.api.errors import answer
 from service.api.middleware.admission import Admission
-from service.api.middleware.context import Books
+from service.api.middleware.context import Books, identity_of
 from service.api.middleware.early import Front
 from service.logs import request_id
 from service.metrics import Metrics
@@ -24,7 +24,8 @@ def front_of(in_flight: int, metrics: Metrics) -> Front:
 
 def scope_of(path: str = "/translate", method: str = "POST", **fields: str) -> Scope:
     headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
-    return {"path": path, "raw_path": path.encode(), "method": method, "headers": headers}
+    raw = {"path": path, "raw_path": path.encode(), "method": method, "headers": headers}
+    return {**raw, "request_id": identity_of(headers)}
 
 
 def counted(metrics: Metrics, route: str, method: str, status: int) -> float | None:

@@ -1,0 +1,21 @@
+"""Work beside the event loop."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from service.errors import NotReadyError
+from service.translation.beside import run_in_thread
+
+
+def test_an_executor_that_is_shut_down_is_a_service_that_stops() -> None:
+    executor = ThreadPoolExecutor(1)
+
+    async def run() -> str:
+        return await run_in_thread(lambda check: "done", lambda: 0.0, 60.0, executor)
+
+    assert asyncio.run(run()) == "done"
+    executor.shutdown()
+    with pytest.raises(NotReadyError, match="stopping"):
+        asyncio.run(run())
