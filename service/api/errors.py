@@ -76,9 +76,13 @@ def answer(
 def identified(response: JSONResponse, scope: Scope) -> JSONResponse:
     """An answer that is given around the middleware, with its request's id where that has one."""
     if identity := scope.get("request_id"):
-        fields = dialect_of(scope["path"]).request_id_fields
-        response.raw_headers += [(field, identity) for field in fields]
+        response.raw_headers += identifying(identity, scope["path"])
     return response
+
+
+def identifying(identity: bytes, path: str) -> list[tuple[bytes, bytes]]:
+    """The fields of an answer that tell its request's id, as the clients of that path look for it."""
+    return [(field, identity) for field in dialect_of(path).request_id_fields]
 
 
 def install(app: FastAPI) -> None:

@@ -1,6 +1,6 @@
 """How far off estimates of a time are, and so how much to allow for. Imports nothing of the project."""
 
-LEAST, MOST = 1.5, 2.0
+LEAST_MARGIN, MOST_MARGIN = 1.5, 2.0
 """Times an estimate that are allowed for. What takes even longer met a stall, and says nothing of others."""
 KEPT = 1000
 """Outcomes of which the worst is allowed for: one in a thousand may be worse."""
@@ -28,4 +28,4 @@ class SafetyMargin:
     def added_to(self, estimated: float) -> float:
         """In how many seconds it should be done that was estimated so."""
         worst = max(self._worst, self._worst_before)
-        return min(max(LEAST * estimated, estimated + worst), MOST * estimated)
+        return min(max(LEAST_MARGIN * estimated, estimated + worst), MOST_MARGIN * estimated)

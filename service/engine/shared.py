@@ -80,9 +80,8 @@ class Shared:
             self.failure = reason
             self.arrived.notify_all()
             self.changed.notify_all()
-        self.fail_everybody(
-            EngineDeadError
-        )  # first: nothing that fails here may leave anybody waiting
+        # before anything that may fail itself: nobody is left waiting
+        self.fail_everybody(EngineDeadError)
         logger.critical("the engine gives up: %s", reason, exc_info=error)
 
     def fail_everybody(self, error: Callable[[], AttendantError]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, TypeVar
 
-from service.engine.safety import LEAST
+from service.engine.safety import LEAST_MARGIN
 from service.errors import (
     AbandonedError,
     DeadlineExceededError,
@@ -156,7 +156,7 @@ class Translator:
             return prepare(lambda: None)[:2]
         with self._backlog.promised(size) as promise:
             left = deadline - self.searcher.engine.clock()
-            if LEAST * promise.seconds > left:
+            if LEAST_MARGIN * promise.seconds > left:
                 raise QueueFullError(
                     f"it would take about {promise.seconds:.1f} s to read the text, and the deadline is "
                     f"{left:.1f} s from now",

@@ -11,8 +11,7 @@ from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.dialects import dialect_of
-from service.api.errors import answer
+from service.api.errors import answer, identifying
 from service.api.stream import EVENT_STREAM, error_event
 from service.errors import NotReadyError
 from service.logs import request_id
@@ -99,11 +98,6 @@ def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     given = dict(headers).get(b"x-request-id", b"")
     # 128 bits need only differ from others', so that the system's source of secrets is not asked
     return given if _ACCEPTABLE_ID.fullmatch(given) else b"%032x" % random.getrandbits(128)
-
-
-def identifying(identity: bytes, path: str) -> list[tuple[bytes, bytes]]:
-    """The fields of an answer that tell its request's id, as the clients of that path look for it."""
-    return [(field, identity) for field in dialect_of(path).request_id_fields]
 
 
 def _streams(start: Message) -> bool:

@@ -9,8 +9,9 @@ import time
 from starlette.responses import Response
 from starlette.types import Scope
 
+from service.api.errors import identifying
 from service.api.middleware.admission import Admission
-from service.api.middleware.context import Books, identifying, identity_of
+from service.api.middleware.context import Books, identity_of
 from service.logs import request_id
 
 ROUTES = ("/translate", "/v2/translate")

@@ -3,16 +3,16 @@
 import random
 from collections.abc import Callable
 
-from service.engine.safety import KEPT, LEAST, MOST, SafetyMargin
+from service.engine.safety import KEPT, LEAST_MARGIN, MOST_MARGIN, SafetyMargin
 
 
 def test_what_is_estimated_is_exceeded_by_half_at_the_least_and_by_as_much_again_at_most() -> None:
     margin = SafetyMargin()
-    assert margin.added_to(4.0) == LEAST * 4.0
+    assert margin.added_to(4.0) == LEAST_MARGIN * 4.0
     margin.add(estimated=4.0, seconds=3.0)  # it was done sooner
-    assert margin.added_to(4.0) == LEAST * 4.0
+    assert margin.added_to(4.0) == LEAST_MARGIN * 4.0
     margin.add(estimated=0.1, seconds=60.0)  # a stall
-    assert margin.added_to(4.0) == MOST * 4.0
+    assert margin.added_to(4.0) == MOST_MARGIN * 4.0
 
 
 def test_the_worst_of_the_last_thousand_is_allowed_for_and_forgotten_after_two() -> None:
@@ -22,7 +22,7 @@ def test_the_worst_of_the_last_thousand_is_allowed_for_and_forgotten_after_two()
         if count < KEPT:
             assert margin.added_to(4.0) == 7.0
         margin.add(estimated=4.0, seconds=4.0)
-    assert margin.added_to(4.0) == LEAST * 4.0
+    assert margin.added_to(4.0) == LEAST_MARGIN * 4.0
 
 
 def test_about_one_error_in_a_thousand_is_larger_than_allowed_for_whatever_they_are() -> None:
