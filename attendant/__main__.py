@@ -6,13 +6,11 @@ runs without the training tools.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """What a word on the command line stands for."""
 
     module: str
@@ -43,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_usage())
         return 0
     if name == "--version":
+        from importlib.metadata import version  # takes as long as all of this
+
         print(f"attendant {version('attendant')}")
         return 0
     if name not in COMMANDS:

@@ -141,7 +141,7 @@ def _failure_of(store: ModelStore) -> str | None:
 def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
     """While inside, SIGHUP loads the bundles anew; where there is no such signal, nothing does."""
     try:
-        loop = asyncio.get_running_loop()
+        loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGHUP)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, _reload, store))
     except (AttributeError, NotImplementedError, RuntimeError, ValueError):
         yield  # Windows, or not the main thread
@@ -150,6 +150,7 @@ def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
+        signal.signal(signal.SIGHUP, before)  # its default would end the process
 
 
 def _reload(store: ModelStore) -> None:

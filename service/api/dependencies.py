@@ -13,12 +13,15 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from service.api.access import Gate
-from service.errors import ClientLeftError
+from service.errors import ClientLeftError, TextTooLongError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
 from service.settings import Settings
+from service.translation.types import Translation
 
+PREFIX = "Invalid request: "
+"""Of every error that tells what is wrong with a request."""
 Result = TypeVar("Result")
 
 
@@ -81,6 +84,19 @@ async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Res
     finally:
         is_working = False
         watcher.cancel()
+
+
+def all_translated(translations: list[Translation]) -> list[Translation]:
+    """The same translations, for an answer that has no place for why a text is left as it is.
+
+    Raises:
+        TextTooLongError: one is.
+    """
+    for number, translation in enumerate(translations):
+        if translation.problem:
+            reason = translation.problem.removeprefix(PREFIX)
+            raise TextTooLongError(f"{PREFIX}text {number}: {reason}")
+    return translations
 
 
 async def _until_disconnected(request: Request) -> None:

@@ -5,11 +5,18 @@ from http import HTTPStatus
 
 import httptools
 
+from service.errors import quoted
+
 MAX_FIELDS = 256
 """Header fields of a request: browsers behind several proxies send a quarter as many."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _START = re.compile(rb"\S{1,40}+ ([^\s?]{1,200}+)[\s?]")
 _CHUNKED = b"chunked"
+_HOST = re.compile(
+    rb"(?:(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})++|\[[\w.~!$&'()*+,;=:-]++\])(?::\d*+)?"
+)
+"""A name or an address, and perhaps a port (RFC 9110, section 7.2; 4.2.1 wants it not to be empty)."""
+_ABSOLUTE = re.compile(rb"https?://([^/?]*+)", re.IGNORECASE)
 
 
 class ProtocolError(Exception):
@@ -49,14 +56,12 @@ class Head:
         self._understand(dict(self.headers))
 
     def _understand(self, fields: dict[bytes, bytes]) -> None:
-        names = [name for name, _ in self.headers]
-        if names.count(b"host") != 1 and (self.version != "1.0" or b"host" in fields):
-            raise _no_http("a request has one Host")
+        self._check_hosts()
         if b"#" in self.target:
             raise _no_http("a target has no fragment")
         encoding = fields.get(b"transfer-encoding")
         if encoding is not None and (
-            encoding.lower() != _CHUNKED or names.count(b"transfer-encoding") > 1
+            encoding.lower() != _CHUNKED or len(self._values(b"transfer-encoding")) > 1
         ):
             raise _no_http("Transfer-Encoding may be chunked only")
         self.length = None if encoding else int(fields.get(b"content-length", 0))
@@ -68,11 +73,24 @@ class Head:
         self.is_last = self.version == "1.0" or self.method == "CONNECT" or self._says_close()
         """Whether the connection ends behind the answer."""
 
+    def _check_hosts(self) -> None:
+        """Refuse a host that a proxy may have understood otherwise, or not at all."""
+        hosts = self._values(b"host")
+        if len(hosts) > 1 or (not hosts and self.version != "1.0"):
+            raise _no_http("a request has one Host")
+        if absolute := _ABSOLUTE.match(self.target):
+            hosts.append(absolute[1])
+        for host in hosts:
+            if not _HOST.fullmatch(host):
+                raise _no_http(f"{quoted(host.decode('latin-1'))} is no host")
+
+    def _values(self, name: bytes) -> list[bytes]:
+        return [value for field, value in self.headers if field == name]
+
     def _says_close(self) -> bool:
         return any(
-            name == b"connection"
-            and b"close" in [option.strip().lower() for option in value.split(b",")]
-            for name, value in self.headers
+            b"close" in [option.strip().lower() for option in value.split(b",")]
+            for value in self._values(b"connection")
         )
 
     def on_url(self, part: bytes) -> None:
@@ -101,7 +119,10 @@ class HeadReader:
             ProtocolError: it is no head, or too large.
         """
         if not self._scanned and buffer.startswith((b"\r", b"\n")):
-            del buffer[: len(buffer) - len(buffer.lstrip(b"\r\n"))]  # RFC 9112, section 2.2
+            while buffer.startswith(b"\r\n"):  # RFC 9112, section 2.2
+                del buffer[:2]
+            if buffer.startswith((b"\r", b"\n")) and buffer != b"\r":
+                raise _no_http("an empty line in front of it must end with CR LF")
         if not buffer:
             return None
         found = _END_OF_HEAD.search(buffer, self._scanned)

@@ -218,18 +218,78 @@ def test_a_hangup_in_the_first_second_does_no_harm() -> None:
         process.wait(60)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize(
-    ("seconds", "number"), [(0.0, signal.SIGTERM), (0.3, signal.SIGINT), (0.9, signal.SIGTERM)]
-)
-def test_a_signal_to_stop_is_heeded_however_early(number: int, seconds: float) -> None:
-    with starting() as process:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
+HELD = """
+import sys
+from pathlib import Path
+
+def hold(*_):
+    Path({pipe!r}).read_bytes()
+
+class Holding:
+    def find_spec(self, name, *_):
+        if name in {modules}:
+            hold()
+
+{script}
+"""
+IMPORTING = """
+sys.meta_path.insert(0, Holding())
+from {package}.__main__ import main
+sys.exit(main({arguments}))
+"""
+LOADING = """
+from service import __main__, process
+process.bundle.load = hold
+sys.exit(__main__.main([]))
+"""
+STARTS = {
+    "python -m service": IMPORTING.format(package="service", arguments=[]),
+    "attendant serve": IMPORTING.format(package="attendant", arguments=["serve"]),
+    "with its bundle": LOADING,
+}
+HEAVY = ("dataclasses", "importlib.metadata", "numpy", "pydantic", "service.process")
+"""Modules that take long to import, or import others that do."""
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_are_heeded_before_anything_is_imported_that_takes_long(
+    start: str, number: int, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    modules = HEAVY if STARTS[start] != LOADING else ()
+    script = HELD.format(pipe=str(pipe), modules=modules, script=STARTS[start])
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    written: list[int] = []
+    try:
+        wait_until(lambda: has_reader(pipe, written) or process.poll() is not None)
+        process.send_signal(signal.SIGHUP)
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
-        # one that serves already ends as it always does
-        assert process.returncode in ((0,) if number == signal.SIGTERM else (0, 130))
+        assert (process.returncode, said) == (0 if number == signal.SIGTERM else 130, "")
+    finally:
+        process.kill()
+        process.wait()
+        for end in written:
+            os.close(end)
+
+
+def has_reader(pipe: Path, written: list[int]) -> bool:
+    """Whether somebody waits for what is written there; `written` takes the open end."""
+    with suppress(OSError):
+        written.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    return bool(written)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_signal_to_stop_in_the_first_second_is_heeded() -> None:
+    with starting() as process:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.9)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0
         assert "Traceback" not in said
 
 

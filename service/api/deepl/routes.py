@@ -28,6 +28,7 @@ from service.api.dependencies import (
     MetricsDependency,
     ModelsDependency,
     PlainRoute,
+    all_translated,
     services,
     unless_client_leaves,
 )
@@ -112,7 +113,7 @@ async def translate(request: Request) -> Response:
     target = _known("target_lang", languages.lookup(body.target_lang, models.targets))
     options = _options(body)
     work = models.translate(body.text, source, target, options, timeout)
-    translations = await unless_client_leaves(request, work)
+    translations = all_translated(await unless_client_leaves(request, work))
     service.metrics.characters.inc(sum(map(len, body.text)))
     answer = TranslateResponse(
         translations=[

@@ -8,6 +8,7 @@ from service.api.dependencies import (
     ModelsDependency,
     PlainRoute,
     SettingsDependency,
+    all_translated,
     services,
     unless_client_leaves,
 )
@@ -71,7 +72,7 @@ async def translate(request: Request) -> Response:
         )
     translations = await unless_client_leaves(request, models.translate(*asked))
     if accepted == PLAIN:
-        return PlainTextResponse("\n".join(translation.text for translation in translations))
+        return PlainTextResponse("\n".join(one.text for one in all_translated(translations)))
     answer = _response(body, translations).model_dump_json(exclude_none=True)
     return Response(answer, media_type=JSON)
 

@@ -15,6 +15,9 @@ from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Protected, Run
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
+CODE_SIGNS = r"={}\\|<>()"
+"""Where one of them is between backticks, these are no apostrophes, even beside a word."""
+_CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]"
 _ENDS_URL = r"""\s<>"'()\]}“”„«»‚‘’"""
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
@@ -36,15 +39,17 @@ KINDS = {
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
     "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
-    "printf": r"%(?:\d++\$|\([^()\s]*+\))?[-+0\#]*+\d*+(?:\.\d++)?"
-    r"(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@](?!\w)",
-    "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])",
+    # whatever is behind what has a place or a name; else no percentage: 100%ige, 5 % davon
+    "printf": rf"%(?:\d++\$|\([^()\s]*+\)){_CONVERSION}|%{_CONVERSION}(?!\w)"
+    r"|(?<![\d%])(?<!\d[ \u00a0\u202f])%(?:[ds@]|l{1,2}[diu]|\d*+\.\d++f)(?=[^\W\d_])",
+    "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])|(?<![\w%])%[1-9](?=[^\W\d_])",
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
     "percent sign": r"%%",
     "dollar": r"(?<![\w$])\$[A-Za-z_]\w*+",
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
-    "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])",
+    "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])"
+    rf"|(?<!`)(?P<marks>`{{1,3}}+)[^`\n{CODE_SIGNS}]*+[{CODE_SIGNS}][^`\n]*+(?P=marks)(?!`)",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
     "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
     "box to tick": r"\[[ \u00a0]*\]",

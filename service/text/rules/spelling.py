@@ -7,21 +7,16 @@ from service.text.rules.rule import SpellingRule
 from service.text.run import Run
 
 _UNTIDY = re.compile(
-    r"\x00+|(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´](?![^\s`´]*+[`´])))(?=\w)"
+    r"(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´](?![^\s`´]*+[`´])))(?=\w)"
 )
 _DASH = "—"
 _TYPED_DASH = re.compile(r"(?<=\S )-{2,3}(?= \S)")
 _BETWEEN_BLANKS = re.compile(f"(?<= ){_DASH}(?= )")
-_MAY_BE_UNTIDY = re.compile(
-    "[\x00\u00ad\u200b\u2060\ufeff`´-](?:(?<!-)|-)"
-)  # begins with a set: fast
+_MAY_BE_UNTIDY = re.compile("[\u00ad\u200b\u2060\ufeff`´-](?:(?<!-)|-)")  # begins with a set: fast
 
 
 class Spelling(SpellingRule):
-    """Takes out what is invisible within words, and writes apostrophes and dashes for what is typed as such.
-
-    NUL is taken out, too: it is a word to a vocabulary; all other control characters are nothing to it.
-    """
+    """Takes out what is invisible within words; writes apostrophes and dashes for what is typed as such."""
 
     name: ClassVar[str] = "spelling"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"

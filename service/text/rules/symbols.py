@@ -1,4 +1,4 @@
-"""Emoji, smileys, arrows and lines, hashtags behind a text, single marks of direction: models change them.
+"""Emoji, smileys, arrows and lines, hashtags behind a text, characters that nobody sees: models change them.
 
 They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
 """
@@ -13,11 +13,18 @@ from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_CONTROL = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # the others are blanks and ends of lines
+_NONE = "\ufdd0-\ufdef" + "".join(
+    chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17)
+)
+"""What Unicode says is no character."""
 _PICTURES = (  # those in private use are an icon font's
-    f"•©®™†‡¶{_DIRECTION}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
+    f"•©®™℠†‡¶{_DIRECTION}{_CONTROL}{_NONE}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
     "\U0001f000-\U0001faff\U000f0000-\U0010ffff"
 )
-_DIRECTIONS = re.compile(f"[{_DIRECTION}]+")
+_OF_TERMINALS = r"\x1b\[[\d;]*+[A-Za-z]"
+_UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}])+")
+_OF_WORD_BEFORE = "®™℠†‡"
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
 _ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begun once: a long shaft is looked at once
@@ -35,7 +42,7 @@ _DRAWN = "|".join(
 )
 """Arrows and lines that are drawn with signs."""
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
-_SYMBOL = f"(?:[{_PICTURES}]|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
+_SYMBOL = f"(?:{_OF_TERMINALS}|[{_PICTURES}]|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # signs in words and between them stand alone: it's up-to-date, and/or
     rf"[{_PICTURES}<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
 )
@@ -91,8 +98,6 @@ def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
 def _taken(match: re.Match[str]) -> tuple[Place, str, str]:
     """What to take out and to leave in its place, and the spaces in front of and behind the symbols."""
     text, (first, last) = match.string, match.span()
-    if _DIRECTIONS.fullmatch(match.group()):  # they take no room
-        return (first, last, ""), "", ""
     begin, end = first, last
     while begin > match.pos and text[begin - 1] in _SPACES:
         begin -= 1
@@ -100,6 +105,10 @@ def _taken(match: re.Match[str]) -> tuple[Place, str, str]:
         end += 1
     lead, trail = text[begin:first], text[last:end]
     before, behind = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
+    if _UNSEEN.fullmatch(match.group()) and not (lead and trail):  # they take no room
+        return (first, last, ""), "", ""
+    if before and text[first] in _OF_WORD_BEFORE and not (behind.isalnum() and not trail):
+        return (begin, last, ""), lead, ""
     if (lead and trail) or not before:
         return (first, end, ""), "", trail
     if lead:

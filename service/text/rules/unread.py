@@ -14,8 +14,10 @@ import regex
 from service.text.rules.rule import SpellingRule
 from service.text.run import Protected, Run
 
-# symbols, marks but those of a sentence, figures that are no digits, and the micro sign
-_SIGN = regex.compile(r"(?V1)[[\p{S}\p{Po}\p{No}\u00b5]--[\x00-\x7f¿¡…‥]--\p{Sentence_Terminal}]")
+# symbols, marks but those of a sentence, figures that are no digits, the micro sign, and what is not assigned
+_SIGN = regex.compile(
+    r"(?V1)[[\p{S}\p{Po}\p{No}\p{Cn}\u00b5]--[\x00-\x7f¿¡…‥]--\p{Sentence_Terminal}]"
+)
 _MAY_HOLD_ONE = re.compile("[^\x00-\x7f\xc0-\xd6\xd8-\xf6\xf8-\u02a9\u2010-\u2015\u2018-\u201f]")
 """A quick look: neither letters of Latin nor dashes and quotes are signs."""
 _OPERATOR = regex.compile(r"\p{Sm}")

@@ -433,7 +433,7 @@ def test_an_early_answer_arrives_although_its_connection_ends(head: bytes) -> No
 def test_empty_lines_before_a_request_are_passed_over() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
-        for lines in (b"\r\n", b"\r\n\r\n\n", b""):
+        for lines in (b"\r\n", b"\r\n\r\n", b""):
             writer.write(lines)
             await asyncio.sleep(0.02)
             writer.write(lines + HEAD + b"\r\n")

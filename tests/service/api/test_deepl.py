@@ -170,6 +170,16 @@ def test_names_of_tags_come_in_one_field_or_in_several(client: TestClient, given
         assert request.json()["translations"][0]["text"] == "<x>Hund</x> <b>Hund</b>"
 
 
+def test_of_a_list_a_text_that_is_too_long_is_an_error_that_names_it(client: TestClient) -> None:
+    texts = ["Der Hund schläft.", "Hund " * 60, "Die Frau wartet."]
+    fields = {"text": texts, "target_lang": "EN", "source_lang": "DE"}
+    answer = client.post("/v2/translate", json=fields)
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == "text_too_long"
+    expected = "Invalid request: text 1: a sentence of 240 tokens exceeds the model's limit of 62: "
+    assert answer.json()["message"].startswith(expected)
+
+
 def test_more_characters_than_may_be_are_too_large_for_its_clients(client: TestClient) -> None:
     answer = client.post("/v2/translate", json={"text": ["a" * 2001], "target_lang": "EN"})
     assert answer.status_code == 413

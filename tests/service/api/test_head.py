@@ -156,6 +156,9 @@ def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -
         b"GET / HTTP/1.1\nhost: here\n\n",  # a bare line feed, by which requests are smuggled
         b"GET / HTTP/1.1\r\n\r\n",
         HEAD + b"host: there\r\n\r\n",
+        b"\n" + HEAD + b"\r\n",
+        b"\r\n\n" + HEAD + b"\r\n",
+        b"\r" + HEAD + b"\r\n",
         HEAD.replace(b" / ", b" /#a ") + b"\r\n",
         HEAD + b"content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n",
         HEAD + b"transfer-encoding: gzip, chunked\r\n\r\n",
@@ -165,6 +168,57 @@ def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -
 )
 def test_what_can_be_read_in_two_ways_is_refused(sent: bytes) -> None:
     assert read(sent) is None
+
+
+HOSTS = {
+    b"here": True,
+    b"HERE.example.:8000": True,
+    b"127.0.0.1:80": True,
+    b"a_b-c.d%20~!$&'()*+,;=": True,
+    b"[::1]:8000": True,
+    b"[v1.a:b]": True,
+    b"here:": True,
+    b"": False,
+    b":80": False,
+    b"a b": False,
+    b"a\tb": False,
+    b"here:http": False,
+    b"here:80:80": False,
+    b"a/b": False,
+    b"somebody@here": False,
+    b"a,b?c": False,
+    b"[::1": False,
+    b"::1": False,
+    b"%2": False,
+    b"h\xc3\xb6r": False,
+    b"<here>": False,
+}
+"""Those of RFC 9110, section 7.2, and RFC 3986, section 3.2.2, and others."""
+
+
+@pytest.mark.parametrize(("host", "is_valid"), HOSTS.items())
+def test_a_host_is_a_name_or_an_address_and_perhaps_a_port(host: bytes, is_valid: bool) -> None:
+    for version in (b"1.1", b"1.0"):
+        head = read(b"GET / HTTP/%b\r\nhost: %b\r\n\r\n" % (version, host))
+        assert (head is not None) == is_valid
+    if b" " not in host and b"\t" not in host and b"?" not in host and b"/" not in host:
+        head = read(b"GET http://%b/a HTTP/1.1\r\nhost: here\r\n\r\n" % host)
+        assert (head is not None) == is_valid
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_empty_lines_before_a_request_are_passed_over_whatever_the_pieces(size: int) -> None:
+    sent, reader, buffer, found = (
+        b"\r\n\r\n\r\n" + HEAD + b"\r\n",
+        HeadReader(100),
+        bytearray(),
+        None,
+    )
+    for at in range(0, len(sent), size):
+        assert found is None
+        buffer += sent[at : at + size]
+        found = reader.read(buffer)
+    assert found is not None
 
 
 def test_who_speaks_http_1_0_is_not_told_to_continue() -> None:

@@ -1,8 +1,10 @@
 """Models swapped while they serve, several at once, and engines that die."""
 
+import asyncio
 import gc
 import json
 import shutil
+import signal
 import threading
 import time
 import weakref
@@ -59,6 +61,24 @@ def test_several_bundles_are_chosen_by_direction(settings: Settings, tmp_path: P
         assert client.get("/v2/models/other/ready").status_code == 404
         metrics = client.get("/metrics").text
         assert 'attendant_model_info{bundle="from-german",precision="fp32"' in metrics
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal")
+def test_a_hangup_means_what_it_did_before_once_the_models_are_stopped(settings: Settings) -> None:
+    app = create_app(with_bundles(settings, TINY_BUNDLE))
+
+    async def handlers() -> tuple[object, object]:
+        async with app.router.lifespan_context(app):
+            inside = signal.getsignal(signal.SIGHUP)
+        return inside, signal.getsignal(signal.SIGHUP)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        inside, behind = asyncio.run(handlers())
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert callable(inside)
+    assert behind == signal.SIG_IGN
 
 
 def test_a_reload_under_load_loses_no_request(settings: Settings, tmp_path: Path) -> None:

@@ -336,6 +336,11 @@ def test_one_of_several_texts_that_is_too_long_fails_none_of_the_others(client: 
     assert (problem["finish"], problem["target"]) == ("copied", texts[1])
     assert "tokens exceeds the model's limit of 62" in problem["problem"]
     assert not any("problem" in one for one in answer["details"][0])
+    plain = client.post(
+        "/translate", json={"q": texts, **SUPPORTED}, headers={"accept": "text/plain"}
+    )
+    assert plain.status_code == 400  # there is no place to say why
+    assert plain.json()["error"].startswith("Invalid request: text 1: a sentence of ")
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,11 @@ def protected(text: str) -> list[str]:
         ("[ ] ja, [  ] nein, [] egal, [x] doch", ["[ ]", "[  ]", "[]"]),
         ("Файл config.yaml в /etc/app/x", ["config.yaml", "/etc/app/x"]),
         ("{name} さん、%d 件", ["{name}", "%d"]),
+        ("%dneue, %sHund, je %.2fEuro, %ldneue", ["%d", "%s", "%.2f", "%ld"]),
+        ("%1$sHund, %(name)sKatze, %@Maus, %1Seite", ["%1$s", "%(name)s", "%@", "%1"]),
+        ("100%sicher, 5 %davon, 20%dicker, a%20b", []),
+        ("`x=1`Hund, Katze`f(x)`, a```b\\c```d", ["`x=1`", "`f(x)`", "```b\\c```"]),
+        ("Er sagt: `geht`s gut` und don`t", []),
     ],
 )  # fmt: skip
 def test_what_is_found(text: str, found: list[str]) -> None:

@@ -13,7 +13,6 @@ from tests.service.text.pipelines import take_apart
         ("Donau\u00addampf\u200b\u00adschiff \u200b", "Donaudampfschiff \u200b"),
         ("don`t, geht´s", "don't, geht's"),
         ("`code` ` ´ a´ it’s it's", "`code` ` ´ a´ it’s it's"),
-        ("Das\x00 Wet\x00\x00ter\x00", "Das Wetter"),
         ("Er kam -- wie stets -- zu spät --- ja", "Er kam — wie stets — zu spät — ja"),
         ("a--b --x -- y", "a--b --x — y"),
         ("", ""),

@@ -7,7 +7,7 @@ from service.text.rules.symbols import Symbols
 from service.text.run import Run
 from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.test_document import aligned, unchanged
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,22 @@ from tests.service.text.test_document import unchanged
         ("-- Anna", "Anna", [(0, "-- ")]),
         ("Rot -- Gelb --- Grün", "Rot -- Gelb --- Grün", []),
         ("auf-und-ab, und/oder, a->b, 2-3", "auf-und-ab, und/oder, a->b, 2-3", []),
+        (
+            "Das\x00 Wet\x00\x00ter \ufffe da\x7f",
+            "Das Wetter da",
+            [(3, "\x00"), (7, "\x00\x00"), (11, "\ufffe "), (13, "\x7f")],
+        ),
+        ("Ja \ufdd0\U0001ffff da\tund\x0bda", "Ja da\tund\x0bda", [(3, "\ufdd0\U0001ffff ")]),
+        (
+            "Der \x1b[1;31mHund\x1b[0m schläft",
+            "Der Hund schläft",
+            [(4, "\x1b[1;31m"), (8, "\x1b[0m")],
+        ),
+        (
+            "Am 31.12.1999 ™ mit Acme® und x™y",
+            "Am 31.12.1999 mit Acme und x y",
+            [(13, " ™"), (22, "®"), (29, "™ ")],
+        ),
     ],
 )
 def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int, str]]) -> None:
@@ -62,6 +78,7 @@ def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int
         "👋",
         " 👋 \n ✓ ",
         "Pizza 🍕, Bier 🍺.",
+        "\0Hund, Katze \ufffe da\x1b",
         "\u202aHallo \u2068Anna\u2069, komm\u202c\u200e \uf0c9",
     ],
 )
@@ -77,6 +94,14 @@ def test_at_the_edges_of_a_sentence_no_alignment_is_needed() -> None:
     assert [part if isinstance(part, str) else part.text for part in parts] == [
         "😀 ", "Das ist toll!", " ", "😀 ", "Gut!", " 👋",
     ]  # fmt: skip
+
+
+def test_a_sign_of_a_word_stays_behind_it_wherever_that_goes() -> None:
+    [sentence] = take_apart("Am 31.12.1999 ™ kam Acme® hier an.", "text").sentences
+    source, target = sentence.text, "Acme arrived here on 31.12.1999."
+    links = [7, 6, 8, 0, *range(1, 6), 10]  # the source's word for each of the target's
+    found = sentence.translated(target, aligned(source, target, links))
+    assert found.written() == "Acme® arrived here on 31.12.1999 ™."
 
 
 def test_within_an_element_they_stay_in_it() -> None:

@@ -54,6 +54,7 @@ def test_figures_that_are_no_digits_are_protected_whatever_the_vocabulary_has(
         ("Ein Winkel von 5° 3′ 20″.", ["5°", "3′", "20″"]),
         ("„Ja“ – nein … «oui» ¿Qué? ¡No!", []),
         ("हाँ। नहीं॥ 是。", []),
+        ("Der \u0378 Hund", ["\u0378"]),  # not assigned
     ],
 )
 def test_signs_that_the_vocabulary_lacks_are_protected_with_their_amount(
