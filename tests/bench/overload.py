@@ -96,7 +96,7 @@ def loop_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def server_pid(port: int = PORT) -> int:
+def server_pid(port: int) -> int:
     """The process that listens on the port: the one whose command line and environment are ours."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -120,7 +120,7 @@ async def overload(
         asyncio.ensure_future(one(texts[at % len(texts)], begin + due, free, outcome))
         for at, due in enumerate(times)
     ]
-    pid = server_pid()
+    pid = server_pid(PORT)
     while not all(task.done() for task in tasks):
         memory.append(memory_of(pid))
         await asyncio.sleep(2)
@@ -147,7 +147,7 @@ def main() -> int:
         if options.pinned:
             os.sched_setaffinity(0, cores[1:2])
         asyncio.run(closed_loop(PORT, texts[:100], 16))
-        server = server_pid()
+        server = server_pid(PORT)
         capacity = asyncio.run(closed_loop(PORT, texts * 3, 64))
         rate = OVERLOAD * capacity
         print(f"capacity {capacity:.0f} requests/s; {options.seconds:.0f} s at {rate:.0f}/s")

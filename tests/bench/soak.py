@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with serving(["service"], PORT, ATTENDANT_LOG_LEVEL="error"):
-        pid = server_pid()
+        pid = server_pid(PORT)
         files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
         end = time.monotonic() + 60 * options.minutes
         soak = Soak(everyday_german(400), random.Random(options.seed), end)
