@@ -16,7 +16,8 @@ from tqdm import tqdm
 from export.alignment import AlignmentHead, choose_heads
 from export.decoder import build_decoder
 from export.encoder import build_encoder
-from export.graph import ActivationRange, GraphBuilder
+from export.graph import GraphBuilder
+from export.int8 import ActivationRange
 from export.material import ExportOptions as ExportOptions
 from export.material import Material, VocabularyFiles, material_of
 from export.quantize import calibrate

@@ -5,14 +5,22 @@ Initializers keep the names of the network's parameters: `NAME` as it is, `NAME.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from export.int8 import blocks, int8_scales, quantized, widest_values
+from export.int8 import (
+    EVEN,
+    ActivationRange,
+    best_limit,
+    blocks,
+    int8_scales,
+    quantized,
+    widest_values,
+)
 from export.weights import MIN_MAPPED, WeightsFile
 
 Precision = Literal["fp32", "fp16", "int8"]
@@ -20,9 +28,6 @@ Precision = Literal["fp32", "fp16", "int8"]
 OPSET = 23
 """The first with the operator Attention."""
 IR_VERSION = 11
-EVEN = 3.0
-"""By which the widest of a weight's columns may exceed their median for one scale to serve all: ONNX Runtime
-multiplies each column's scale anew in every product, one by one, a tenth of a lone sentence's step."""
 MASKED = -1e9
 """Added to an attention score to forbid it, however large a trained network makes it; -inf once in fp16."""
 ELEMENT_TYPES: dict[str, int] = {
@@ -32,14 +37,6 @@ ELEMENT_TYPES: dict[str, int] = {
     "bool": TensorProto.BOOL,
 }
 Weights = Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class ActivationRange:
-    """Smallest and largest value that calibration saw at the input of a linear layer."""
-
-    low: float
-    high: float
 
 
 @dataclass
@@ -196,8 +193,11 @@ class GraphBuilder:
         What comes out for rows that are `absent` does not matter; some may lie behind those of the weight.
         """
         if self.precision == "int8":
-            columns = self.int8_columns(weight, name, absent)
-            return self._int8_matmul(x, columns, self.ranges[layer], bias, relu_input)
+            seen = self.ranges[layer]
+            if relu_input:  # a zero point of 0 clips as ReLU does
+                seen = replace(seen, low=0.0)
+            columns = self.int8_columns(weight, name, seen, absent)
+            return self._int8_matmul(x, columns, seen, bias)
         if relu_input:
             x = self.op("Relu", x)
         padding = max(0, max(absent, default=0) + 1 - len(weight))
@@ -206,18 +206,10 @@ class GraphBuilder:
         return str(self.op("Add", self.op("MatMul", x, transposed), bias))
 
     def _int8_matmul(
-        self,
-        x: str,
-        columns: tuple[str, str],
-        seen: ActivationRange,
-        bias: str,
-        relu_input: bool,
+        self, x: str, columns: tuple[str, str], seen: ActivationRange, bias: str
     ) -> str:
-        """Unsigned inputs, signed weights; a zero point of 0 clips as ReLU does."""
-        low = 0.0 if relu_input else min(seen.low, 0.0)
-        high = max(seen.high, 0.0)
-        scale = max((high - low) / 255, 1e-8)
-        zero_point = round(-low / scale)
+        """Unsigned inputs, signed weights."""
+        scale, zero_point = seen.code()
         weight, scales = columns
         x_scale = self.constant(scale, np.float32)
         x_zero = self.constant(zero_point, np.uint8)
@@ -236,9 +228,9 @@ class GraphBuilder:
         )
 
     def int8_columns(
-        self, weight: np.ndarray, name: str, absent: Sequence[int] = ()
+        self, weight: np.ndarray, name: str, seen: ActivationRange, absent: Sequence[int] = ()
     ) -> tuple[str, str]:
-        """A weight [out, in], transposed and in int8, and the scale of its columns.
+        """A weight [out, in] for inputs as seen, transposed and in int8, and the scale of its columns.
 
         Where they are `EVEN`, there is one for all of them, else one for each, [out]. What `int8_rows` has
         stored is transposed when the graph is loaded. Rows that are `absent` are zeros.
@@ -252,17 +244,20 @@ class GraphBuilder:
             widest[list(absent)] = 0  # without them, one scale serves all the others
             if widest.max() <= EVEN * np.median(widest):
                 widest = widest.max()
-            scales = int8_scales(widest)
-            columns = np.pad(quantized(weight, scales), ((0, padding), (0, 0)))
+            limit = best_limit(weight, widest, seen)
+            scales = int8_scales(widest, limit)
+            columns = np.pad(quantized(weight, scales, limit), ((0, padding), (0, 0)))
             columns[list(absent)] = 0
             self.initializer(names[0], columns.T)
             self.initializer(names[1], scales)
         return names
 
-    def int8_rows(self, weight: np.ndarray, name: str) -> tuple[str, str]:
-        """A weight [out, in] in int8 whose rows are looked up, too, and the scale of each, [out]."""
-        scales = int8_scales(widest_values(weight))
-        rows = quantized(weight, scales)
+    def int8_rows(self, weight: np.ndarray, name: str, layer: str) -> tuple[str, str]:
+        """The weight [out, in] of `layer` in int8, whose rows are looked up, too, and their scales, [out]."""
+        widest = widest_values(weight)
+        limit = best_limit(weight, widest, self.ranges[layer])
+        scales = int8_scales(widest, limit)
+        rows = quantized(weight, scales, limit)
         return self.initializer(f"{name}.int8", rows), self.initializer(f"{name}.T.scale", scales)
 
     def embed(self, ids: str, table: np.ndarray, name: str, scale: float) -> str:

@@ -1,21 +1,26 @@
-"""Calibration for int8: what range of values each linear layer's input takes on real text.
+"""Calibration for int8: what values each linear layer's input takes on real text.
 
 The scales are static, so the translation of a sentence cannot depend on its neighbours in a batch.
 """
 
 from collections.abc import Iterable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from export.graph import ActivationRange
+from export.int8 import ActivationRange
 from model.data.batches import Batch
 from model.transformer import Transformer
+
+KEPT_INPUTS = 64
+"""Of each layer."""
+KEPT_A_BATCH = 8
 
 
 @torch.inference_mode()
 def calibrate(network: Transformer, batches: Iterable[Batch]) -> dict[str, ActivationRange]:
-    """Range of every linear layer's input, by module name; `projection` is the pre-softmax one.
+    """Range and examples of every linear layer's input, by module name; `projection` is the pre-softmax one.
 
     The plain minimum and maximum serve well, in pre-norm and post-norm networks: nothing is clipped that
     calibration saw.
@@ -23,10 +28,12 @@ def calibrate(network: Transformer, batches: Iterable[Batch]) -> dict[str, Activ
     ranges: dict[str, ActivationRange] = {}
 
     def observe(name: str, x: Tensor) -> None:
-        low, high = float(x.min()), float(x.max())
+        low, high, rows = float(x.min()), float(x.max()), x.flatten(0, -2)
+        inputs = rows[:: -(-len(rows) // KEPT_A_BATCH)].numpy().copy()
         if name in ranges:
             low, high = min(low, ranges[name].low), max(high, ranges[name].high)
-        ranges[name] = ActivationRange(low, high)
+            inputs = np.concatenate((ranges[name].inputs, inputs))[:KEPT_INPUTS]
+        ranges[name] = ActivationRange(low, high, inputs)
 
     handles = [
         module.register_forward_pre_hook(lambda _, inputs, name=name: observe(name, inputs[0]))

@@ -97,7 +97,7 @@ class _Decoder:
         place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
         table, root = b.weights["embedding.weight"], sizes.embedding_scale
         if b.precision == "int8":  # the projection's own table, which is half of this file
-            stored, scales = b.int8_rows(table, "embedding.weight")
+            stored, scales = b.int8_rows(table, "embedding.weight", "projection")
             rows = b.to_float(b.op("Gather", stored, self.read))
             scale = b.op("Mul", b.op("Gather", scales, self.read), b.constant(root, np.float32))
             x = b.op("Mul", rows, b.op("Unsqueeze", scale, b.constant([2])))

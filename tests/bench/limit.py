@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from export.graph import ActivationRange, GraphBuilder, tensor, to_model
+from export.graph import GraphBuilder, tensor, to_model
+from export.int8 import ActivationRange
 from export.selection import group_size
 from model.config import ModelConfig
 from model.tokenizer import EOS_ID

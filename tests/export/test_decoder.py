@@ -32,7 +32,6 @@ from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
 from tests import toy
 from tests.conftest import TINY_BUNDLE
-from tests.hardware import needs_exact_int8
 
 SPECIAL = SpecialIds(pad=0, bos=BOS_ID, eos=EOS_ID)
 SUPPRESSED = (0, 2)
@@ -80,7 +79,7 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
 
 @pytest.mark.parametrize(
     ("precision", "tolerance"),
-    [("fp32", 1e-4), ("fp16", 0.05), pytest.param("int8", 0.7, marks=needs_exact_int8)],
+    [("fp32", 1e-4), ("fp16", 0.05), ("int8", 0.7)],
 )
 @pytest.mark.parametrize(
     "network",
