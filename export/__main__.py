@@ -30,7 +30,7 @@ logger = logging.getLogger("export")
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """The command line's options, checked."""
-    parser = argparse.ArgumentParser(prog="python -m export", description=__doc__)
+    parser = argparse.ArgumentParser(prog="attendant export", description=__doc__)
     parser.add_argument(
         "runs",
         metavar="run",

@@ -58,7 +58,7 @@ def convert(bundle: Bundle, out: Path) -> Manifest:
 
 def main(arguments: list[str]) -> int:
     """Convert; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m export convert", description=__doc__)
+    parser = argparse.ArgumentParser(prog="attendant export convert", description=__doc__)
     parser.add_argument("bundle", type=Path)
     parser.add_argument(
         "--out", type=Path, help="the new bundle's folder; default: the old one's place"

@@ -115,7 +115,7 @@ class Reports:
 
 def main(arguments: list[str] | None = None) -> int:
     """Evaluate; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m export.evaluate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="attendant evaluate", description=__doc__)
     parser.add_argument("url", help="URL of the service, for example http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
     parser.add_argument("--split", default="test", help="name of the split (default test)")

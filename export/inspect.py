@@ -60,7 +60,7 @@ SIZES = (
 
 def main(arguments: list[str]) -> int:
     """Print it; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m export inspect", description=__doc__)
+    parser = argparse.ArgumentParser(prog="attendant inspect", description=__doc__)
     parser.add_argument("bundle", type=Path, help="the bundle's folder")
     options = parser.parse_args(arguments)
     try:

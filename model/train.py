@@ -44,7 +44,7 @@ logger = logging.getLogger("model.train")
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     """The command line's options."""
-    parser = argparse.ArgumentParser(prog="python -m model.train", description=__doc__)
+    parser = argparse.ArgumentParser(prog="attendant train", description=__doc__)
     parser.add_argument(
         "config", help="preset (tiny, small, base, big, multi30k, bundled) or TOML file"
     )

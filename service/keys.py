@@ -86,7 +86,7 @@ def digest_of(key: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Make a key; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m service.keys",
+        prog="attendant keys",
         description="Make an API key: its entry goes to standard output, the key itself to standard error.",
     )
     parser.add_argument(

@@ -69,7 +69,12 @@ def main(arguments: Sequence[str]) -> int:
     # uvicorn sets the same while it serves; then it sends itself the signal again, and all is done
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
-    server.run()
+    try:
+        server.run()
+    except SystemExit:  # uvicorn has logged the reason, then waited until the models were loaded
+        place = f"{settings.host}:{settings.port}"
+        print(f"error: cannot listen on {place}; the log above says why", file=sys.stderr)
+        return 1
     return 0 if server.started and not failures else 1
 
 

@@ -94,10 +94,8 @@ class Translator:
 
         Raises:
             BundleError: the bundle cannot be used.
-            ValueError: `num_workers` is negative.
+            ValueError: `device`, `precision` or `num_workers` has an impossible value.
         """
-        if num_workers < 0:
-            raise ValueError(f"num_workers must be at least 0, but is {num_workers}")
         unlimited = EngineConfig(max_waiting=NO_LIMIT, max_waiting_tokens=NO_LIMIT)
         options = ModelOptions(
             device, precision, num_workers, engine=unlimited, max_beam_size=MAX_BEAM_SIZE
@@ -310,6 +308,8 @@ class Translator:
         options: Options,
         timeout_seconds: float | None,
     ) -> AsyncGenerator[Event, None]:
+        for name in options.keys() - Options.__annotations__.keys():
+            raise TypeError(f"there is no option {name}, only {', '.join(Options.__annotations__)}")
         given, chosen = _texts(texts), TranslationOptions(**options)
         timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
         return self._models.stream(given, source, target, chosen, timeout)
@@ -341,6 +341,8 @@ def _texts(given: str | Iterable[str]) -> list[str]:
     Raises:
         TypeError: something else is among them.
     """
+    if not isinstance(given, Iterable):
+        raise TypeError(f"texts must be a str or several, but is {type(given).__name__}")
     texts = [given] if isinstance(given, str) else list(given)
     for at, text in enumerate(texts):
         if not isinstance(text, str):

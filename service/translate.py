@@ -21,7 +21,12 @@ from typing import get_args
 
 from service.bulk.command import add_options, check_options, translate_files
 from service.bulk.errors import BulkError
-from service.errors import AttendantError, TextTooLongError
+from service.errors import (
+    AttendantError,
+    MissingParameterError,
+    TextTooLongError,
+    UnsupportedLanguageError,
+)
 from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
 from service.text.run import Format
@@ -75,8 +80,20 @@ def main(arguments: Sequence[str]) -> int:
             print("\nstopped: the same command continues", file=sys.stderr)
         return 130
     except (AttendantError, BulkError, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_explained(error, options.bundle)}", file=sys.stderr)
         return 1
+
+
+def _explained(error: Exception, bundle: Path) -> str:
+    """The error in the words of the command line."""
+    languages = f"attendant inspect {bundle} lists the languages of the model"
+    if isinstance(error, UnsupportedLanguageError):
+        return f"{error}; {languages}"
+    if isinstance(error, MissingParameterError):
+        return f"--target is missing; {languages}"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

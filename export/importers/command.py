@@ -24,7 +24,7 @@ NON_COMMERCIAL = re.compile(r"(?<![a-z])nc(?![a-z])", re.IGNORECASE)
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    found = argparse.ArgumentParser(prog="python -m export import", description=__doc__)
+    found = argparse.ArgumentParser(prog="attendant import", description=__doc__)
     found.add_argument(
         "model",
         metavar="SOURCE",

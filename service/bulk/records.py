@@ -84,7 +84,7 @@ class Column:
             return Record(line)
         cells = row.split("\t")
         if len(cells) < self.number:
-            return Record(line, problem=f"it has no column {self.number}, but {len(cells)}")
+            return Record(line, problem=f"it has no column {self.number}, only {len(cells)}")
         text = cells[self.number - 1]
         if self.keep:
             # a row without a text gets an empty column: all rows have equally many

@@ -57,9 +57,9 @@ class Engine:
         self.watch: StallDetector = self._shared.watch
         """Whoever runs a graph beside the engine tells it, so that `check` sees it hang."""
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
-        lone = WatchedRunner(single_sequence_runner, self.watch) if single_sequence_runner else None
+        single = single_sequence_runner and WatchedRunner(single_sequence_runner, self.watch)
         self._reranker = Reranker(special, config.num_workers, on_fault)
-        parts = special, self._reranker, lone
+        parts = special, self._reranker, single
         new_batches = cycle(partial(Batch, runner, *parts) for runner in watched)
         self._workers = [
             Worker(self._shared, index, next(new_batches)) for index in range(config.num_workers)

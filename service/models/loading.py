@@ -3,7 +3,7 @@
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
@@ -30,6 +30,8 @@ from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Searcher
 from service.translation.translator import Translator
 
+DEVICES = ("auto", *get_args(Device))
+PRECISIONS = ("auto", *get_args(Precision))
 FIRST_RUN_SECONDS = 60.0
 """In which graphs must have run for the first time: one may loop for ever."""
 
@@ -51,6 +53,18 @@ class ModelOptions:
     """Where a request does not say."""
     single_sequence: bool = True
     """Whether to try, at the start, if a sentence that is alone runs faster on all cores."""
+
+    def __post_init__(self) -> None:
+        """Refuse what names no device and no precision.
+
+        Raises:
+            ValueError: a value is not among its choices, or is out of its range.
+        """
+        for name, choices in (("device", DEVICES), ("precision", PRECISIONS)):
+            if (value := getattr(self, name)) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, but is {value!r}")
+        if not isinstance(self.num_workers, int) or self.num_workers < 0:
+            raise ValueError(f"num_workers must be an integer >= 0, but is {self.num_workers!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,8 +179,9 @@ class ModelStore:
     def _say(self, models: ModelSet) -> None:
         """Say in the log what is served."""
         for model in models.models:
-            name = model.bundle.manifest.name
-            logger.info("serving %s with %s in %s", name, model.provider, model.precision)
+            manifest = model.bundle.manifest
+            said = f"{len(manifest.directions)} directions, {model.precision}, {model.provider}"
+            logger.info("%s is ready: %s", manifest.name, said)
         if waiting := len(models.described) - len(models.models):
             logger.info("%d more bundles are loaded when they are needed", waiting)
 

@@ -170,7 +170,7 @@ class Run:
             ],
         )
 
-    def lifted(
+    def extracted(
         self, places: Sequence[Place], raws: Iterable[str], *, in_front: bool = False
     ) -> "Run":
         """`edited`, with a void tag for each of the places, behind what is new there or in front of it.

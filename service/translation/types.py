@@ -1,9 +1,10 @@
 """A request's options and results, as plain data."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from dataclasses import dataclass
 from math import inf
+from numbers import Integral, Real
 from statistics import fmean
 from typing import Literal, get_args
 
@@ -20,12 +21,12 @@ Recovery = Literal["repetition", "protected", "pieces", "copied"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
 numbers protected; in pieces around them; or the source stands in for its translation."""
 
-_RANGES = (
-    ("beam_size", 1, inf),
-    ("length_penalty", -10, 10),
-    ("alternatives", 0, inf),
-    ("max_decoding_length", 1, inf),
-    ("no_repeat_ngram_size", 0, inf),
+_RANGES: tuple[tuple[str, type, str, int, float], ...] = (
+    ("beam_size", Integral, "an integer", 1, inf),
+    ("length_penalty", Real, "a number", -10, 10),
+    ("alternatives", Integral, "an integer", 0, inf),
+    ("max_decoding_length", Integral, "an integer", 1, inf),
+    ("no_repeat_ngram_size", Integral, "an integer", 0, inf),
 )
 
 
@@ -55,32 +56,44 @@ class TranslationOptions:
         """Refuse what means nothing, whatever the model.
 
         Raises:
-            InvalidRequestError: a value is out of its range, or not among its choices.
+            InvalidRequestError: a value has a wrong type, is out of its range, or not among its choices.
         """
-        for name, least, most in _RANGES:
+        for name, kind, described, least, most in _RANGES:
             value = getattr(self, name)
-            if value is not None and not least <= value <= most:
+            if value is None and self.__dataclass_fields__[name].default is None:
+                continue
+            is_number = isinstance(value, kind)
+            if not is_number:
+                raise _impossible(name, described, value)
+            if not least <= value <= most:
                 allowed = f">= {least}" if most == inf else f"between {least} and {most}"
-                raise InvalidRequestError(
-                    f"Invalid request: {name} parameter must be {allowed}, but is {value}"
-                )
+                raise _impossible(name, allowed, value)
         for name, choices in (("format", get_args(Format)), ("splitting", get_args(Splitting))):
             if (value := getattr(self, name)) not in choices:
-                raise InvalidRequestError(
-                    f"Invalid request: {name} parameter must be one of {', '.join(choices)}, "
-                    f"but is {quoted(value)}"
-                )
-        if isinstance(self.ignored_tags, str):  # whose items are its letters
-            raise InvalidRequestError(
-                "Invalid request: ignored_tags parameter must be a list of strings, "
-                f"but is {quoted(self.ignored_tags)}"
-            )
+                raise _impossible(name, f"one of {', '.join(choices)}", value)
+        if not _are_strings(self.ignored_tags):
+            raise _impossible("ignored_tags", "a list of strings", self.ignored_tags)
+        if not isinstance(self.target_prefix, str):
+            raise _impossible("target_prefix", "a string", self.target_prefix)
         tags = (("ignored_tags", tag) for tag in self.ignored_tags)
         for name, text in (("target_prefix", self.target_prefix), *tags):
             if (place := unpaired_surrogate(text)) is not None:
                 raise InvalidRequestError(
                     f"Invalid request: {name} parameter has an unpaired surrogate at character {place}"
                 )
+
+
+def _are_strings(given: object) -> bool:
+    """Whether it is a list of them, or the like; a string is none, whose items are its letters."""
+    if isinstance(given, str) or not isinstance(given, Collection):
+        return False
+    return all(isinstance(one, str) for one in given)
+
+
+def _impossible(name: str, allowed: str, given: object) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"Invalid request: {name} parameter must be {allowed}, but is {quoted(given)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,11 @@ class TranslatedSentence:
     recovery: Recovery | None = None
     alignments: tuple[Alignment, ...] = ()
     """Of the targets, where they are wanted or needed."""
+
+    def __repr__(self) -> str:
+        shown = ("source", "target", "score", "finish_reason", "recovery")
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        return f"{type(self).__name__}({values})"
 
     @property
     def source(self) -> str:
@@ -111,7 +129,7 @@ class TranslatedSentence:
         return self.scores[0]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PivotedSentence(TranslatedSentence):
     """One sentence that was translated through a third language; it has no alignment, and one target.
 

@@ -43,7 +43,7 @@ def test_every_command_takes_its_own_arguments(
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: ")
+    assert capsys.readouterr().out.startswith(f"usage: attendant {name} ")
     extra = COMMANDS[name].extra
     assert not extra or extra in PROJECT["project"]["optional-dependencies"]
 

@@ -210,6 +210,22 @@ def test_evaluation_of_a_running_service_is_recorded_in_its_bundle(
     assert f"error: {server.url}/languages: " in capsys.readouterr().err
 
 
+def test_an_address_that_is_taken_is_told_at_the_end_and_exits_with_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "-m", "service", "--port", str(port), "--bundle", str(TINY_BUNDLE)],
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+    assert done.returncode == 1
+    assert "address already in use" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"error: cannot listen on 127.0.0.1:{port}; the log above says why"
+    )
+
+
 def test_a_damaged_bundle_is_told_at_start_and_exits_with_1(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(TINY_BUNDLE, tmp_path / "b"))
     content = bytearray((folder / "encoder.int8.onnx").read_bytes())

@@ -1,6 +1,7 @@
 """Translation from Python: the same answers as over HTTP, from any thread and any event loop."""
 
 import asyncio
+import re
 import subprocess
 import sys
 import threading
@@ -192,6 +193,15 @@ def test_cancelling_gives_the_sentences_up(translator: Translator) -> None:
         ({"ignored_tags": "abc"}, 'ignored_tags parameter must be a list of strings, but is "abc"'),
         ({"format": "pdf"}, 'format parameter must be one of text, html, xml, but is "pdf"'),
         ({"splitting": "some"}, "splitting parameter must be one of"),
+        ({"beam_size": 2.5}, "beam_size parameter must be an integer, but is 2.5"),
+        ({"alternatives": None}, "alternatives parameter must be an integer, but is null"),
+        ({"length_penalty": "high"}, 'length_penalty parameter must be a number, but is "high"'),
+        ({"target_prefix": 5}, "target_prefix parameter must be a string, but is 5"),
+        (
+            {"ignored_tags": ("a", 5)},
+            'ignored_tags parameter must be a list of strings, but is ["a',
+        ),
+        ({"ignored_tags": 5}, "ignored_tags parameter must be a list of strings, but is 5"),
         (
             {"target_prefix": "A\ud800"},
             "target_prefix parameter has an unpaired surrogate at character 1",
@@ -218,15 +228,37 @@ def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path)
         InvalidRequestError, match="text 1 has an unpaired surrogate at character 2"
     ):
         translator.translate(["ja", "a \ud800"], "de", "en")
-    with pytest.raises(TypeError, match="beams"):
+    with pytest.raises(TypeError, match="there is no option beams, only beam_size, length_penalty"):
         translator.translate(TEXT, "de", "en", beams=4)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="text 1 is bytes, and must be str"):
         translator.translate(["a", b"b"], "de", "en")  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="texts must be a str or several, but is int"):
+        translator.translate(5, "de", "en")  # type: ignore[call-overload]
     with pytest.raises(BundleError, match="is not a bundle"):
         Translator.load(tmp_path)
-    with pytest.raises(ValueError, match="num_workers must be at least 0, but is -1"):
-        Translator.load(TINY_BUNDLE, num_workers=-1)
     assert issubclass(BundleError, AttendantError)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"device": "gpu"}, "device must be one of auto, cpu, cuda, but is 'gpu'"),
+        ({"precision": "int4"}, "precision must be one of auto, int8, fp16, fp32, but is 'int4'"),
+        ({"num_workers": -1}, "num_workers must be an integer >= 0, but is -1"),
+        ({"num_workers": 1.5}, "num_workers must be an integer >= 0, but is 1.5"),
+    ],
+)
+def test_a_device_that_does_not_exist_is_refused(options: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Translator.load(TINY_BUNDLE, **options)
+
+
+def test_a_result_is_shown_in_a_line_that_can_be_read(translator: Translator) -> None:
+    [sentence] = translator.translate(TEXT, "de", "en").sentences
+    assert repr(sentence) == (
+        f"TranslatedSentence(source={TEXT!r}, target={ENGLISH!r}, score={sentence.score!r}, "
+        "finish_reason=<FinishReason.END: 'end'>, recovery=None)"
+    )
 
 
 def test_a_closed_translator_leaves_nobody_waiting() -> None:

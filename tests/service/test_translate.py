@@ -76,13 +76,18 @@ def test_a_line_that_is_too_long_is_copied_and_told() -> None:
 @pytest.mark.parametrize(
     ("options", "given", "said"),
     [
-        (["--source", "de", "--target", "fr"], DOG.encode(), "error: fr is not supported"),
+        (
+            ["--source", "de", "--target", "fr"],
+            DOG.encode(),
+            f"error: fr is not supported; attendant inspect {TINY_BUNDLE} lists the languages",
+        ),
+        ([], DOG.encode(), "error: --target is missing; attendant inspect "),
         (
             TO_ENGLISH,
             b"\n\xff\n",
             "error: line 2 is not valid UTF-8: invalid start byte at byte 1",
         ),
-        ([*TO_ENGLISH, "none.txt"], b"", "error: [Errno 2] No such file"),
+        ([*TO_ENGLISH, "none.txt"], b"", "error: none.txt: No such file"),
         (
             [*TO_ENGLISH, "service/web/page.png"],
             b"",
@@ -107,7 +112,7 @@ def test_an_error_does_not_wait_for_more_lines() -> None:
         process.stdin.write(f"{DOG}\n".encode())
         process.stdin.flush()  # and left open
         assert process.wait(60) == 1
-        assert process.stderr.read() == b"error: fr is not supported\n"
+        assert process.stderr.read().startswith(b"error: fr is not supported; ")
 
 
 def test_a_reader_that_leaves_ends_it_quietly() -> None:

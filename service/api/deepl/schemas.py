@@ -28,12 +28,12 @@ class TranslateRequest(BaseModel):
     text: Annotated[TextList, BeforeValidator(_as_list), Field(min_length=1)]
     target_lang: Code
     source_lang: Code | None = None
-    context: Annotated[Text | None, Field(description="Accepted; changes nothing.")] = None
+    context: Annotated[Text | None, Field(description="Accepted, without effect.")] = None
     split_sentences: SplitSentences | None = None
     tag_handling: Literal["html", "xml"] | None = None
     ignore_tags: Annotated[TagNames, BeforeValidator(_as_names)] = []
     outline_detection: Annotated[
-        bool | None, Field(description="Whether tags tell where texts end; only true is supported.")
+        bool | None, Field(description="Whether tags end sentences; only true is supported.")
     ] = None
     formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] | None = None
     model_type: (
@@ -61,7 +61,7 @@ class TranslatedText(BaseModel):
     text: str
     billed_characters: int
     model_type_used: Annotated[
-        str | None, Field(description="Where `model_type` is given: what was asked for.")
+        str | None, Field(description="The requested `model_type`, if there was one.")
     ] = None
 
 

@@ -34,7 +34,7 @@ PARAMETERS = frozenset(TranslateRequest.model_fields) - {
 _UNSUPPORTED = frozenset(TranslateRequest.model_fields) - PARAMETERS
 _Parameters = Annotated[
     dict[str, str | int | float | bool],
-    Field(description="Those of an output: `binary_data`. Those of a request: see there."),
+    Field(description="Of an output: `binary_data`. Of a request: see there."),
 ]
 
 
@@ -48,14 +48,12 @@ class RequestedOutput(BaseModel):
 class InferRequest(BaseModel):
     """`POST /v2/models/NAME/infer` of the Open Inference Protocol."""
 
-    id: Annotated[Id | None, Field(description="Comes back as it is.")] = None
+    id: Annotated[Id | None, Field(description="Returned unchanged.")] = None
     parameters: Annotated[
         _Parameters,
         Field(
-            description="As fields of `POST /translate`: "
-            + ", ".join(sorted(PARAMETERS))
-            + ". And "
-            "`binary_data_output`: whether texts come back as bytes behind the JSON."
+            description="Fields of `POST /translate`: " + ", ".join(sorted(PARAMETERS)) + ". And "
+            "`binary_data_output`: whether texts are returned as bytes after the JSON."
         ),
     ] = {}
     inputs: Annotated[list[InputTensor], Field(min_length=1, max_length=1)]
@@ -79,7 +77,9 @@ class InferResponse(BaseModel):
     id: str | None = None
     parameters: Annotated[
         dict[str, str] | None,
-        Field(description="Of each text that was not translated, by its number: why."),
+        Field(
+            description="For each text that was not translated: `problem_` and its number, with the reason."
+        ),
     ] = None
     outputs: list[OutputTensor]
 

@@ -28,8 +28,8 @@ _UNREADY = documented(InferenceError, 503)
 _UNKNOWN = documented(InferenceError, 404, 503)
 ONE = "1"
 """The version of every model."""
-ModelName = Annotated[str, Path(description="A bundle's name.")]
-ModelVersion = Annotated[str, Path(description="Of a model: 1.")]
+ModelName = Annotated[str, Path(description="Name of the model.")]
+ModelVersion = Annotated[str, Path(description="Always 1.")]
 
 
 @router.get("/health/live")

@@ -50,7 +50,7 @@ class IndexedModel(BaseModel):
     name: str
     version: str
     state: Literal["READY", "UNAVAILABLE"]
-    reason: Annotated[str, Field(description="unloaded, or why it could not be loaded.")]
+    reason: Annotated[str, Field(description="`unloaded`, or why it could not be loaded.")]
 
 
 class TensorMetadata(BaseModel):

@@ -26,7 +26,7 @@ class InputParameters(BaseModel):
     """Of an input."""
 
     binary_data_size: Annotated[
-        int | None, Field(ge=0, description="Bytes of the texts behind the JSON.")
+        int | None, Field(ge=0, description="Bytes of the texts after the JSON.")
     ] = None
 
 
@@ -35,7 +35,7 @@ class InputTensor(BaseModel):
 
     name: Literal["text"]
     shape: Annotated[
-        list[_Dimension], Field(max_length=8, description="Any; that of the output is the same.")
+        list[_Dimension], Field(max_length=8, description="Any shape; the output has the same.")
     ]
     datatype: Literal["BYTES"]
     parameters: InputParameters = InputParameters()
@@ -77,7 +77,7 @@ class OutputTensor(BaseModel):
     shape: list[int]
     datatype: str
     parameters: dict[str, str | int] | None = None
-    data: Annotated[list[str] | None, Field(description="Row by row.")] = None
+    data: Annotated[list[str] | None, Field(description="The texts, row by row.")] = None
 
 
 def split(request: Request, body: bytes) -> tuple[bytes, bytes]:

@@ -32,34 +32,34 @@ class TranslateRequest(BaseModel):
     text: Annotated[
         Texts | None,
         BeforeValidator(few_texts),
-        Field(description="What to translate: a text, or a list of them."),
+        Field(description="A text, or a list of texts."),
     ] = None
     q: Annotated[
         Texts | None,
         BeforeValidator(few_texts),
-        Field(description="The same, under LibreTranslate's name."),
+        Field(description="The same as `text`, under LibreTranslate's name."),
     ] = None
     source: Annotated[
         Code | None,
         Field(
-            description="Code of the text's language, or `auto`; left out: the only one, else `auto`. "
-            "`de-AT` is taken for `de` unless a model has it."
+            description="Language code, or `auto` to detect the language of each text. By default the only "
+            "source language, else `auto`. `de-AT` means `de`, unless a model has it."
         ),
     ] = None
     target: Annotated[
-        Code | None, Field(description="Code of the wanted language; may be left out likewise.")
+        Code | None, Field(description="Language code. By default the only target language.")
     ] = None
-    format: Annotated[
-        Choice, Field(description="What the text is: `text` or `html`, whose tags are kept.")
-    ] = "text"
+    format: Annotated[Choice, Field(description="`text` or `html`. The tags of HTML are kept.")] = (
+        "text"
+    )
     alternatives: Annotated[
         int,
-        Field(ge=0, le=1_000, description="How many translations beside the best."),
+        Field(ge=0, le=1_000, description="How many further translations to return."),
         INTEGER,
     ] = 0
     beam_size: Annotated[
         int | None,
-        Field(ge=1, le=1_000, description="Beams of the search; 1 is greedy."),
+        Field(ge=1, le=1_000, description="Number of beams; 1 is greedy search."),
         INTEGER,
     ] = None
     length_penalty: Annotated[
@@ -68,7 +68,7 @@ class TranslateRequest(BaseModel):
             ge=-10,
             le=10,
             allow_inf_nan=False,
-            description="Alpha of the length penalty; higher prefers longer.",
+            description="Alpha of the length penalty; higher values favour longer translations.",
         ),
         NUMBER,
     ] = None
@@ -77,7 +77,8 @@ class TranslateRequest(BaseModel):
         Field(
             ge=1,
             le=1_000_000,
-            description="Most tokens of a sentence's translation; else the source's and 50.",
+            description="Maximum length of a sentence's translation in tokens. By default the source's "
+            "length plus 50.",
         ),
         INTEGER,
     ] = None
@@ -86,15 +87,15 @@ class TranslateRequest(BaseModel):
         Field(
             ge=0,
             le=1_000,
-            description="No sentence has the same n tokens in a row twice; 0 allows it.",
+            description="No sequence of n tokens may occur twice in a sentence; 0 allows repetition.",
         ),
         INTEGER,
     ] = 0
     rerank: Annotated[
         bool | None,
         Field(
-            description="Whether the opposite direction, where the model has it, helps to choose among what "
-            "the search found: better, and slower. The operator's setting if absent, by default false."
+            description="Whether the opposite direction, if the model has it, helps to choose the "
+            "translation: better, but slower. By default what the operator has set."
         ),
     ] = None
     target_prefix: Annotated[
@@ -103,18 +104,18 @@ class TranslateRequest(BaseModel):
     split_sentences: Annotated[
         SplitSentences | None,
         Field(
-            description="Where sentences end, as with DeepL: nowhere (`0`), at line breaks too (`1`, the "
-            "default for text), or not there (`nonewlines`, that for HTML; blank lines in text do)."
+            description="As in DeepL. `0`: each text is one sentence. `1`, the default for text: line breaks "
+            "also end sentences. `nonewlines`, the default for HTML: they do not, but blank lines in text do."
         ),
     ] = None
     return_scores: Annotated[
-        bool, Field(description="Adds `details`: every sentence with its score.")
+        bool, Field(description="Whether to add `details`: every sentence with its score.")
     ] = False
     return_alignment: Annotated[
         bool,
         Field(
-            description="Adds `details` with every sentence's words and their alignment, where the model "
-            "has one."
+            description="Whether to add the words of both sides and the attention between them to "
+            "`details`."
         ),
     ] = False
     timeout_seconds: Annotated[
@@ -123,12 +124,12 @@ class TranslateRequest(BaseModel):
             ge=0.1,
             le=86_400,
             allow_inf_nan=False,
-            description="Deadline, past which the answer is 504; up to the operator's own.",
+            description="Deadline, after which the answer is 504; at most the operator's.",
         ),
         NUMBER,
     ] = None
     api_key: Annotated[
-        Key | None, Field(description="May also be given as `Authorization: Bearer KEY`.")
+        Key | None, Field(description="The same as `Authorization: Bearer KEY`.")
     ] = None
 
     @model_validator(mode="before")
@@ -170,7 +171,7 @@ class TranslateRequest(BaseModel):
 
 
 class Via(BaseModel):
-    """The half-way of a sentence that was translated through a third language."""
+    """The third language that a sentence was translated through."""
 
     language: str
     text: Annotated[str, Field(description="The sentence in that language.")]
@@ -182,39 +183,41 @@ class SentenceDetails(BaseModel):
     source: str
     target: str
     score: Annotated[
-        float, Field(description="Log-probability over the length penalty; 0 is certain.")
+        float,
+        Field(description="Log-probability divided by the length penalty; 0 means certainty."),
     ]
     finish: Annotated[
         Finish,
         Field(
-            description="How it was found: the search ended by itself; at its `length` limit; `repetition`: "
-            "done again without a loop; `protected`: done again with its numbers protected; `pieces`: "
-            "translated in pieces around placeholders and numbers that were lost otherwise; `copied`: "
-            "nothing was found, and the source stands in."
+            description="How the translation was found. `end`: the search finished normally. `length`: at "
+            "`max_decoding_length`. `repetition`: decoded again, because the output looped. `protected`: "
+            "decoded again with numbers and placeholders protected, because some were lost. `pieces`: "
+            "translated in the pieces between them. `copied`: not translated; this is the source."
         ),
     ]
     problem: Annotated[
         str | None,
-        Field(description="Why the whole text was not translated: one of a list that is too long."),
+        Field(description="Why the text was not translated."),
     ] = None
     via: Annotated[
         Via | None,
         Field(
-            description="Where it was translated through a third language; it has no alignment then."
+            description="The third language, if the sentence was translated through one. It then has no "
+            "alignment."
         ),
     ] = None
     sourceTokens: Annotated[
-        list[str] | None, Field(description="The source's words, if the alignment is asked for.")
+        list[str] | None, Field(description="The words of the source, with `return_alignment`.")
     ] = None
     targetTokens: list[str] | None = None
     alignment: Annotated[
         list[list[float]] | None,
-        Field(description="A row for each target word: how much it looked at each source word."),
+        Field(description="One row for each target word: its attention to each source word."),
     ] = None
 
 
 class DetectedLanguage(BaseModel):
-    """What a text's language was taken to be."""
+    """The likely language of a text."""
 
     confidence: Annotated[int, Field(ge=0, le=100, description="In percent.")]
     language: str
@@ -239,17 +242,19 @@ class DetectRequest(BaseModel):
 
 
 class TranslateResponse(BaseModel):
-    """A text for a text, a list for a list."""
+    """The translation of a text, or a list of translations in the order of the texts."""
 
     translatedText: Texts
     detectedLanguage: Annotated[
         DetectedLanguage | list[DetectedLanguage] | None,
-        Field(description="Where `source` is `auto`."),
+        Field(description="With `source` `auto`."),
     ] = None
     alternatives: list[str] | list[list[str]] | None = None
     details: Annotated[
         list[list[SentenceDetails]] | None,
-        Field(description="Per text its sentences, if asked for, or where one was not translated."),
+        Field(
+            description="For each text, its sentences; if requested, or if a text was not translated."
+        ),
     ] = None
 
 
@@ -268,12 +273,12 @@ class Language(BaseModel):
     targets: list[str]
     unloaded: Annotated[
         list[str] | None,
-        Field(description="Those of the targets whose model is loaded when it is first needed."),
+        Field(description="Targets whose model will be loaded on demand."),
     ] = None
     via: Annotated[
         dict[str, str] | None,
         Field(
-            description="Those of the targets that are reached through a third language, and which."
+            description="Targets that are reached through a third language, each with that language."
         ),
     ] = None
 
@@ -286,7 +291,7 @@ class SideSettings(BaseModel):
 
 
 class LanguageSettings(BaseModel):
-    """What a page may begin with."""
+    """The languages that a page selects at first."""
 
     source: SideSettings
     target: SideSettings

@@ -44,7 +44,7 @@ def cut(run: Run) -> list[str | Run]:
 def _without_settings(run: Run) -> Run:
     """A run with its settings as tags."""
     places: list[Place] = [(*match.span(), "") for match in run.between_tags(_SETTINGS.finditer)]
-    return run.lifted(places, [run.text[first:last] for first, last, _ in places])
+    return run.extracted(places, [run.text[first:last] for first, last, _ in places])
 
 
 def _separators(run: Run) -> list[tuple[int, int]]:

@@ -41,7 +41,7 @@ class Ellipses(Rule):
             if not run.is_protected(match.start())
         ]
         found.sort()
-        new = run.lifted([place for place, _ in found], [raw for _, raw in found], in_front=True)
+        new = run.extracted([place for place, _ in found], [raw for _, raw in found], in_front=True)
         return new if has_letter(new.unprotected()) else run
 
     def restore(self, source: Run, translation: Run) -> Run:

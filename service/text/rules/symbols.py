@@ -68,7 +68,7 @@ class Symbols(Rule):
         if not found:
             return run
         untagged = replace(run, tags=())
-        return run.lifted(
+        return run.extracted(
             [place for _, place, *_ in found],
             [
                 f"{lead}{untagged.written_between(*match.span())}{trail}"

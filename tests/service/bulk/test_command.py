@@ -112,7 +112,7 @@ def test_an_interrupt_leaves_what_was_done(tmp_path: Path) -> None:
         (["--out", "{out}"], "--out needs a FILE, or a folder"),
         (["{in}", "--out", "{out}", "--column", "0"], "--column must be at least 1, but is 0"),
         (["{in}", "--out", "{in}"], "in.txt exists already: delete it, or name another output"),
-        (["{none}", "--out", "{out}"], "No such file or directory: '{none}'"),
+        (["{none}", "--out", "{out}"], "{none}: No such file or directory"),
         (["{folder}"], "is a folder: --out OUT translates it line by line"),
         (["{in}", "--out", "{out}"], "line 2 is not UTF-8: byte 1 is 0xff"),
         (["{in}", "--out", "{out}", "--target", "fr"], "fr is not supported"),

@@ -54,7 +54,7 @@ def test_a_translation_never_becomes_two_lines_or_cells() -> None:
 @pytest.mark.parametrize(
     ("layout", "line", "problem"),
     [
-        (Column(3), "a\tb\n", "it has no column 3, but 2"),
+        (Column(3), "a\tb\n", "it has no column 3, only 2"),
         (Field("t"), '{"t": "old"\n', "it is not JSON: "),
         (Field("t"), "[" * 100_000, "it is not JSON: "),
         (Field("t"), '["old"]\n', "it is not a JSON object"),
