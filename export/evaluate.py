@@ -3,14 +3,17 @@
 With `--record BUNDLE`, the scores are written to the bundle's manifest, with sacreBLEU's signature.
 With `--out FOLDER`, the translations are kept for other metrics.
 With `--report`, more is measured: numbers, placeholders, length, invented words, unusual case and quotes.
+With `--set`, every request has further fields, such as `length_penalty=1.2`.
 """
 
 import argparse
+import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import sacrebleu
 from tqdm import tqdm
@@ -27,14 +30,20 @@ OnDirection = Callable[[str, str, Sequence[str], Sequence[str], Sequence[str]], 
 """Told source and target, and the lines, their translations and the references."""
 
 
-def translate(url: str, lines: Sequence[str], source: str, target: str) -> list[str]:
-    """Translations of `lines` in their order, with the service's default search."""
+def translate(
+    url: str,
+    lines: Sequence[str],
+    source: str,
+    target: str,
+    fields: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Translations of `lines` in their order; `fields` are what each request says beside its text."""
     translated: list[str] = []
     for start in tqdm(
         range(0, len(lines), LINES_A_REQUEST), desc=f"{source}-{target}", unit="request"
     ):
         chunk = list(lines[start : start + LINES_A_REQUEST])
-        body = {"q": chunk, "source": source, "target": target}
+        body = {**(fields or {}), "q": chunk, "source": source, "target": target}
         translated += fetch(f"{url}/translate", body)["translatedText"]
     return translated
 
@@ -46,11 +55,12 @@ def evaluate(
     lowercase: bool = False,
     out: Path | None = None,
     on_direction: OnDirection | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults but for `lowercase`.
 
     The translations are kept in the folder `out`, if there is one, as `<split>.<source>-<target>.<target>`;
-    `on_direction` is told of them.
+    `on_direction` is told of them. `fields` are what each request says beside its text.
     """
     if out:
         out.mkdir(parents=True, exist_ok=True)
@@ -59,7 +69,7 @@ def evaluate(
         for target in language["targets"]:
             source = language["code"]
             text = read_aligned(data, split, (source, target))
-            hypotheses = translate(url, text[source], source, target)
+            hypotheses = translate(url, text[source], source, target, fields)
             if out:
                 lines = "".join(f"{line}\n" for line in hypotheses)
                 (out / f"{split}.{source}-{target}.{target}").write_text(lines, "utf-8")
@@ -88,9 +98,11 @@ def record(folder: Path, figures: dict[str, str]) -> None:
 class Reports:
     """Makes a report of each direction."""
 
-    def __init__(self, url: str, data: Path, words: Sequence[Path]) -> None:
+    def __init__(
+        self, url: str, data: Path, words: Sequence[Path], fields: Mapping[str, Any]
+    ) -> None:
         """Words are known from the training text in the folder, if any, and from the files `words`."""
-        self._url, self._data, self._words = url, data, words
+        self._url, self._data, self._words, self._fields = url, data, words, fields
         self.by_direction: dict[str, str] = {}
 
     def __call__(
@@ -108,7 +120,7 @@ class Reports:
         """
         trained_on = (self._data.glob(name) for name in (f"train.{target}", f"train.*.{target}"))
         known = words_of([*chain.from_iterable(trained_on), *self._words])
-        ask = partial(translate, self._url, source=source, target=target)
+        ask = partial(translate, self._url, source=source, target=target, fields=self._fields)
         found = report(ask, lines, translated, references, known)
         self.by_direction[f"{source}-{target}"] = str(found)
 
@@ -137,10 +149,19 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="FILE",
         help="text files of known words, beside the training text in the folder",
     )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_field,
+        metavar="FIELD=VALUE",
+        help="a field of every request, for example length_penalty=1.2; repeat it for more",
+    )
     options = parser.parse_args(arguments)
+    fields = dict(options.set)
     try:
         url = options.url.rstrip("/")
-        reports = Reports(url, options.data, options.words)
+        reports = Reports(url, options.data, options.words, fields)
         figures = evaluate(
             url,
             options.data,
@@ -148,6 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
             options.lowercase,
             options.out,
             reports if options.report else None,
+            fields,
         )
         for direction, line in figures.items():
             print(f"{direction}: {line}")
@@ -159,6 +181,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _field(text: str) -> tuple[str, Any]:
+    """`length_penalty=1.2`: a name and a value as in JSON; what is none is a string."""
+    name, is_given, value = text.partition("=")
+    if not is_given:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 if __name__ == "__main__":

@@ -76,6 +76,32 @@ def test_the_translations_are_kept_where_they_are_asked_for(data: Path, found: l
     assert (out / "test.de-en.en").read_text("utf-8").splitlines() == found
 
 
+def test_every_request_has_the_fields_that_are_set(
+    data: Path, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies: list[dict[str, Any]] = []
+    fetch = evaluate.fetch
+
+    def recorded(url: str, body: dict[str, Any] | None = None) -> Any:
+        bodies.extend([body] if body else [])
+        return fetch(url, body)
+
+    monkeypatch.setattr(evaluate, "fetch", recorded)
+    command = ["http://service/", "--data", str(data), "--set", "length_penalty=1.2"]
+    assert evaluate.main([*command, "--set", "rerank=true", "--set", "format=html"]) == 0
+    assert len(bodies) == 2
+    for body in bodies:
+        assert (body["length_penalty"], body["rerank"], body["format"]) == (1.2, True, "html")
+
+
+def test_a_field_without_a_value_is_an_error(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        evaluate.main(["http://service/", "--data", str(data), "--set", "rerank"])
+    assert "'rerank' is not of the form FIELD=VALUE" in capsys.readouterr().err
+
+
 def test_a_folder_that_cannot_be_made_is_an_error(
     data: Path, found: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
