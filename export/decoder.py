@@ -38,7 +38,6 @@ out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancesto
      scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
 """
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -46,10 +45,12 @@ import onnx
 from onnx import TensorProto, helper
 
 from export import recurrence
-from export.encoder import feed_forward, final_norm, positions_of, queries_keys_values, residual
-from export.graph import MASKED, GraphBuilder, tensor, to_model
+from export.decoder_layer import decoder_layer
+from export.encoder import final_norm, positions_of
+from export.graph import GraphBuilder, tensor, to_model
 from export.selection import group_size, log_probs, select
 from model.config import ModelConfig
+from service.engine.types import MASKED
 
 
 def build_decoder(
@@ -263,7 +264,7 @@ def _body(
         attention_mask = b.op("Unsqueeze", b.to_float(mask), b.constant([1]))
     x = _embedded(b, config)
     for index in range(config.num_decoder_layers):
-        x = _layer(b, x, index, attention_mask, new_caches, config)
+        x = decoder_layer(b, x, index, attention_mask, new_caches, config)
     x = final_norm(b, x, "decoder_norm", config)
     carried = new_caches if is_recurrent else {"ancestors": mask}
     scored = log_probs(b, x, config, suppressed)
@@ -303,48 +304,3 @@ def _embedded(b: GraphBuilder, config: ModelConfig) -> str:
     embedded = b.embed(f"{b.prefix}ids", table, name, config.embedding_scale)
     x = b.op("Add", embedded, b.op("Gather", "encodings", f"{b.prefix}iteration", axis=0))
     return str(b.op("Reshape", x, "grouped"))
-
-
-def _layer(
-    b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
-) -> str:
-    """One decoder layer, [G, Q, d] -> [G, Q, d]; adds its grown caches to `new_caches`."""
-    layer, source = f"decoder.{index}", x
-    scale = float(np.float32(config.d_head**-0.5))
-
-    def self_attention(x: str) -> str:
-        module = f"{layer}.self_attention"
-        past = (f"{b.prefix}keys.{index}", f"{b.prefix}values.{index}")
-        heads = config.num_heads
-        context, keys, values = b.op(
-            "Attention",
-            *queries_keys_values(b, x, source, module, config),
-            mask,
-            *past,
-            scale=scale,
-            outputs=3,
-            q_num_heads=heads,
-            kv_num_heads=heads,
-        )
-        new_caches[f"keys.{index}"], new_caches[f"values.{index}"] = keys, values
-        return b.linear(context, f"{module}.w_o")
-
-    def cross_attention(x: str) -> str:
-        q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sources_heads")
-        # anew in every step: they are read once, and what attention reads is in the core's own cache
-        memory = [b.from_stored(f"memory_{kind}.{index}") for kind in ("keys", "values")]
-        q = b.op("Transpose", q, perm=[0, 2, 1, 3])
-        context = b.op("Attention", q, *memory, "cross_bias", scale=scale)
-        context = b.op("Reshape", b.op("Transpose", context, perm=[0, 2, 1, 3]), "grouped")
-        return b.linear(context, f"{layer}.cross_attention.w_o")
-
-    def recurrent(x: str) -> str:
-        name = f"cells.{index}"
-        found, new_caches[name] = recurrence.step(b, x, f"{b.prefix}{name}", f"{layer}.recurrence")
-        return found
-
-    looking_back = recurrent if config.decoder_cell == "ssru" else self_attention
-    x = residual(b, x, f"{layer}.norm_1", config, looking_back)
-    x = residual(b, x, f"{layer}.norm_2", config, cross_attention)
-    feeding = functools.partial(feed_forward, b, layer=layer, config=config)
-    return residual(b, x, f"{layer}.norm_3", config, feeding)

@@ -125,8 +125,8 @@ class Reports:
         self.by_direction[f"{source}-{target}"] = str(found)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Evaluate; returns the exit status."""
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The command line's options."""
     parser = argparse.ArgumentParser(prog="attendant evaluate", description=__doc__)
     parser.add_argument("url", help="URL of the service, for example http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
@@ -157,7 +157,12 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="FIELD=VALUE",
         help="a field of every request, for example length_penalty=1.2; repeat it for more",
     )
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Evaluate; returns the exit status."""
+    options = _parse(arguments)
     fields = dict(options.set)
     try:
         url = options.url.rstrip("/")

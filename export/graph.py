@@ -28,8 +28,6 @@ Precision = Literal["fp32", "fp16", "int8"]
 OPSET = 23
 """The first with the operator Attention."""
 IR_VERSION = 11
-MASKED = -1e9
-"""Added to an attention score to forbid it, however large a trained network makes it; -inf once in fp16."""
 ELEMENT_TYPES: dict[str, int] = {
     "f32": TensorProto.FLOAT,
     "f16": TensorProto.FLOAT16,

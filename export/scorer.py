@@ -22,9 +22,10 @@ import onnx
 from export import recurrence
 from export.alignment import AlignmentHead
 from export.encoder import feed_forward, final_norm, positions_of, residual, self_attention
-from export.graph import MASKED, GraphBuilder, tensor, to_model
+from export.graph import GraphBuilder, tensor, to_model
 from model.config import ModelConfig
 from model.tokenizer import PAD_ID
+from service.engine.types import MASKED
 
 
 def build_scorer(

@@ -12,9 +12,7 @@ from onnx import TensorProto
 from export.graph import GraphBuilder, tensor
 from model.config import ModelConfig
 from model.tokenizer import EOS_ID
-
-DEAD = -1e9
-"""Log-probability of a beam that does not exist; below every real one."""
+from service.engine.types import DEAD
 
 
 def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:

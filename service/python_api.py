@@ -154,7 +154,8 @@ class Translator:
             TypeError: there is no such option, or a text is none.
             RuntimeError: the translator is closed.
         """
-        future = self._submit(texts, source, target, options, timeout_seconds)
+        events = self._events(texts, source, target, options, timeout_seconds)
+        future = self._start(collected(events))
         try:
             translations = future.result()
         except BaseException:  # KeyboardInterrupt, too: nobody waits for it any more
@@ -194,7 +195,8 @@ class Translator:
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
         """The same from a coroutine, on any event loop; cancelling it gives the sentences up."""
-        future = self._submit(texts, source, target, options, timeout_seconds)
+        events = self._events(texts, source, target, options, timeout_seconds)
+        future = self._start(collected(events))
         translations = await asyncio.wrap_future(future)
         return translations[0] if isinstance(texts, str) else translations
 
@@ -213,10 +215,11 @@ class Translator:
             Sentences, in the order in which they are done, and at last the translations of all texts. The
             work is given up where the iterator is closed before that.
         """
-        events: SimpleQueue[Event | None] = SimpleQueue()
-        future = self._feed(texts, source, target, options, timeout_seconds, events.put)
+        queue: SimpleQueue[Event | None] = SimpleQueue()
+        events = self._events(texts, source, target, options, timeout_seconds)
+        future = self._start(_feed(events, queue.put))
         try:
-            while (event := events.get()) is not None:
+            while (event := queue.get()) is not None:
                 yield event
             future.result()
         finally:
@@ -232,15 +235,16 @@ class Translator:
         **options: Unpack[Options],
     ) -> AsyncIterator[SentenceResult | Done]:
         """The same in a coroutine, on any event loop."""
-        loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
 
         def put(event: Event | None) -> None:
             with suppress(RuntimeError):  # that loop is closed: nobody waits
-                loop.call_soon_threadsafe(events.put_nowait, event)
+                loop.call_soon_threadsafe(queue.put_nowait, event)
 
-        future = self._feed(texts, source, target, options, timeout_seconds, put)
+        events = self._events(texts, source, target, options, timeout_seconds)
+        future = self._start(_feed(events, put))
         try:
-            while (event := await events.get()) is not None:
+            while (event := await queue.get()) is not None:
                 yield event
             future.result()
         finally:
@@ -267,39 +271,6 @@ class Translator:
     ) -> None:
         self.close()
 
-    def _submit(
-        self,
-        texts: str | Iterable[str],
-        source: str | None,
-        target: str | None,
-        options: Options,
-        timeout_seconds: float | None,
-    ) -> "Future[list[Translation]]":
-        """Start a request on the translator's own thread."""
-        return self._start(collected(self._events(texts, source, target, options, timeout_seconds)))
-
-    def _feed(
-        self,
-        texts: str | Iterable[str],
-        source: str | None,
-        target: str | None,
-        options: Options,
-        timeout_seconds: float | None,
-        put: Callable[[Event | None], None],
-    ) -> "Future[None]":
-        """Start a request whose sentences are `put` somewhere, and None behind the last event."""
-
-        async def feed() -> None:
-            try:
-                async with aclosing(events):
-                    async for event in events:
-                        put(event)
-            finally:
-                put(None)
-
-        events = self._events(texts, source, target, options, timeout_seconds)
-        return self._start(feed())
-
     def _events(
         self,
         texts: str | Iterable[str],
@@ -308,6 +279,12 @@ class Translator:
         options: Options,
         timeout_seconds: float | None,
     ) -> AsyncGenerator[Event, None]:
+        """A request, which begins when its first event is awaited.
+
+        Raises:
+            InvalidRequestError: an option has an impossible value.
+            TypeError: there is no such option, or a text is none.
+        """
         for name in options.keys() - Options.__annotations__.keys():
             raise TypeError(f"there is no option {name}, only {', '.join(Options.__annotations__)}")
         given, chosen = _texts(texts), TranslationOptions(**options)
@@ -333,6 +310,16 @@ class Translator:
             self._models.check()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closed.wait(), WATCH_SECONDS)
+
+
+async def _feed(events: AsyncGenerator[Event, None], put: Callable[[Event | None], None]) -> None:
+    """`put` every event somewhere, and None behind the last."""
+    try:
+        async with aclosing(events):
+            async for event in events:
+                put(event)
+    finally:
+        put(None)
 
 
 def _texts(given: str | Iterable[str]) -> list[str]:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 MASKED = -1e9
-"""In an additive mask: not to be attended to."""
+"""Added to an attention score to forbid it, however large a trained network makes it; -inf in fp16."""
 DEAD = -1e9
-"""Log-probability of a beam that does not exist."""
+"""Log-probability of a beam that does not exist; below every real one."""
 
 
 @dataclass(frozen=True, slots=True)

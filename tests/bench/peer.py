@@ -79,7 +79,7 @@ def load(folder: Path, **options: object) -> ctranslate2.Translator:
 
 
 def _fill(spec: TransformerSpec, network: Transformer) -> None:
-    table = network.embedding.weight.detach().numpy()
+    table = network.embedding.weight.detach().numpy().copy()  # quantization writes into it
     positions = sinusoids(network.config.max_positions, network.config.d_model).numpy()
     for side in (spec.encoder, spec.decoder):
         side.scale_embeddings = True

@@ -13,9 +13,8 @@ import torch
 
 from export.decoder import build_decoder
 from export.encoder import build_encoder
-from export.graph import MASKED, GraphBuilder, Precision
+from export.graph import GraphBuilder, Precision
 from export.quantize import calibrate
-from export.selection import DEAD
 from model import bundle
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
@@ -29,7 +28,7 @@ from service.engine.beam import BeamSearch
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
+from service.engine.types import DEAD, MASKED, DecodingOptions, RunPlan, SpecialIds, StopRule
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 

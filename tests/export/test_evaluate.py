@@ -80,7 +80,7 @@ def test_every_request_has_the_fields_that_are_set(
     data: Path, found: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies: list[dict[str, Any]] = []
-    fetch = evaluate.fetch
+    fetch = vars(evaluate)["fetch"]
 
     def recorded(url: str, body: dict[str, Any] | None = None) -> Any:
         bodies.extend([body] if body else [])

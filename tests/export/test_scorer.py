@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from export.alignment import AlignmentHead
-from export.graph import MASKED, GraphBuilder
+from export.graph import GraphBuilder
 from export.scorer import build_scorer
 from export.verify import VerificationError, scored_pairs, verify_scorer
 from model.checkpoint import Checkpoint
@@ -22,7 +22,7 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.rerank import MARGIN
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions, Floats, Hypothesis, SpecialIds
+from service.engine.types import MASKED, DecodingOptions, Floats, Hypothesis, SpecialIds
 from service.errors import StepFailedError
 from tests import toy
 from tests.conftest import TINY_BUNDLE
