@@ -16,7 +16,12 @@ from export.importers.checkpoint import (
     settings_of,
 )
 from export.importers.fairseq_weights import FAIRSEQ, read_weights
-from export.importers.folder_parts import length_penalty, sentencepiece_model, sentencepiece_models
+from export.importers.folder_parts import (
+    check_segmentation,
+    length_penalty,
+    sentencepiece_model,
+    sentencepiece_models,
+)
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.network_settings import Size, SizeKeys, network_settings
@@ -153,6 +158,7 @@ def _read_dictionary(path: Path) -> dict[str, int]:
         ids[token] = len(ids)
     if len(ids) >= MAX_VOCABULARY:
         raise SourceError(f"{path}: has {len(lines)} tokens; supported: {MAX_VOCABULARY - 5}")
+    check_segmentation(path, ids)
     return ids
 
 

@@ -1,7 +1,7 @@
 """What folders of several formats have: pieces and ids, SentencePiece models, names of languages, tags."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
 """A token of a language, as NLLB or M2M-100 has them."""
 MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
 MODELS_BY_SIDE = "source.spm", "target.spm"
+JOINTS = {"@@": "subword-nmt or fastBPE", "\uffed": "pyonmttok"}
+"""Marks where words were cut, and what cuts them so."""
+MOST_JOINTS = 0.1
+"""Share of tokens that may have one by chance."""
 LENGTH_PENALTY_FACTOR = 1.25
 MAX_LENGTH_PENALTY = 10.0
 
@@ -75,6 +79,22 @@ def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[P
         f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
         f"{' and '.join(MODELS_BY_SIDE)}, copied there from what it was trained or converted with"
     )
+
+
+def check_segmentation(path: Path, tokens: Collection[str]) -> None:
+    """Whether the tokens of a vocabulary can be SentencePiece's.
+
+    Raises:
+        SourceError: they are marked as those of another way to cut words.
+    """
+    for joint, tool in JOINTS.items():
+        marked = [token for token in tokens if token.startswith(joint) or token.endswith(joint)]
+        if len(marked) > MOST_JOINTS * len(tokens):
+            raise SourceError(
+                f"{path}: {len(marked)} of {len(tokens)} tokens are marked with {joint}, like {marked[0]!r}: "
+                f"the model reads words cut by {tool}; supported: models trained with SentencePiece, so look "
+                "for such a one, or train it anew"
+            )
 
 
 def read_ids(path: Path, size: int) -> dict[str, int]:

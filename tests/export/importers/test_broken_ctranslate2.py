@@ -116,6 +116,7 @@ CASES: list[tuple[Break, str]] = [
     (vocabulary(lambda tokens: dict.fromkeys(tokens)), "shared_vocabulary.json: is no list of tokens"),
     (vocabulary(lambda tokens: [*tokens[:9], 7]), "shared_vocabulary.json: is no list of tokens"),
     (vocabulary(lambda tokens: tokens[:3]), "has 3 tokens; supported: 4 to 999999"),
+    (vocabulary(lambda tokens: [*tokens[:60], *(f"{one}@@" for one in tokens[60:])]), "marked with @@, like"),
     (removed("shared_vocabulary.json"), "has no known format; supported: Hugging Face Marian"),
     (removed("sentencepiece.model"), "has no SentencePiece model; supported: sentencepiece.model, or"),
     (truncated("sentencepiece.model"), "sentencepiece.model: is not a SentencePiece model"),

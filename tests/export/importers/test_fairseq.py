@@ -143,6 +143,11 @@ def adding_line(line: str) -> Callable[[Path], None]:
     return change
 
 
+def cut_by_subword_nmt(folder: Path) -> None:
+    path = folder / "dict.de.txt"
+    path.write_text(path.read_text(encoding="utf-8").replace(" ", "@@ "), encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("fairseq") / "model"
@@ -173,6 +178,7 @@ PROJECTION = "decoder.output_projection.weight"
         (saving([1]), f"{CHECKPOINT}: is a list; supported: a table of parts"),
         (saving({"model": Code()}), f"{CHECKPOINT}: holds more than tensors, and none of it was"),
         (truncated(CHECKPOINT), f"{CHECKPOINT}: cannot be read, it may be truncated"),
+        (cut_by_subword_nmt, "the model reads words cut by subword-nmt or fastBPE; supported"),
         (adding_line("▁the 3\n"), "'▁the' is there twice"),
         (adding_line("more\n"), "'more'; supported: token count"),
         (adding_line("more 3\n"), "the configuration says [38, 32]"),

@@ -126,6 +126,7 @@ POSITIONS = "encoder.embeddings.make_embedding.pe.pe"
         (changing("opt", dec_layers=2), "has no decoder.transformer_layers.1."),
         (changing("vocab", src=5), "vocab: src = 5; supported: list"),
         (changing("vocab", tgt=["a", "b", "c", "d"]), "vocab.tgt: has no </s>"),
+        (changing("vocab", src=["<unk>", "</s>", "un￭", "￭do"]), "marked with ￭, like 'un￭'"),
         (changing("vocab", decoder_start_token="<q>"), "has no <q>, which is the start"),
         (changing("model", more=torch.zeros(2)), "more is no part of the network"),
         (changing("model", **{POSITIONS: torch.zeros(5000, 1, 32)}), "away from the sinusoids"),
