@@ -40,7 +40,8 @@ def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
             f"{url}: {error.code}: {error.read().decode(errors='replace')}"
         ) from None
     except OSError as error:
-        raise ServiceError(f"{url}: {error}") from None
+        reason = getattr(error, "reason", error)  # of urllib's own kind of error
+        raise ServiceError(f"{url}: {getattr(reason, 'strerror', None) or reason}") from None
 
 
 def translate_lines(

@@ -14,6 +14,7 @@ The same command continues after an interruption, or with lines that were added 
 import argparse
 import hashlib
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +75,7 @@ class Files:
         """Lines of `text` that are done, and what became of them; whatever was written after is cut off.
 
         Raises:
-            DataError: those done were of another text.
+            DataError: those done were of another text, or the files are not this command's.
         """
         done: dict[str, Any] = {"lines": 0, "digest": "", "sizes": [0, 0], "count": {}}
         if self._progress.exists():
@@ -86,8 +87,10 @@ class Files:
                 f"{self.target.name} were begun with; give a corpus of this text another --name"
             )
         for path, size in zip((self.source, self.target), done["sizes"], strict=True):
-            with path.open("ab") as file:
-                file.truncate(size)
+            if path.exists() and not self._progress.exists():
+                raise DataError(f"{path} exists already; give this corpus another --name")
+            if path.exists():
+                os.truncate(path, size)
         return done["lines"], Counter(done["count"])
 
     def append(
@@ -98,11 +101,18 @@ class Files:
         count: Mapping[str, int],
     ) -> None:
         """Add the pairs that the lines of `block` gave; `lines` and `count` are those so far."""
+        if not self._progress.exists():  # from now on, the files are this command's
+            self._note(0, {})
         self._count_in(block)
         for path, side in ((self.source, 0), (self.target, 1)):
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(f"{pair[side]}\n" for pair in pairs)
-        sizes = [self.source.stat().st_size, self.target.stat().st_size]
+        self._note(lines, count)
+
+    def _note(self, lines: int, count: Mapping[str, int]) -> None:
+        """Write down how far it is."""
+        files = (self.source, self.target)
+        sizes = [path.stat().st_size if path.exists() else 0 for path in files]
         partial = self._progress.with_suffix(".partial")
         done = {
             "lines": lines,

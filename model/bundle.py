@@ -36,7 +36,9 @@ def load(folder: Path) -> Checkpoint:
         graphs = manifest["graphs"].get("fp32") or manifest["graphs"].get("fp16")
         provenance, vocabulary = manifest["provenance"], folder / manifest["vocabulary"]
         own = manifest.get("target_vocabulary")
-    except (OSError, ValueError, KeyError) as error:
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError) as error:
         raise CheckpointError(f"{path}: not a bundle's manifest: {error!r}") from None
     if graphs is None:
         raise CheckpointError(f"{folder}: has no fp32 or fp16 graphs to take weights from")

@@ -83,7 +83,9 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         inside = path.rglob("*") if path.is_dir() else [path]
         of_kind = sorted(file for file in inside if file.suffix in kinds)
         if not of_kind:
-            raise DataError(f"{path}: neither is nor has a file in {', '.join(kinds)}")
+            if not path.exists():
+                raise DataError(f"{path}: there is no such file or folder")
+            raise DataError(f"{path}: no {', '.join(kinds)} file found")
         found |= dict.fromkeys(of_kind)
     return list(found)
 

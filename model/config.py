@@ -4,6 +4,7 @@
 """
 
 import dataclasses
+import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -208,7 +209,10 @@ def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, An
     fields = {field.name: field for field in dataclasses.fields(kind)}
     result: dict[str, Any] = {}
     for name, value in values.items():
-        require(name in fields, f"{origin}: unknown key {name!r}; known: {', '.join(fields)}")
+        if name not in fields:
+            likely = difflib.get_close_matches(name, fields, 1)
+            hint = f"did you mean {likely[0]}?" if likely else f"known: {', '.join(fields)}"
+            raise ConfigError(f"{origin}: unknown key {name!r}; {hint}")
         result[name] = _value(name, value, fields[name].default, origin)
     for name, one in fields.items():
         optional = one.default is not dataclasses.MISSING or name == "corpora"
@@ -263,6 +267,7 @@ def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    overrides = list(overrides)
     for override in overrides:
         name, equals, text = override.partition("=")
         *sections, key = name.strip().split(".")
@@ -276,4 +281,5 @@ def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
             table = table.setdefault(section, {})
             require(isinstance(table, dict), f"--set {override}: {section} is not a table")
         table[key] = value
-    return Config.from_mapping(values, str(path))
+    origin = " ".join([str(path), *(f"--set {override}" for override in overrides)])
+    return Config.from_mapping(values, origin)

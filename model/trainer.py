@@ -94,14 +94,8 @@ class Trainer:
 
     def _resume(self, folder: Path) -> None:
         saved, state = checkpoints.load(folder), checkpoints.load_training_state(folder)
-        if saved.config.model.with_regularization_of(self.config.model) != self.config.model:
-            raise TrainingError(f"{folder} belongs to another network: {saved.config.model}")
+        _check_unchanged(folder, saved.config, self.config)
         self.network.load_state_dict(dict(saved.weights))
-        began, now = saved.config.training.optimizer, self.config.training.optimizer
-        if began != now:
-            raise TrainingError(
-                f"{folder} was trained with training.optimizer = {began!r}, and cannot continue with {now!r}"
-            )
         try:
             self.optimizer.load_state_dict(state["optimizer"])
             self.epoch, self.next_batch = state["epoch"], state["next_batch"]
@@ -317,6 +311,26 @@ class Trainer:
                 f"{self.best_step} in {self.validations_since} validations (training.patience)"
             )
             self.stop_requested = True
+
+
+def _check_unchanged(folder: Path, saved: Config, config: Config) -> None:
+    """Refuse to go on with another network or optimizer than those of the checkpoint in `folder`.
+
+    Raises:
+        TrainingError: it names the first difference.
+    """
+    network = saved.model.with_regularization_of(config.model)
+    kept = [
+        (f"model.{name}", value, getattr(config.model, name))
+        for name, value in vars(network).items()
+    ]
+    kept.append(("training.optimizer", saved.training.optimizer, config.training.optimizer))
+    for name, before, now in kept:
+        if before != now:
+            raise TrainingError(
+                f"{folder} was trained with {name} = {before!r}, and cannot continue with {now!r}; choose "
+                "another folder with --out"
+            )
 
 
 @contextmanager

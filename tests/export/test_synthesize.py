@@ -1,5 +1,6 @@
 """Text made by a model: the service's own translations, aligned, and the same after an interruption."""
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,32 @@ def test_the_corpus_is_the_models_and_an_interruption_loses_and_doubles_nothing(
     tokenizer = Tokenizer.load(TINY_BUNDLE / "sentencepiece.model")
     corpus = Corpus.open(out, config.data, Vocabularies(tokenizer, tokenizer), tmp_path / "tokens")
     assert [group.name for group in corpus.groups] == ["back de-en"]
+
+
+def test_a_service_that_cannot_be_reached_leaves_no_empty_corpus(
+    lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "data"
+    with socket.socket() as nobody:  # bound, and not listening
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        assert main([url, *command(lines, out)[1:]]) == 1
+    assert f"error: {url}/translate: Connection refused\n" in capsys.readouterr().err
+    assert not list(out.glob("train.*"))
+
+
+@pytest.mark.usefixtures("requests")
+def test_a_corpus_of_another_origin_is_not_overwritten(
+    lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "data" / "train.back.de"
+    mine.parent.mkdir()
+    mine.write_text("Mein Satz.\n")
+    assert main(command(lines, mine.parent)) == 1
+    assert (
+        f"error: {mine} exists already; give this corpus another --name" in capsys.readouterr().err
+    )
+    assert mine.read_text() == "Mein Satz.\n"
 
 
 def test_it_goes_on_with_what_was_added_but_not_with_another_text(

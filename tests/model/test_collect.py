@@ -157,7 +157,7 @@ def test_texts_are_cut_where_both_sides_go_together(
         ("broken.tmx", "<tmx><tu>", "broken.tmx: cannot be read: no element found"),
         ("broken.mo", "not one", "broken.mo: cannot be read: "),
         ("broken.po", "no catalogue", "broken.po: cannot be read: "),
-        ("notes.txt", "Hallo", "notes.txt: neither is nor has a file in .po, .mo, .tmx"),
+        ("notes.txt", "Hallo", "notes.txt: no .po, .mo, .tmx file found"),
     ],
 )
 def test_what_cannot_be_read_is_named(

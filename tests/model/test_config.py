@@ -65,7 +65,10 @@ def test_overrides_go_on_top() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("training.max_step=7", "unknown key 'max_step'; known: seed"),
+        (
+            "training.max_step=7",
+            r"--set training.max_step=7: \[training\]: unknown key 'max_step'; did you mean max_steps\?",
+        ),
         ("trainin.max_steps=7", r"unknown section \[trainin\]"),
         ("max_steps=7", "not of the form section.key=value"),
         ("training.max_steps=many", "max_steps = 'many' is not of type int"),
@@ -88,7 +91,7 @@ def test_overrides_go_on_top() -> None:
         ("data.subword_alpha=2", r"data.subword_alpha = 2.0 must be in \[0, 1\]"),
         ("data.subword_sides=target", "data.subword_sides = 'target' is none of both, source"),
         ("data.corpora.web.weight=-1", "data.corpora.NAME.weight = -1.0 must be at least 0"),
-        ("data.corpora.web.wieght=1", "unknown key 'wieght'; known: weight, directions"),
+        ("data.corpora.web.wieght=1", "unknown key 'wieght'; did you mean weight."),
         ('data.corpora.web.directions=["fr-en"]', "fr-en is not among data.directions"),
         ("data.corpora=web", "corpora must be a table, not 'web'"),
         ("training.patience=-1", "training.patience = -1 must be at least 0"),

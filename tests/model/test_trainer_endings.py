@@ -136,15 +136,27 @@ def test_a_checkpoint_of_another_version_is_refused_with_its_name(
         train(config, corpus_folder, run)
 
 
-def test_a_run_cannot_change_its_optimizer(
-    config: Config, corpus_folder: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("section", "name", "value", "message"),
+    [
+        ("training", "optimizer", "muon", r"training\.optimizer = 'adam', .* with 'muon'"),
+        ("model", "activation", "gelu", r"model\.activation = 'relu', .* with 'gelu'; .* --out"),
+    ],
+)
+def test_a_run_cannot_change_its_optimizer_or_its_network(
+    config: Config,
+    corpus_folder: Path,
+    tmp_path: Path,
+    section: str,
+    name: str,
+    value: str,
+    message: str,
 ) -> None:
     short = replace(config, training=replace(config.training, max_steps=4))
     train(short, corpus_folder, tmp_path / "run")
-    other = replace(config, training=replace(config.training, optimizer="muon"))
-    message = r"step_0000004 was trained with training\.optimizer = 'adam', .* with 'muon'"
-    with pytest.raises(TrainingError, match=message):
-        train(other, corpus_folder, tmp_path / "run")
+    changed: Any = replace(getattr(config, section), **{name: value})
+    with pytest.raises(TrainingError, match=f"step_0000004 was trained with {message}"):
+        train(replace(config, **{section: changed}), corpus_folder, tmp_path / "run")
 
 
 def test_out_of_memory_saves_the_last_whole_step_and_says_what_to_lower(
