@@ -39,7 +39,8 @@ def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
                 for _, line in zip(range(count), filter(None, map(str.strip, file)), strict=False)
             ]
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path}: cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise SourceError(f"{path}: cannot be read: {reason}") from None
     if not lines:
         raise SourceError(f"{path}: has no text")
     return lines
