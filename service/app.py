@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from service.api import admin, docs, errors, health, page, tracing
 from service.api.access import Gate
 from service.api.deepl import routes as deepl
+from service.api.dependencies import Services
 from service.api.inference import infer
 from service.api.inference import metadata as inference
 from service.api.middleware.admission import Admission, AdmissionLimit
@@ -20,6 +22,7 @@ from service.api.middleware.direct import Direct
 from service.api.middleware.early import Front
 from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.pieces import Pieces
+from service.api.middleware.shortcut import Shortcut
 from service.api.middleware.targets import Targets
 from service.api.native import routes as native
 from service.errors import AttendantError, QueueFullError
@@ -69,8 +72,8 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         telemetry=tracing.FASTAPI_TELEMETRY,
         redirect_slashes=False,  # a redirect would name the host that the client made up
     )
-    app.state.settings, app.state.metrics = settings, metrics
-    app.state.models, app.state.gate = store, Gate(settings)
+    app.state.settings, app.state.metrics, app.state.models = settings, metrics, store
+    app.state.services = Services(store, Gate(settings), settings, metrics)
     for part in (native, deepl):
         app.include_router(part.translating)
         app.include_router(part.router)
@@ -86,7 +89,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
-    """What is around every request; the last one is the outermost."""
+    """What is around every request."""
     admission = Admission(
         settings.max_requests,
         settings.request_timeout_seconds,
@@ -94,21 +97,23 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         lambda: store.expected_wait,
         metrics.errors.labels(QueueFullError.code).inc,
     )
-    app.add_middleware(Direct, routes=[*native.translating.routes, *deepl.translating.routes])
-    app.add_middleware(AdmissionLimit, admission=admission, counts=True)
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes, total=settings.max_held_body_bytes)
-    app.add_middleware(AdmissionLimit, admission=admission, counts=False)
-    app.add_middleware(HeadLimit, limit=settings.max_header_bytes)
-    app.add_middleware(
-        Cors,
-        allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST"],
-        allow_headers=["Authorization", "Content-Type"],
-        expose_headers=["Retry-After", "X-Request-ID"],
-    )
-    app.add_middleware(Pieces)
-    app.add_middleware(Targets)
-    app.add_middleware(RequestContext, metrics=metrics)
+
+    def layers(framework: ASGIApp) -> ASGIApp:  # from the innermost outwards
+        translations = [*native.translating.routes, *deepl.translating.routes]
+        counted = AdmissionLimit(Direct(framework, translations), admission, counts=True)
+        limited = BodyLimit(counted, settings.max_body_bytes, settings.max_held_body_bytes)
+        admitted = AdmissionLimit(limited, admission, counts=False)
+        plain = Pieces(HeadLimit(admitted, settings.max_header_bytes))
+        for_pages = Cors(
+            plain,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=["Retry-After", "X-Request-ID"],
+        )
+        return RequestContext(Shortcut(Targets(for_pages), plain), metrics)
+
+    app.add_middleware(layers)
     app.state.front = Front(admission, Books(metrics))
 
 

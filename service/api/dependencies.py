@@ -12,7 +12,9 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from service.api import client_state
 from service.api.access import Gate
+from service.api.client_state import ClientState
 from service.errors import ClientLeftError, TextTooLongError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
@@ -42,8 +44,8 @@ async def loaded_models(request: Request) -> ModelSet:
 
 async def gate(request: Request) -> Gate:
     """What lets callers in."""
-    chosen: Gate = request.app.state.gate
-    return chosen
+    parts: Services = request.app.state.services
+    return parts.gate
 
 
 async def settings(request: Request) -> Settings:
@@ -67,14 +69,13 @@ async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Res
     task, is_working, has_left = asyncio.current_task(), True, False
     assert task is not None
 
-    def on_end(watcher: "asyncio.Task[None]") -> None:
+    def leave() -> None:
         nonlocal has_left
-        if is_working and not watcher.cancelled():
+        if is_working:
             has_left = True
             task.cancel()
 
-    watcher = asyncio.ensure_future(_until_disconnected(request))
-    watcher.add_done_callback(on_end)
+    stop = _watch(request, leave)
     try:
         return await work
     except asyncio.CancelledError:
@@ -83,7 +84,24 @@ async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Res
         raise
     finally:
         is_working = False
-        watcher.cancel()
+        stop()
+
+
+def _watch(request: Request, leave: Callable[[], None]) -> Callable[[], object]:
+    """Have `leave` called when the client is gone; returns what ends that."""
+    client: ClientState | None = request.scope.get(client_state.KEY)
+    if client is not None:
+        client.when_left(leave)
+        return bool
+    # another server's: it must be asked, which takes a task
+
+    def on_end(watcher: "asyncio.Task[None]") -> None:
+        if not watcher.cancelled():
+            leave()
+
+    watcher = asyncio.ensure_future(_until_disconnected(request))
+    watcher.add_done_callback(on_end)
+    return watcher.cancel
 
 
 def all_translated(translations: list[Translation]) -> list[Translation]:
@@ -109,22 +127,32 @@ async def _until_disconnected(request: Request) -> None:
 class Services:
     """What a translation needs."""
 
-    models: ModelSet
+    store: ModelStore
     gate: Gate
     settings: Settings
     metrics: Metrics
 
+    @property
+    def models(self) -> ModelSet:
+        """Those that serve now.
+
+        Raises:
+            NotReadyError: they are being loaded, or the service is stopping.
+        """
+        return self.store.get()
+
 
 def services(request: Request) -> Services:
-    """The models that serve now, and who may use them for how long.
+    """The parts of a service that is ready.
 
     Handlers of a `PlainRoute` call it themselves.
 
     Raises:
         NotReadyError: they are being loaded, or the service is stopping.
     """
-    state = request.app.state
-    return Services(state.models.get(), state.gate, state.settings, state.metrics)
+    parts: Services = request.app.state.services
+    parts.store.get()
+    return parts
 
 
 class PlainRoute(APIRoute):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Scope
 
+from service.api import client_state
 from service.api.body import body_of
+from service.api.client_state import ClientState
 from service.api.errors import internal_error
 from service.api.head import Head
 
@@ -42,7 +44,7 @@ class Exchange:
         self.has_started = False
         """Whether the answer has."""
         self.is_answered = False
-        self._is_cut = False
+        self._client = scope[client_state.KEY] = ClientState()
         self._may_send = not head.expects_continue  # the client its body
         self._body = body_of(head)
         self._unread = bytearray()
@@ -66,7 +68,7 @@ class Exchange:
             ProtocolError: it is wrong.
         """
         piece = self._body.take(buffer)
-        self.is_received = self._body.is_complete
+        self.is_received = self._client.has_sent_all = self._body.is_complete
         if self.is_answered:
             return
         self._unread += piece
@@ -77,7 +79,7 @@ class Exchange:
 
     def cut(self) -> None:
         """Nothing more comes, and nothing can be sent."""
-        self._is_cut = True
+        self._client.leave()
         self._news.set()
 
     def answer(self, response: Response) -> None:
@@ -89,7 +91,7 @@ class Exchange:
         """Have `app` answer; where it does not, the client is told what can still be told."""
         try:
             await app(self.scope, self.receive, self.send)
-            if not self.is_answered and not self._is_cut:
+            if not self.is_answered and not self._client.has_left:
                 raise RuntimeError("the application has not completed its answer")
         except asyncio.CancelledError:
             self.connection.transport.close()
@@ -108,7 +110,7 @@ class Exchange:
             self._may_send = True
             self.connection.transport.write(CONTINUE)
         await self._news.wait()
-        if self._is_cut or self.is_answered:  # which whoever asks again is told again
+        if self._client.has_left or self.is_answered:  # which whoever asks again is told again
             return {"type": "http.disconnect"}
         self._news.clear()
         body = bytes(self._unread)
@@ -119,7 +121,7 @@ class Exchange:
     async def send(self, message: Message) -> None:
         """Write the answer; its head goes out with the first of its body, as ASGI allows."""
         await self.connection.writable.wait()
-        if self._is_cut:
+        if self._client.has_left:
             return
         if self.is_answered or message["type"] != _next_of(self.has_started):
             raise RuntimeError(f"{message['type']} does not come here")

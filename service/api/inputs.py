@@ -50,8 +50,10 @@ async def fields_of(
     """
     fields = Fields()
     try:
-        fields = urlencoded(request.scope["query_string"], "query")
-        fields = fields.beside(await _body_fields(request, text))
+        if query := request.scope["query_string"]:
+            fields = urlencoded(query, "query")
+        body = await _body_fields(request, text)
+        fields = fields.beside(body) if fields else body
     except InvalidRequestError:
         enter(request, fields.get(key))
         raise
@@ -133,7 +135,7 @@ def _decode(body: bytes) -> str:
 
 def _json_object(text: str) -> Fields:
     try:
-        value = json.loads(text, object_pairs_hook=Fields, parse_float=_finite)
+        value = _JSON.decode(text)
     except json.JSONDecodeError as error:
         wrong = error.msg.removesuffix(" at")  # of "Invalid control character at"
         raise InvalidRequestError(
@@ -156,6 +158,9 @@ def _finite(digits: str) -> float:
             f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
         )
     return number
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=Fields, parse_float=_finite)
 
 
 def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -45,6 +45,8 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
     >>> preferred("TEXT/PLAIN; charset=utf-8, */*", offers), preferred("text/plain;q=0.2, */*;q=0.5", offers)
     ('text/plain', 'application/json')
     """
+    if not accept:
+        return offers[0]
     weights = dict(_weights(accept))
 
     def rank(offer: str) -> tuple[float, int]:

@@ -19,7 +19,7 @@ class SentenceCache:
 
     def get(self, asked: Hashable) -> list[Hypothesis] | None:
         """What was found for `asked`: source ids and options, all that the answer depends on."""
-        found = self._found.get(asked)
+        found = self._found.get(asked) if self._found else None
         if found is not None:
             self._found.move_to_end(asked)
             self.on_hit()

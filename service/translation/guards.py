@@ -20,6 +20,9 @@ def loops(ids: Sequence[int]) -> bool:
     >>> loops([1, 2, 3, 1, 2, 3])
     False
     """
+    # of a stretch of n tokens that stands k times in a row, (k - 1) n have stood there before
+    if len(ids) - len(set(ids)) < 2 * (REPETITIONS - 1):
+        return False
     for period in range(1, LONGEST_PERIOD + 1):
         wanted = period * (2 * REPETITIONS if period == 1 else REPETITIONS)
         same = period  # tokens so far that repeat with this period, the first ones counted

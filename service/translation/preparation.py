@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from service.engine.types import DecodingOptions, StopRule, tokens_of
 from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
@@ -36,8 +36,12 @@ class SearchPolicy:
     """Where a request does not say."""
 
 
+MAX_LENGTHS = 1024
+"""Of translations, whose options are kept."""
+
+
 class Preparation:
-    """Of one request in one direction, for one model."""
+    """Of all requests with the same options in one direction, for one model."""
 
     def __init__(
         self,
@@ -57,6 +61,7 @@ class Preparation:
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
         self.pipeline = pipeline
+        self._decoding_for = lru_cache(MAX_LENGTHS)(self._make_decoding)
         self.prefix: tuple[int, ...] = ()
         if options.target_prefix:
             self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
@@ -147,21 +152,27 @@ class Preparation:
         """
         [ids] = self.tokenizers.source.encode([text])
         self._check_length(written or text, len(ids))
-        limits, defaults = self.manifest.limits, self.manifest.decoding
-        length = max(len(ids), len(prefix)) + defaults.extra_length
-        length = min(length, max_tokens) + len(self.direction.start_tokens)
+        length = max(len(ids), len(prefix)) + self.manifest.decoding.extra_length
+        wanted = num_hypotheses or self.decoding.num_hypotheses
+        options = self._decoding_for(min(length, max_tokens), prefix, wanted)
+        end = self.manifest.special_tokens.source_end
+        return (*self.direction.prefix, *ids, *end), options
+
+    def _make_decoding(
+        self, length: int, prefix: tuple[int, ...], num_hypotheses: int
+    ) -> DecodingOptions:
+        """The options of a sentence whose translation has at most so many tokens."""
+        length += len(self.direction.start_tokens)
         # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
-        can_be_read_back = length + 2 <= limits.max_target_length
-        options = replace(
+        can_be_read_back = length + 2 <= self.manifest.limits.max_target_length
+        return replace(
             self.decoding,
             max_decoding_length=length,
             target_prefix=prefix,
             start_tokens=self.direction.start_tokens,
             channel_tag=self.decoding.channel_tag if can_be_read_back else None,
-            num_hypotheses=num_hypotheses or self.decoding.num_hypotheses,
+            num_hypotheses=num_hypotheses,
         )
-        end = self.manifest.special_tokens.source_end
-        return (*self.direction.prefix, *ids, *end), options
 
     def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
         """A sentence as one, or cut into clauses if it is long."""

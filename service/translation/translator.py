@@ -55,6 +55,8 @@ A text takes as long as so many characters, even an empty one.
 """
 FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
 """Directions whose rules are made at the start, and those whose rules are kept."""
+MAX_PREPARATIONS = 100
+"""Directions with options that are kept: most requests have the same."""
 TEXT_THREADS = 1
 """That do so: the interpreter runs one at a time, and more would keep the event loop from its turn."""
 
@@ -77,6 +79,7 @@ class Translator:
         self.pipeline = lru_cache(MAX_PIPELINES)(partial(bundle.pipeline, tokenizers=tokenizers))
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
             self.pipeline(direction)  # so that whatever is wrong with a table is found at once
+        self.preparation = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # in characters
@@ -188,8 +191,8 @@ class Translator:
             raise
         self.observer.on_outcome(name, "ok", count.sentences)
 
-    def preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
-        """What is to be done with texts of one direction.
+    def _make_preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
+        """What is to be done with texts of one direction, asked for as `preparation`.
 
         Raises:
             InvalidRequestError: an option is not possible with this model.

@@ -75,6 +75,8 @@ class TranslationOptions:
             raise _impossible("ignored_tags", "a list of strings", self.ignored_tags)
         if not isinstance(self.target_prefix, str):
             raise _impossible("target_prefix", "a string", self.target_prefix)
+        # in a form that has a hash
+        object.__setattr__(self, "ignored_tags", tuple(self.ignored_tags))
         tags = (("ignored_tags", tag) for tag in self.ignored_tags)
         for name, text in (("target_prefix", self.target_prefix), *tags):
             if (place := unpaired_surrogate(text)) is not None:

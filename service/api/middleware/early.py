@@ -12,9 +12,8 @@ from starlette.types import Scope
 from service.api.errors import identifying
 from service.api.middleware.admission import Admission
 from service.api.middleware.context import Books, identity_of
+from service.api.middleware.shortcut import is_plain
 from service.logs import request_id
-
-ROUTES = ("/translate", "/v2/translate")
 
 
 class Front:
@@ -25,17 +24,9 @@ class Front:
         self.admission, self.books = admission, books
 
     def refusal(self, scope: Scope) -> Response | None:
-        """The answer to a translation that cannot be admitted; None where it is the application's.
-
-        A web page's requests are that, too: their answers say which pages may read them.
-        """
+        """The answer to a plain translation that cannot be admitted; None where it is the application's."""
         path, started = scope["path"], time.perf_counter()
-        if (
-            path not in ROUTES
-            or scope["method"] != "POST"
-            or len(scope["raw_path"]) != len(path)
-            or any(name == b"origin" for name, _ in scope["headers"])
-        ):
+        if not is_plain(scope):
             return None
         refusal = self.admission.refusal(path)
         if refusal is not None:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import deque
+from contextlib import AbstractAsyncContextManager, nullcontext
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.api import client_state
 from service.api.errors import answer
 
 BODY_SECONDS = 30.0
@@ -66,9 +68,11 @@ class BodyLimit:
         if refusal := self._over(size, 0):
             await _refuse(refusal, scope, receive, send)
             return
-        taken = _Taken()
+        taken, client = _Taken(), scope.get(client_state.KEY)
+        # a time limit costs as much as all the rest of this
+        limit = nullcontext() if client and client.has_sent_all else asyncio.timeout(BODY_SECONDS)
         try:
-            if refusal := await self._take_in(taken, receive):
+            if refusal := await self._take_in(taken, receive, limit):
                 await _refuse(refusal, scope, receive, send)
                 return
 
@@ -79,10 +83,12 @@ class BodyLimit:
         finally:
             self.held -= taken.size
 
-    async def _take_in(self, taken: "_Taken", receive: Receive) -> tuple[int, str, str] | None:
-        """Take in a body; says what is wrong with it, if anything is."""
+    async def _take_in(
+        self, taken: "_Taken", receive: Receive, limit: AbstractAsyncContextManager[object]
+    ) -> tuple[int, str, str] | None:
+        """Take in a body within a time limit; says what is wrong with it, if anything is."""
         try:
-            async with asyncio.timeout(BODY_SECONDS):
+            async with limit:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":  # for the books: nobody reads it

@@ -6,6 +6,7 @@ import time
 import pytest
 from fastapi import Request
 
+from service.api.client_state import ClientState
 from service.api.dependencies import unless_client_leaves
 from service.errors import ClientLeftError
 
@@ -51,6 +52,38 @@ def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> Non
     async def serve() -> str:
         found = await unless_client_leaves(Request({"type": "http"}, receive), work())
         await asyncio.sleep(0.01)  # as an answer is sent
+        return found
+
+    assert asyncio.run(serve()) == "done"
+
+
+@pytest.mark.parametrize("leaves_first", [False, True])
+def test_our_own_server_tells_without_being_asked(leaves_first: bool) -> None:
+    client = ClientState()
+
+    async def receive() -> dict[str, str]:
+        raise AssertionError("it was asked")
+
+    async def serve() -> None:
+        if leaves_first:
+            client.leave()
+        else:
+            asyncio.get_running_loop().call_soon(client.leave)
+        request = Request({"type": "http", "client_state": client}, receive)
+        await unless_client_leaves(request, asyncio.sleep(60))
+
+    with pytest.raises(ClientLeftError, match="closed its connection"):
+        asyncio.run(serve())
+
+
+def test_who_leaves_as_an_answer_is_sent_cancels_nothing() -> None:
+    client = ClientState()
+
+    async def serve() -> str:
+        request = Request({"type": "http", "client_state": client})
+        found = await unless_client_leaves(request, asyncio.sleep(0, "done"))
+        client.leave()
+        await asyncio.sleep(0)  # where it would be cancelled
         return found
 
     assert asyncio.run(serve()) == "done"

@@ -323,3 +323,9 @@ def test_alignments_to_come_count_for_those_who_ask_for_some(
     asyncio.run(run())
     assert aligner.backlog.seconds == 0
     assert outcomes(metrics) == {"ok": 4, "rejected": 3}
+
+
+def test_options_may_be_given_as_a_list_and_are_the_same_then() -> None:
+    names: list[str] = ["x"]
+    given = TranslationOptions(ignored_tags=names)  # type: ignore[arg-type]
+    assert hash(given) == hash(TranslationOptions(ignored_tags=("x",)))
