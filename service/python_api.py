@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterator,
     Callable,
     Coroutine,
@@ -11,7 +10,8 @@ from collections.abc import (
     Iterator,
 )
 from concurrent.futures import Future
-from contextlib import aclosing, suppress
+from contextlib import suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from queue import SimpleQueue
@@ -30,10 +30,11 @@ from service.translation.types import (
     SentenceResult,
     Translation,
     TranslationOptions,
-    collected,
 )
 
 Result = TypeVar("Result")
+Work = Callable[..., Coroutine[Any, Any, list[Translation]]]
+"""A request; what it may be called with is told of each sentence."""
 
 NO_LIMIT = 1_000_000_000
 """Of texts, sentences and tokens: whoever calls has them in memory already."""
@@ -154,8 +155,8 @@ class Translator:
             TypeError: there is no such option, or a text is none.
             RuntimeError: the translator is closed.
         """
-        events = self._events(texts, source, target, options, timeout_seconds)
-        future = self._start(collected(events))
+        work = self._work(texts, source, target, options, timeout_seconds)
+        future = self._start(work())
         try:
             translations = future.result()
         except BaseException:  # KeyboardInterrupt, too: nobody waits for it any more
@@ -195,8 +196,8 @@ class Translator:
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
         """The same from a coroutine, on any event loop; cancelling it gives the sentences up."""
-        events = self._events(texts, source, target, options, timeout_seconds)
-        future = self._start(collected(events))
+        work = self._work(texts, source, target, options, timeout_seconds)
+        future = self._start(work())
         translations = await asyncio.wrap_future(future)
         return translations[0] if isinstance(texts, str) else translations
 
@@ -216,8 +217,8 @@ class Translator:
             work is given up where the iterator is closed before that.
         """
         queue: SimpleQueue[Event | None] = SimpleQueue()
-        events = self._events(texts, source, target, options, timeout_seconds)
-        future = self._start(_feed(events, queue.put))
+        work = self._work(texts, source, target, options, timeout_seconds)
+        future = self._start(_feed(work, queue.put))
         try:
             while (event := queue.get()) is not None:
                 yield event
@@ -241,8 +242,8 @@ class Translator:
             with suppress(RuntimeError):  # that loop is closed: nobody waits
                 loop.call_soon_threadsafe(queue.put_nowait, event)
 
-        events = self._events(texts, source, target, options, timeout_seconds)
-        future = self._start(_feed(events, put))
+        work = self._work(texts, source, target, options, timeout_seconds)
+        future = self._start(_feed(work, put))
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -271,15 +272,15 @@ class Translator:
     ) -> None:
         self.close()
 
-    def _events(
+    def _work(
         self,
         texts: str | Iterable[str],
         source: str | None,
         target: str | None,
         options: Options,
         timeout_seconds: float | None,
-    ) -> AsyncGenerator[Event, None]:
-        """A request, which begins when its first event is awaited.
+    ) -> Work:
+        """A request, which begins when it is called and awaited.
 
         Raises:
             InvalidRequestError: an option has an impossible value.
@@ -289,7 +290,7 @@ class Translator:
             raise TypeError(f"there is no option {name}, only {', '.join(Options.__annotations__)}")
         given, chosen = _texts(texts), TranslationOptions(**options)
         timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
-        return self._models.stream(given, source, target, chosen, timeout)
+        return partial(self._models.translate, given, source, target, chosen, timeout)
 
     def _start(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
         """Start work on the translator's own thread."""
@@ -312,12 +313,10 @@ class Translator:
                 await asyncio.wait_for(self._closed.wait(), WATCH_SECONDS)
 
 
-async def _feed(events: AsyncGenerator[Event, None], put: Callable[[Event | None], None]) -> None:
-    """`put` every event somewhere, and None behind the last."""
+async def _feed(work: Work, put: Callable[[Event | None], None]) -> None:
+    """`put` every event of a request somewhere, and None behind the last."""
     try:
-        async with aclosing(events):
-            async for event in events:
-                put(event)
+        put(Done(await work(put)))
     finally:
         put(None)
 

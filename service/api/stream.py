@@ -10,7 +10,6 @@ from starlette.types import Send
 
 from service.api.dependencies import unless_client_leaves
 from service.errors import AttendantError
-from service.translation.merging import detached
 from service.translation.types import Done, Event, Translation
 
 EVENT_STREAM = "text/event-stream"
@@ -48,10 +47,14 @@ async def streamed(
     which they are done; at the end `done` with what the plain answer would be, or `error` with what its error
     would be. Who goes away cancels the work; who reads slowly does not hold it up, nor keeps a model loaded.
 
+    Args:
+        request: of a client that may leave before the first event.
+        events: work that goes on by itself; see `ModelSet.stream`.
+        finished: makes the plain answer of the whole.
+
     Raises:
         AttendantError: what went wrong before the first sentence was done.
     """
-    events = detached(events)
     first = await unless_client_leaves(request, anext(events))
     return EventStream(events, _written(first, events, finished))
 

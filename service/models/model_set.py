@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from service.errors import (
     DeadlineExceededError,
@@ -15,19 +15,12 @@ from service.errors import (
 from service.errors import UnsupportedLanguageError as Unsupported
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
-from service.models.routes import Routes, stream_along
+from service.models.routes import Routes, translate_along
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source
 from service.text.surrogates import unpaired_surrogate
-from service.translation.merging import merged
-from service.translation.types import (
-    Done,
-    Event,
-    SentenceResult,
-    Translation,
-    TranslationOptions,
-    collected,
-)
+from service.translation.streaming import Tell, streamed, together
+from service.translation.types import Event, SentenceResult, Translation, TranslationOptions
 
 AUTO = "auto"
 POLL_SECONDS = 0.01
@@ -157,18 +150,8 @@ class ModelSet:
         target: str | None,
         options: TranslationOptions,
         timeout: float,
+        tell: Tell | None = None,
     ) -> list[Translation]:
-        """What `stream` gives out in the end."""
-        return await collected(self.stream(texts, source, target, options, timeout))
-
-    async def stream(
-        self,
-        texts: Sequence[str],
-        source: str | None,
-        target: str | None,
-        options: TranslationOptions,
-        timeout: float,
-    ) -> AsyncGenerator[Event, None]:
         """Translate every text; texts of several languages may need several models.
 
         Args:
@@ -177,16 +160,15 @@ class ModelSet:
             target: language code; None where the source leaves no choice.
             options: of the search.
             timeout: seconds until it is given up.
-
-        Yields:
-            Each sentence as soon as it is done, and at last the whole.
+            tell: is told of each sentence as soon as it is done.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         self._check(texts)
-        with self._active_request():
+        self._active += 1  # `drain` waits for it
+        try:
             routes = await self._routes(texts, source, target)
             by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
@@ -196,21 +178,28 @@ class ModelSet:
                 else:
                     by_codes.setdefault(route.codes, []).append(at)
             parts = [
-                self._in_one_direction(codes, texts, places, options, timeout)
+                self._in_one_direction(codes, texts, places, options, timeout, tell)
                 for codes, places in by_codes.items()
             ]
-            async with aclosing(merged(parts)) as events:
-                async for event in events:
-                    if isinstance(event, SentenceResult):
-                        yield event
-                    else:
-                        results |= event
-        yield Done(
-            [
-                replace(results[at], detected=route.detected) if route.detected else results[at]
-                for at, route in enumerate(routes)
-            ]
-        )
+            for part in await together(parts):
+                results |= part
+        finally:
+            self._active -= 1
+        return [
+            replace(results[at], detected=route.detected) if route.detected else results[at]
+            for at, route in enumerate(routes)
+        ]
+
+    def stream(
+        self,
+        texts: Sequence[str],
+        source: str | None,
+        target: str | None,
+        options: TranslationOptions,
+        timeout: float,
+    ) -> AsyncGenerator[Event, None]:
+        """What `translate` tells, and at last what it returns; given up where the rest is not wanted."""
+        return streamed(partial(self.translate, texts, source, target, options, timeout))
 
     def _check(self, texts: Sequence[str]) -> None:
         """Refuse texts that are too long, or none that any model could read.
@@ -229,15 +218,6 @@ class ModelSet:
                     f"Invalid request: text {at} has an unpaired surrogate at character {place}"
                 )
 
-    @contextmanager
-    def _active_request(self) -> Iterator[None]:
-        """Count a request that `drain` waits for."""
-        self._active += 1
-        try:
-            yield
-        finally:
-            self._active -= 1
-
     async def _in_one_direction(
         self,
         codes: tuple[str, str],
@@ -245,20 +225,23 @@ class ModelSet:
         places: Sequence[int],
         options: TranslationOptions,
         timeout: float,
-    ) -> AsyncGenerator[SentenceResult | dict[int, Translation], None]:
-        """Of those texts that have one direction: their sentences, and the whole by place."""
+        tell: Tell | None,
+    ) -> dict[int, Translation]:
+        """The translations of those texts that have one direction, by place."""
+
+        def tell_of_all(sentence: SentenceResult) -> None:
+            assert tell is not None
+            tell(replace(sentence, text=places[sentence.text]))
+
         hops, mine = self.routes.find(*codes) or (), [texts[at] for at in places]
+        told = tell_of_all if tell is not None else None
         try:
-            async with aclosing(stream_along(hops, mine, options, timeout)) as events:
-                async for event in events:
-                    if isinstance(event, SentenceResult):
-                        yield replace(event, text=places[event.text])
-                    else:
-                        yield dict(zip(places, event.translations, strict=True))
+            done = await translate_along(hops, mine, options, timeout, told)
         except DeadlineExceededError as error:  # which knows what was left when its part began
             raise DeadlineExceededError(
                 f"not finished within the deadline of {timeout:g} s"
             ) from error
+        return dict(zip(places, done, strict=True))
 
     async def _routes(
         self, texts: Sequence[str], source: str | None, target: str | None

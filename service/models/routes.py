@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from types import TracebackType
@@ -13,16 +13,9 @@ from service.models.bundle import Direction
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
 from service.text.languages import standard
-from service.translation.merging import detached
 from service.translation.pivot import Lookahead, pivoted
-from service.translation.types import (
-    Done,
-    Event,
-    SentenceResult,
-    Translation,
-    TranslationOptions,
-    collected,
-)
+from service.translation.streaming import Tell
+from service.translation.types import SentenceResult, Translation, TranslationOptions
 
 Codes = tuple[str, str]
 """Of source and target."""
@@ -87,44 +80,54 @@ class Routes:
         ]
 
 
-def stream_along(
-    hops: Sequence[Hop], texts: Sequence[str], options: TranslationOptions, timeout: float
-) -> AsyncGenerator[Event, None]:
-    """Translate texts that take the same way; see `Translator.stream`."""
+async def translate_along(
+    hops: Sequence[Hop],
+    texts: Sequence[str],
+    options: TranslationOptions,
+    timeout: float,
+    tell: Tell | None = None,
+) -> list[Translation]:
+    """Translate texts that take the same way; see `Translator.translate`."""
     if len(hops) > 1:
-        return _through(hops[0], hops[1], texts, options, timeout)
-    return _direct(hops[0], texts, options, timeout)
+        return await _through(hops[0], hops[1], texts, options, timeout, tell)
+    return await _direct(hops[0], texts, options, timeout, tell)
 
 
 async def _direct(
-    hop: Hop, texts: Sequence[str], options: TranslationOptions, timeout: float
-) -> AsyncGenerator[Event, None]:
+    hop: Hop,
+    texts: Sequence[str],
+    options: TranslationOptions,
+    timeout: float,
+    tell: Tell | None,
+) -> list[Translation]:
     end = time.monotonic() + timeout
     async with hop.model.lease(timeout) as model:
         deadline = model.engine.clock() + end - time.monotonic()
-        events = model.translator.stream(texts, hop.direction, options, deadline)
-        async with aclosing(events):
-            async for event in events:
-                yield event
+        return await model.translator.translate(texts, hop.direction, options, deadline, tell=tell)
 
 
 async def _through(
-    first: Hop, second: Hop, texts: Sequence[str], options: TranslationOptions, timeout: float
-) -> AsyncGenerator[Event, None]:
-    """Translate through a third language; a sentence is given out when both models are done with it."""
-    end, told, between = time.monotonic() + timeout, set[tuple[int, int]](), list[Translation]()
+    first: Hop,
+    second: Hop,
+    texts: Sequence[str],
+    options: TranslationOptions,
+    timeout: float,
+    tell: Tell | None,
+) -> list[Translation]:
+    """Translate through a third language; a sentence is told of when both models are done with it."""
+    end, told = time.monotonic() + timeout, set[tuple[int, int]]()
     options = replace(options, align=False)
     here = replace(options, alternatives=0, target_prefix="")
     language = standard(first.direction.target)
-    async with _SecondHalf(second, options, end, language) as half:
-        events = detached(half.following(_direct(first, texts, here, timeout)), half.sentences())
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, Done):
-                    between = event.translations
-                else:
-                    told.add((event.text, event.segment))
-                    yield event
+
+    def tell_once(sentence: SentenceResult) -> None:
+        told.add((sentence.text, sentence.segment))
+        if tell is not None:
+            tell(sentence)
+
+    async with _SecondHalf(second, options, end, language, tell_once) as half:
+        between = await _direct(first, texts, here, timeout, half.look_ahead)
+        await half.looked_ahead()
         done = iter(await half.translations([one.text for one in between if not one.problem]))
     halves = [(one, one if one.problem else next(done)) for one in between]
     whole = [pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)]
@@ -134,8 +137,8 @@ async def _through(
         if text not in begun or len(one.sentences) == len(half_way.sentences):
             for number, sentence in enumerate(one.sentences):
                 if (text, number) not in told:
-                    yield SentenceResult(text, number, sentence)
-    yield Done(whole)
+                    tell_once(SentenceResult(text, number, sentence))
+    return whole
 
 
 class _SecondHalf:
@@ -145,37 +148,34 @@ class _SecondHalf:
     while it waits for a model itself.
     """
 
-    def __init__(self, hop: Hop, options: TranslationOptions, end: float, language: str) -> None:
+    def __init__(
+        self, hop: Hop, options: TranslationOptions, end: float, language: str, tell: Tell
+    ) -> None:
         """Of one request, which is given up at `end` by the monotonic clock, through a `language`."""
         self._hop, self._options, self._end, self._language = hop, options, end, language
+        self._tell = tell
         self._stack = AsyncExitStack()
         self._coming: asyncio.Future[ServedModel] | None = None
         self._ahead: Lookahead | None = None
         self._searches: list[asyncio.Future[None]] = []
-        self._found: asyncio.Queue[SentenceResult | None] = asyncio.Queue()
 
-    async def following(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """Look ahead for each sentence of the first half; gives its end when all of them are found.
+    def look_ahead(self, first: SentenceResult) -> None:
+        """Begin with a sentence that the first half is done with.
 
         Raises:
-            AttendantError: the first half failed, or the second model does not come.
+            AttendantError: the second model does not come.
         """
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, Done):
-                    done = event
-                else:
-                    if (coming := self._model()).done():
-                        coming.result()
-                    self._searches.append(asyncio.ensure_future(self._look_ahead(event)))
-        await asyncio.gather(*self._searches)
-        self._found.put_nowait(None)
-        yield done
+        if (coming := self._model()).done():
+            coming.result()
+        self._searches.append(asyncio.ensure_future(self._look_ahead(first)))
 
-    async def sentences(self) -> AsyncGenerator[Event, None]:
-        """The sentences that both models are done with, until all are found that were looked for."""
-        while (found := await self._found.get()) is not None:
-            yield found
+    async def looked_ahead(self) -> None:
+        """Wait until all sentences are found that have begun.
+
+        Raises:
+            AttendantError: the second model does not come.
+        """
+        await asyncio.gather(*self._searches)
 
     async def translations(self, texts: Sequence[str]) -> list[Translation]:
         """Those of the texts that the first half has made.
@@ -186,7 +186,7 @@ class _SecondHalf:
         model = await self._model()
         searcher = self._ahead.searcher if self._ahead else None
         how = self._hop.direction, self._options, self._deadline(model), searcher
-        return await collected(model.translator.stream(texts, *how))
+        return await model.translator.translate(texts, *how)
 
     def _model(self) -> "asyncio.Future[ServedModel]":
         """The model, asked for now if it was not before."""
@@ -201,7 +201,7 @@ class _SecondHalf:
             how = self._hop.direction, self._options, self._deadline(model)
             self._ahead = Lookahead(model.translator, *how)
         if pair := await self._ahead.translated(first):
-            self._found.put_nowait(replace(first, translated=pair.sentence(self._language)))
+            self._tell(replace(first, translated=pair.sentence(self._language)))
 
     def _deadline(self, model: ServedModel) -> float:
         return model.engine.clock() + self._end - time.monotonic()

@@ -5,7 +5,7 @@ would be by itself, from what was found: the result is that of two translations,
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,7 +17,6 @@ from service.text.sentence import Sentence
 from service.translation.beside import Check
 from service.translation.cache import SentenceCache
 from service.translation.searcher import Searcher
-from service.translation.sentence_translator import Translated
 from service.translation.translator import Translator
 from service.translation.types import (
     PivotedSentence,
@@ -90,13 +89,9 @@ class Lookahead:
         """What is likely to become of a sentence of the first half; None where the whole text must tell."""
         first, request = told.translated, self._further if told.segment else self._request
         text = first.sentence.translated(first.targets[0], None).written()
-        found: Translated = {}
         with suppress(AttendantError):  # told when the whole text has it
             _, tasks = request.take_apart([text])
-            results = self._sentences.translate(request, tasks, self._deadline, _at_once)
-            async with aclosing(results):
-                async for done in results:
-                    found |= done
+            found = await self._sentences.translate(request, tasks, self._deadline, _at_once)
             return Pair([first], [found[at] for at in range(len(tasks))])
         return None
 

@@ -1,11 +1,11 @@
 """From sentences to hypotheses: from the cache, from the engine, and decoded again where needed."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis
@@ -19,6 +19,11 @@ GRACE_SECONDS = 1.0
 
 Work = tuple[tuple[int, ...], DecodingOptions]
 """A sentence's ids, and how it is searched: all that its translation depends on."""
+
+
+Result = TypeVar("Result")
+Take = Callable[[dict[int, Result]], Awaitable[None]]
+"""Is given, by place, what is done since the last time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +66,47 @@ class Searcher:
             self.engine.check_deadline(deadline)
 
     async def search(
-        self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
-    ) -> AsyncGenerator[dict[int, Found], None]:
+        self,
+        work: Sequence[Work],
+        deadline: float,
+        seconds_after: float = 0.0,
+        take: Take[Found] | None = None,
+    ) -> dict[int, Found]:
         """Search for every sentence, all in flight together; again, with n-gram blocking, for what ran away.
 
         Args:
             work: the sentences.
             deadline: by the engine's clock, in seconds, when it is given up.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
+            take: is given those that are done since the last time.
 
-        Yields:
-            By place, those that are done since the last time.
+        Returns:
+            All, by place.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        suspect: dict[int, list[Hypothesis]] = {}
-        async with aclosing(self._search(work, deadline, seconds_after)) as results:
-            async for done in results:
-                found = {}
-                for at, hypotheses in done.items():
-                    ids, options = work[at]
-                    if options.no_repeat_ngram_size or not guards.is_suspect(ids, hypotheses[0]):
-                        found[at] = Found(hypotheses)
-                    else:
-                        suspect[at] = hypotheses
-                if found:
-                    yield found
+        suspect, whole = dict[int, list[Hypothesis]](), dict[int, Found]()
+
+        async def sift(done: dict[int, list[Hypothesis]]) -> None:
+            found = {}
+            for at, hypotheses in done.items():
+                ids, options = work[at]
+                if options.no_repeat_ngram_size or not guards.is_suspect(ids, hypotheses[0]):
+                    found[at] = Found(hypotheses)
+                else:
+                    suspect[at] = hypotheses
+            await give(found)
+
+        async def give(found: dict[int, Found]) -> None:
+            whole.update(found)
+            if found and take is not None:
+                await take(found)
+
+        await self._search(work, deadline, seconds_after, sift)
         if suspect:
-            yield await self._repeated(work, suspect, deadline)
+            await give(await self._repeated(work, suspect, deadline))
+        return whole
 
     def _mailbox_of(self, loop: asyncio.AbstractEventLoop) -> Mailbox:
         """The one of the event loop: a service has one, tests and programs may have several in turn."""
@@ -106,18 +123,24 @@ class Searcher:
             for ids, options in (work[at] for at in suspect)
         ]
         places, found = list(suspect), {at: Found(first) for at, first in suspect.items()}
-        async with aclosing(self._search(again, deadline)) as results:
-            async for done in results:
-                for number, second in done.items():
-                    at = places[number]
-                    if guards.better(work[at][0], suspect[at], second):
-                        found[at] = Found(second, is_repeated=True)
+
+        async def compare(done: dict[int, list[Hypothesis]]) -> None:
+            for number, second in done.items():
+                at = places[number]
+                if guards.better(work[at][0], suspect[at], second):
+                    found[at] = Found(second, is_repeated=True)
+
+        await self._search(again, deadline, 0.0, compare)
         return found
 
     async def _search(
-        self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
-    ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
-        """Every sentence's hypotheses; whoever does not want the rest has the engine give them up."""
+        self,
+        work: Sequence[Work],
+        deadline: float,
+        seconds_after: float,
+        take: Take[list[Hypothesis]],
+    ) -> None:
+        """Every sentence's hypotheses; where this ends before, the engine gives up what is left."""
         cached = ((at, self.cache.get(item)) for at, item in enumerate(work))
         known = {at: found for at, found in cached if found is not None}
         places = [at for at in range(len(work)) if at not in known]
@@ -128,13 +151,13 @@ class Searcher:
         end = loop.call_later(left + GRACE_SECONDS, arrivals.expire)  # even if a step hangs
         try:
             if known:
-                yield known
+                await take(known)
             while arrivals.num_missing:
                 arrived = await arrivals.next()
                 done = {places[number]: hypotheses for number, hypotheses in arrived.items()}
                 for at, hypotheses in done.items():
                     self.cache.put(work[at], hypotheses)
-                yield done
+                await take(done)
         except TimeoutError:
             self.engine.abort(sequences)
             raise DeadlineExceededError(

@@ -1,7 +1,6 @@
 """From sentences to translations: searched, decoded, and done again if something was lost."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, Self, TypeVar
@@ -13,7 +12,7 @@ from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
 from service.translation.beside import Check
 from service.translation.preparation import Preparation, Task
-from service.translation.searcher import Found, Searcher, Work
+from service.translation.searcher import Found, Searcher, Take, Work
 from service.translation.types import Recovery, TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 
@@ -50,7 +49,8 @@ class SentenceTranslator:
         deadline: float,
         off_loop: OffLoop,
         seconds_after: float = 0.0,
-    ) -> AsyncGenerator[Translated, None]:
+        tell: Callable[[Translated], None] = lambda _: None,
+    ) -> Translated:
         """Translate all of them.
 
         What did not come through is done again: with all protected that can be, then in pieces around that.
@@ -61,43 +61,57 @@ class SentenceTranslator:
             deadline: when it is given up.
             off_loop: does the work on the CPU.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
+            tell: is given those that are done since the last time, each of them once.
 
-        Yields:
-            By place, those that are done since the last time; each of them once.
+        Returns:
+            All, by place.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        lost: Translated = {}
-        async with aclosing(self._search(tasks, deadline, seconds_after)) as results:
-            async for found in results:
-                decoded = await off_loop(partial(self._all_decoded, tasks, found))
-                lost |= {at: one for at, one in decoded.items() if one.recovery == "copied"}
-                if done := {at: one for at, one in decoded.items() if at not in lost}:
-                    yield done
+        translated, lost = Translated(), Translated()
+
+        async def take(found: dict[int, list[Found]]) -> None:
+            decoded = await off_loop(partial(self._all_decoded, tasks, found))
+            lost.update((at, one) for at, one in decoded.items() if one.recovery == "copied")
+            done = {at: one for at, one in decoded.items() if at not in lost}
+            translated.update(done)
+            tell(done)
+
+        await self._search(tasks, deadline, seconds_after, take)
         if lost:
             protected = await self._with_protection(lost, request, deadline, off_loop)
             left = {at: one for at, one in lost.items() if at not in protected}
-            pieces = await self._in_pieces(left, request, deadline, off_loop)
-            yield lost | protected | pieces
+            again = lost | protected | await self._in_pieces(left, request, deadline, off_loop)
+            translated |= again
+            tell(again)
+        return translated
 
     async def _search(
-        self, tasks: Sequence[Task], deadline: float, seconds_after: float
-    ) -> AsyncGenerator[dict[int, list[Found]], None]:
-        """What is found for the clauses of each, by its place, once it has them all."""
+        self,
+        tasks: Sequence[Task],
+        deadline: float,
+        seconds_after: float,
+        take: Take[list[Found]],
+    ) -> None:
+        """Have `take` what is found for the clauses of each, by its place, once it has them all."""
         owners = [number for number, task in enumerate(tasks) for _ in task.work]
         so_far: list[dict[int, Found]] = [{} for _ in tasks]
         work = [one for task in tasks for one in task.work]
-        async with aclosing(self._searcher.search(work, deadline, seconds_after)) as results:
-            async for found in results:
-                looked_up = await self._unknown_words.looked_up(work, found, deadline)
-                for at, clause in looked_up.items():
-                    so_far[owners[at]][at] = clause
-                yield {
-                    owner: [so_far[owner][at] for at in sorted(so_far[owner])]
-                    for owner in sorted({owners[at] for at in found})
-                    if len(so_far[owner]) == len(tasks[owner].work)
-                }
+
+        async def gather(found: dict[int, Found]) -> None:
+            looked_up = await self._unknown_words.looked_up(work, found, deadline)
+            for at, clause in looked_up.items():
+                so_far[owners[at]][at] = clause
+            whole = {
+                owner: [so_far[owner][at] for at in sorted(so_far[owner])]
+                for owner in sorted({owners[at] for at in found})
+                if len(so_far[owner]) == len(tasks[owner].work)
+            }
+            if whole:
+                await take(whole)
+
+        await self._searcher.search(work, deadline, seconds_after, gather)
 
     def _all_decoded(
         self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
@@ -221,11 +235,9 @@ class SentenceTranslator:
         at_once = self._searcher.max_sentences
         for start in range(0, len(work), at_once):
             chunk = work[start : start + at_once]
-            part = self._searcher.search(chunk, deadline)
-            async with aclosing(part):
-                async for done in part:
-                    looked_up = await self._unknown_words.looked_up(chunk, done, deadline)
-                    found |= {start + at: one for at, one in looked_up.items()}
+            done = await self._searcher.search(chunk, deadline)
+            looked_up = await self._unknown_words.looked_up(chunk, done, deadline)
+            found |= {start + at: one for at, one in looked_up.items()}
         return [found[at] for at in range(len(work))]
 
 

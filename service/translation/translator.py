@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, TypeVar
@@ -33,10 +33,9 @@ from service.translation.preparation import (
     decoding_options,
 )
 from service.translation.searcher import Searcher
-from service.translation.sentence_translator import SentenceTranslator, ranked
+from service.translation.sentence_translator import SentenceTranslator, Translated, ranked
+from service.translation.streaming import Tell
 from service.translation.types import (
-    Done,
-    Event,
     SentenceResult,
     TranslatedSentence,
     Translation,
@@ -95,14 +94,15 @@ class Translator:
         unknown_words = UnknownWords(self.aligner, self.tokenizers.target.unknown_id, direction)
         return SentenceTranslator(searcher, self.tokenizers, unknown_words)
 
-    async def stream(
+    async def translate(
         self,
         texts: Sequence[str],
         direction: Direction,
         options: TranslationOptions,
         deadline: float,
         searcher: Searcher | None = None,
-    ) -> AsyncGenerator[Event, None]:
+        tell: Tell | None = None,
+    ) -> list[Translation]:
         """Translate every text, all sentences of all of them in flight together.
 
         Args:
@@ -111,9 +111,7 @@ class Translator:
             options: of the texts and of the search.
             deadline: by the engine's clock, in seconds, when it is given up.
             searcher: in the place of its own, one that knows some of the sentences already.
-
-        Yields:
-            Each sentence as soon as it is done, and at last the whole.
+            tell: is told of each sentence as soon as it is done.
 
         Raises:
             InvalidRequestError: something in the request is over a limit or unknown.
@@ -129,22 +127,17 @@ class Translator:
             searcher.check_deadline(deadline)  # before it costs anything
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
-            places, found = _places(documents), dict[int, TranslatedSentence]()
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
-                results = sentences.translate(request, tasks, deadline, run, promise.seconds)
-                async with aclosing(results):
-                    async for done in results:
-                        found |= done
-                        for at, one in done.items():
-                            yield SentenceResult(*places[at], one)
+                after = promise.seconds
+                told = _telling(documents, tell) if tell else lambda _: None
+                found = await sentences.translate(request, tasks, deadline, run, after, told)
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
                     how = (direction.prefix, direction.start_tokens), align, deadline, promise
                     translated = await self.aligner.align(translated, *how)
-            whole = await run(lambda check: _assemble(documents, translated, ranks, check))
-        yield Done(whole)
+            return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _prepared(
         self, request: Preparation, texts: Sequence[str], size: int, deadline: float
@@ -248,18 +241,23 @@ def _outcome(error: BaseException) -> Outcome:
         return "rejected"
     if isinstance(error, DeadlineExceededError):
         return "expired"
-    # the last is what a generator gets whose rest nobody wants
-    is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError | GeneratorExit)
+    is_given_up = isinstance(error, AbandonedError | asyncio.CancelledError)
     return "cancelled" if is_given_up else "error"
 
 
-def _places(documents: Sequence[Document]) -> list[tuple[int, int]]:
-    """For each sentence, the numbers of its text and of its place in it."""
-    return [
+def _telling(documents: Sequence[Document], tell: Tell) -> Callable[[Translated], None]:
+    """Tells of sentences by the numbers of their text and of their place in it."""
+    places = [
         (text, segment)
         for text, document in enumerate(documents)
         for segment in range(len(document.sentences))
     ]
+
+    def tell_all(done: Translated) -> None:
+        for at, one in done.items():
+            tell(SentenceResult(*places[at], one))
+
+    return tell_all
 
 
 def _assemble(

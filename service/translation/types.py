@@ -1,7 +1,6 @@
 """A request's options and results, as plain data."""
 
-from collections.abc import AsyncGenerator, Collection
-from contextlib import aclosing
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
@@ -193,12 +192,3 @@ class Done:
 
 Event = SentenceResult | Done
 """What a request gives out: each sentence once, in the order in which they are done, and then the whole."""
-
-
-async def collected(events: AsyncGenerator[Event, None]) -> list[Translation]:
-    """The whole of a request, for whoever does not want its sentences one by one."""
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Done):
-                return event.translations
-    raise RuntimeError("a request ended without its translations")

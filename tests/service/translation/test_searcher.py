@@ -45,11 +45,7 @@ class ScriptedEngine:
 
 
 def search(seeker: Searcher, source: tuple[int, ...], seconds: float) -> dict[int, Found]:
-    async def found() -> dict[int, Found]:
-        parts = seeker.search([(source, OPTIONS)], time.monotonic() + seconds)
-        return {at: one async for part in parts for at, one in part.items()}
-
-    return asyncio.run(found())
+    return asyncio.run(seeker.search([(source, OPTIONS)], time.monotonic() + seconds))
 
 
 def searched(first: Hypothesis, second: Hypothesis, source: tuple[int, ...]) -> Found:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -13,9 +13,9 @@ from service.models.bundle import DEFAULT_BUNDLE, load
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.preparation import SearchPolicy
-from service.translation.searcher import Found, Searcher, Work
+from service.translation.searcher import Found, Searcher, Take, Work
 from service.translation.translator import Translator
-from service.translation.types import Done, Event, SentenceResult, TranslationOptions
+from service.translation.types import SentenceResult, TranslationOptions
 
 
 class Copying:
@@ -29,10 +29,13 @@ class Copying:
         self,
         work: Sequence[Work],
         deadline: float,
-        seconds_after: float = 0.0,
-    ) -> AsyncGenerator[dict[int, Found], None]:
+        seconds_after: float,
+        take: Take[Found],
+    ) -> None:
         for at, (ids, _) in enumerate(work):
-            yield {at: Found([Hypothesis(ids[1:-1], -1.0, FinishReason.END)])}  # no tag, no EOS
+            await take(
+                {at: Found([Hypothesis(ids[1:-1], -1.0, FinishReason.END)])}
+            )  # no tag, no EOS
 
 
 @pytest.mark.parametrize(
@@ -51,17 +54,10 @@ def test_names_are_looked_up(source: str, text: str, expected: str) -> None:
     translator = Translator(bundle, tokenizers, searcher, aligner, SearchPolicy(4))
     direction = next(one for one in bundle.manifest.directions if one.source == source)
 
-    async def events() -> list[Event]:
-        return [
-            event
-            async for event in translator.stream([text], direction, TranslationOptions(), 60.0)
-        ]
-
-    sentence, done = asyncio.run(events())
-    assert isinstance(sentence, SentenceResult)
-    assert sentence.target == expected
-    assert isinstance(done, Done)
-    assert done.translations[0].text == expected
+    told = list[SentenceResult]()
+    asked = [text], direction, TranslationOptions(), 60.0
+    [translation] = asyncio.run(translator.translate(*asked, tell=told.append))
+    assert [one.target for one in told] == [translation.text] == [expected]
 
 
 def test_every_name_of_the_bundled_table_leads_somewhere() -> None:
