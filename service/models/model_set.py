@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -167,8 +168,7 @@ class ModelSet:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         self._check(texts)
-        self._active += 1  # `drain` waits for it
-        try:
+        with self._active_request():
             routes = await self._routes(texts, source, target)
             by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
@@ -183,8 +183,6 @@ class ModelSet:
             ]
             for part in await together(parts):
                 results |= part
-        finally:
-            self._active -= 1
         return [
             replace(results[at], detected=route.detected) if route.detected else results[at]
             for at, route in enumerate(routes)
@@ -217,6 +215,15 @@ class ModelSet:
                 raise InvalidRequestError(
                     f"Invalid request: text {at} has an unpaired surrogate at character {place}"
                 )
+
+    @contextmanager
+    def _active_request(self) -> Iterator[None]:
+        """Count a request that `drain` waits for."""
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
 
     async def _in_one_direction(
         self,

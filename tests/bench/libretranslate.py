@@ -2,7 +2,8 @@
 
 PYTHON is an interpreter in whose environment `libretranslate==1.9.6` is installed. Both servers have the
 bundled model in int8, search with 4 beams and have their default settings, but for limits that refuse. Of
-LibreTranslate's numbers of threads, the fastest are used. The servers take turns.
+LibreTranslate's numbers of threads, the fastest are used. The servers take turns. A rate is that while all
+connections are busy: what a batch loses at the end of a run, when fewer and fewer are, is no server's speed.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from model import bundle
 from service.engine.cores import available_cores
 from service.models.bundle import DEFAULT_BUNDLE
 from tests.bench import peer, report
+from tests.bench.capacity import timed_loop
+from tests.bench.online import cycled
 from tests.bench.over_http import UNLIMITED, closed_loop, free_port, serving, started
 from tests.bench.text import everyday_german
 
@@ -70,13 +73,13 @@ def libretranslate(
 def rates(port: int, texts: list[str], rounds: int) -> dict[int, list[float]]:
     """Requests a second, by the number of connections."""
     asyncio.run(closed_loop(port, texts[:100], max(CONNECTIONS)))
-    return {
-        connections: [
-            asyncio.run(closed_loop(port, texts[: 60 if connections == 1 else None], connections))
-            for _ in range(rounds)
+    found = {}
+    for connections in CONNECTIONS:
+        sent = cycled(texts, TEXTS + 2 * connections if connections > 1 else 60)
+        found[connections] = [
+            asyncio.run(timed_loop(port, sent, connections)) for _ in range(rounds)
         ]
-        for connections in CONNECTIONS
-    }
+    return found
 
 
 def main() -> None:
