@@ -233,6 +233,8 @@ class ModelPool:
         """Unload what was used longest ago, until there is room for `wanted`, or, for None, no excess."""
         while self._is_too_much(wanted.bytes if wanted else 0):
             with self._changed:
+                if wanted is not None and not _is_awaited(wanted):
+                    return
                 oldest = self._oldest_unused()
                 if oldest is None and wanted is not None and self._loaded:
                     oldest = self._first_free(wanted)
@@ -249,19 +251,17 @@ class ModelPool:
         return min(self._unused(), key=_USED_AT, default=None)
 
     def _first_free(self, wanted: PooledModel) -> PooledModel | None:
-        """Wait until one of the models is unused, or nobody waits for `wanted`; the caller holds the lock.
+        """Wait until one of the models is unused; None where nobody waits for `wanted` any more.
 
-        The one used longest ago gets no new users meanwhile, so that this cannot go on for ever.
+        The caller holds the lock. The one used longest ago gets no new users meanwhile, so that this cannot
+        go on for ever.
         """
         held = min(self._loaded, key=_USED_AT)
         held.is_leaving = True
         self._changed.wait_for(
-            lambda: (
-                bool(self._is_closing or self._oldest_unused())
-                or all(asked.cancelled() for asked in wanted.waiting)
-            )
+            lambda: self._is_closing or self._oldest_unused() or not _is_awaited(wanted)
         )
-        free = self._oldest_unused()
+        free = self._oldest_unused() if _is_awaited(wanted) else None
         if held is not free:
             held.is_leaving = False
             waiting, held.waiting = held.waiting, []
@@ -304,3 +304,8 @@ class ModelPool:
         if not loaded.close():
             self.has_hung = True
             logger.critical("a thread of %s hangs", name)
+
+
+def _is_awaited(model: PooledModel) -> bool:
+    """Whether somebody waits for a model; the caller holds the pool's lock."""
+    return not all(asked.cancelled() for asked in model.waiting)

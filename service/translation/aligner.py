@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -181,13 +181,26 @@ class Aligner:
         self.on_fault("alignment", 1)
         return None
 
-    def beside(self, work: Callable[[Check], Result], deadline: float) -> Awaitable[Result]:
-        """The result of other work that needs attention, on the same threads.
+    async def beside(self, work: Callable[[Check], Result], cost: float, deadline: float) -> Result:
+        """The result of other work that needs attention, on the same threads, counted as alignments are.
+
+        Args:
+            work: as in `run_in_thread`.
+            cost: in characters, see `cost_of`.
+            deadline: when it is given up.
 
         Raises:
             DeadlineExceededError: it passed before the end.
         """
-        return run_in_thread(work, self.clock, deadline, self._threads)
+
+        def timed(check: Check) -> tuple[Result, float]:
+            started = time.perf_counter()
+            return work(check), time.perf_counter() - started
+
+        with self.backlog.promised(cost):
+            result, seconds = await run_in_thread(timed, self.clock, deadline, self._threads)
+        self.backlog.measured(cost, seconds)
+        return result
 
 
 def _in_order(targets: int, sources: int) -> Floats:

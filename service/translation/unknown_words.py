@@ -5,9 +5,12 @@ from dataclasses import replace
 
 from service.engine.types import Hypothesis
 from service.models.bundle import Direction
-from service.translation.aligner import Aligner
+from service.translation.aligner import CHARACTERS_A_PAIR, Aligner
 from service.translation.beside import Check
 from service.translation.searcher import Found, Work
+
+CHARACTERS_A_TOKEN = 4
+"""About as many as a vocabulary's pieces have."""
 
 
 class UnknownWords:
@@ -31,6 +34,14 @@ class UnknownWords:
         if not places:
             return found
 
+        tokens = [
+            len(work[at][0]) + len(one.ids)
+            for at in places
+            for one in found[at].hypotheses
+            if self._has_unknown(one)
+        ]
+        cost = CHARACTERS_A_PAIR * len(tokens) + CHARACTERS_A_TOKEN * sum(tokens)
+
         def look(check: Check) -> dict[int, Found]:
             seen = {}
             for at in places:
@@ -41,7 +52,7 @@ class UnknownWords:
                 seen[at] = replace(found[at], attended=tuple(attended))
             return seen
 
-        return {**found, **await self._aligner.beside(look, deadline)}
+        return {**found, **await self._aligner.beside(look, cost, deadline)}
 
     def _has_unknown(self, hypothesis: Hypothesis) -> bool:
         return self._unknown_id in hypothesis.ids

@@ -192,6 +192,38 @@ def test_a_model_that_nobody_waits_for_any_more_holds_up_nobody(
     assert machine.loads == ["a", "c"]
 
 
+def test_nothing_makes_room_for_one_whose_waiters_have_left_the_line(
+    machine: Machine, pooled: Pooled
+) -> None:
+    pool, [a, b, c, d] = pooled(["a", "b", "c", "d"], max_bytes=2 * SIZE)
+    asyncio.run(use(a))
+    c.bytes, d.bytes = 2 * SIZE, 0  # for `d`, there is room
+    machine.may_load.clear()
+    machine.broken = BundleError("of another format")
+    asked = [pool.ask(model) for model in (b, c, d)]
+    pool.give_back(c, asked[1])
+    machine.may_load.set()
+    assert isinstance(asked[2].exception(60), ModelUnavailableError)
+    assert machine.loads == ["a", "b", "d"]
+    assert machine.loaded == ["a"]
+
+
+def test_nor_for_one_whose_waiters_leave_just_as_a_model_is_free(
+    machine: Machine, pooled: Pooled
+) -> None:
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+    in_use = pool.ask(a)
+    in_use.result(60)
+    asked = pool.ask(b)
+    wait_until(lambda: a.is_leaving)
+    with pool._changed:  # the pool sees both at once
+        pool.give_back(b, asked)
+        pool.give_back(a, in_use)
+    wait_until(lambda: not a.is_leaving)
+    assert asyncio.run(use(a)) == "a"
+    assert machine.loads == ["a"]
+
+
 def test_whoever_waits_for_a_load_has_its_deadline(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"])
     machine.may_load.clear()

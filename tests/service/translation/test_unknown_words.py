@@ -53,13 +53,20 @@ def texts_of(
     tokenizers: Tokenizers, rows: Sequence[Sequence[int]], attention: Attention | None
 ) -> list[str]:
     """Of a source's hypotheses."""
-    manifest = load(TINY_BUNDLE).manifest
+    return looked_up_by(aligner_of(tokenizers, attention), rows)
+
+
+def aligner_of(tokenizers: Tokenizers, attention: Attention | None) -> Aligner:
+    special = load(TINY_BUNDLE).manifest.special_tokens
+    return Aligner(tokenizers, special, attention, 1, time.monotonic, Mock())
+
+
+def looked_up_by(aligner: Aligner, rows: Sequence[Sequence[int]]) -> list[str]:
+    manifest, tokenizers = load(TINY_BUNDLE).manifest, aligner.tokenizers
     direction = next(one for one in manifest.directions if one.source == "de")
-    special = manifest.special_tokens
-    aligner = Aligner(tokenizers, special, attention, 1, time.monotonic, Mock())
     unknown_words = UnknownWords(aligner, tokenizers.target.unknown_id, direction)
     [ids] = tokenizers.source.encode([SOURCE])
-    work = (*direction.prefix, *ids, *special.source_end), Mock()
+    work = (*direction.prefix, *ids, *manifest.special_tokens.source_end), Mock()
     found = Found([Hypothesis(tuple(row), 0.0, FinishReason.END) for row in rows])
     looking = unknown_words.looked_up([work], {0: found}, time.monotonic() + 60)
     try:
@@ -88,6 +95,22 @@ def test_without_attention_they_are_taken_in_order(
     assert unknown is not None
     assert texts_of(tokenizers, [[unknown, unknown]], attention) == ["ŽΨ"]
     assert texts_of(tokenizers, [[unknown, unknown]], backwards) != ["ŽΨ"]
+
+
+def test_looking_for_them_counts_as_work_of_the_aligner(tokenizers: Tokenizers) -> None:
+    owed: list[float] = []
+
+    def slow(source: Sequence[int], target: Sequence[int]) -> Floats:
+        owed.append(aligner.backlog.seconds)
+        return backwards(source, target)
+
+    aligner = aligner_of(tokenizers, slow)
+    aligner.backlog.measured(1, 1)  # a second a character
+    unknown = tokenizers.target.unknown_id
+    assert unknown is not None
+    looked_up_by(aligner, [[unknown], [unknown, unknown]])
+    assert owed[0] > 200, "each of the two costs more than a hundred characters"
+    assert aligner.backlog.seconds == 0
 
 
 def test_they_are_copied_into_what_is_translated_in_pieces(tokenizers: Tokenizers) -> None:
