@@ -12,6 +12,8 @@ MAX_FIELDS = 256
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _START = re.compile(rb"\S{1,40}+ ([^\s?]{1,200}+)[\s?]")
 _CHUNKED = b"chunked"
+_SINGLE = (b"host", b"transfer-encoding", b"content-type", b"authorization")
+"""Of two, a proxy may have gone by the other."""
 _HOST = re.compile(
     rb"(?:(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})++|\[[\w.~!$&'()*+,;=:-]++\])(?::\d*+)?"
 )
@@ -56,14 +58,15 @@ class Head:
         self._understand(dict(self.headers))
 
     def _understand(self, fields: dict[bytes, bytes]) -> None:
+        for name in _SINGLE:
+            if len(self._values(name)) > 1:
+                raise _no_http(f"it has more than one {name.decode().title()}")
         self._check_hosts()
         if b"#" in self.target:
             raise _no_http("a target has no fragment")
         encoding = fields.get(b"transfer-encoding")
-        if encoding is not None and (
-            encoding.lower() != _CHUNKED or len(self._values(b"transfer-encoding")) > 1
-        ):
-            raise _no_http("Transfer-Encoding may be chunked only")
+        if encoding is not None and (encoding.lower() != _CHUNKED or self.version == "1.0"):
+            raise _no_http("Transfer-Encoding may be chunked only, and not in HTTP/1.0")
         self.length = None if encoding else int(fields.get(b"content-length", 0))
         """Of the body in bytes; None where it comes in chunks."""
         self.expects_continue = (
@@ -76,8 +79,8 @@ class Head:
     def _check_hosts(self) -> None:
         """Refuse a host that a proxy may have understood otherwise, or not at all."""
         hosts = self._values(b"host")
-        if len(hosts) > 1 or (not hosts and self.version != "1.0"):
-            raise _no_http("a request has one Host")
+        if not hosts and self.version != "1.0":
+            raise _no_http("it has no Host")
         if absolute := _ABSOLUTE.match(self.target):
             hosts.append(absolute[1])
         for host in hosts:

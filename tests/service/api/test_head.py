@@ -164,6 +164,9 @@ def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -
         HEAD + b"transfer-encoding: gzip, chunked\r\n\r\n",
         HEAD + b"transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n",
         HEAD + b"content-length: 3\r\ncontent-length: 4\r\n\r\n",
+        HEAD.replace(b"1.1", b"1.0") + b"transfer-encoding: chunked\r\n\r\n",
+        HEAD + b"content-type: text/plain\r\nContent-Type: application/json\r\n\r\n",
+        HEAD + b"authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
     ],
 )
 def test_what_can_be_read_in_two_ways_is_refused(sent: bytes) -> None:
