@@ -56,6 +56,7 @@ def protected(text: str) -> list[str]:
         ("%1$sHund, %(name)sKatze, %@Maus, %1Seite", ["%1$s", "%(name)s", "%@", "%1"]),
         ("100%sicher, 5 %davon, 20%dicker, a%20b", []),
         ("`x=1`Hund, Katze`f(x)`, a```b\\c```d", ["`x=1`", "`f(x)`", "```b\\c```"]),
+        ("In $HOME/bin, ${DATEN}/neu/a.txt. Je $preis/Tag", ["$HOME/bin", "${DATEN}/neu/a.txt", "$preis"]),
         ("Er sagt: `geht`s gut` und don`t", []),
     ],
 )  # fmt: skip
