@@ -18,7 +18,7 @@ from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
-from service.text.rules.rule import Parameters, Rule, Setting
+from service.text.rules.rule import Parameters, Rule, Setting, is_of_words
 from service.text.rules.scripts import Scripts
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
@@ -123,15 +123,18 @@ class Pipeline:
 
     def prepare_run(self, run: Run) -> Run:
         """A run before it is cut into sentences."""
+        has_signs = not is_of_words(run.text)
         for rule in self._of_runs:
-            run = rule.prepare(run)
+            if has_signs or not rule.is_of_signs:
+                run = rule.prepare(run)
         return run
 
     def prepare_sentence(self, sentence: Run) -> tuple[Run, ...]:
         """A sentence, what each rule makes of it, and so at last what a model is to see."""
-        stages = [sentence]
+        has_signs, stages = not is_of_words(sentence.text), [sentence]
         for rule in self._of_sentences:
-            stages.append(rule.prepare(stages[-1]))
+            does_something = has_signs or not rule.is_of_signs
+            stages.append(rule.prepare(stages[-1]) if does_something else stages[-1])
         return tuple(stages)
 
     def leaves(self, sentence: Run) -> bool:
@@ -150,7 +153,8 @@ class Pipeline:
 
     def restore(self, stages: Sequence[Run], translation: Run) -> Run:
         """The translation of a sentence as it is to be read; `stages` are those of `prepare_sentence`."""
-        last = len(stages) - 1
+        has_signs, last = not is_of_words(stages[0].text), len(stages) - 1
         for rule, stage in self._restore:
-            translation = rule.restore(stages[stage if stage < last else last], translation)
+            if has_signs or not rule.is_of_signs:
+                translation = rule.restore(stages[stage if stage < last else last], translation)
         return translation

@@ -1,5 +1,7 @@
 """The native interface: LibreTranslate's, extended."""
 
+from functools import lru_cache
+
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
@@ -48,6 +50,7 @@ ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
 MIN_CONFIDENCE = 10
 """Percent from which on `/detect` names a language beside the best, as LibreTranslate does."""
 UNREADY = documented(ErrorResponse, 503)
+_options = lru_cache(maxsize=100)(TranslationOptions)  # most requests have the same
 
 
 @translating.post(
@@ -142,7 +145,7 @@ async def translate_file() -> None:
 def options_of(body: TranslateRequest) -> TranslationOptions:
     """What the fields say of the search and of the text."""
     form: Format = "html" if body.format == "html" else "text"
-    return TranslationOptions(
+    return _options(
         beam_size=body.beam_size,
         length_penalty=body.length_penalty,
         alternatives=body.alternatives,

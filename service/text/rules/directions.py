@@ -19,6 +19,7 @@ class Directions(Rule):
 
     name: ClassVar[str] = "directions"
     is_default: ClassVar[bool] = True
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""

@@ -25,6 +25,7 @@ class Ellipses(Rule):
 
     name: ClassVar[str] = "ellipses"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The sentence without them."""

@@ -81,6 +81,7 @@ class Placeholders(Rule):
 
     name: ClassVar[str] = "placeholders"
     is_default: ClassVar[bool] = True
+    is_of_signs: ClassVar[bool] = True
     parameters = Tokens
 
     def __init__(self, tokens: tuple[str, ...] = ()) -> None:

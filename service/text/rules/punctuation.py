@@ -59,6 +59,7 @@ class Punctuation(Rule):
 
     name: ClassVar[str] = "punctuation"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    is_of_signs: ClassVar[bool] = True
 
     def __init__(self, language: str = "") -> None:
         """`language` is the source's code."""

@@ -41,6 +41,7 @@ class Quotes(Rule):
 
     name: ClassVar[str] = "quotes"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    is_of_signs: ClassVar[bool] = True
 
     def __init__(self, quotes: str = "") -> None:
         """`quotes` are the target language's, opening and closing, double and single; empty: as they are."""

@@ -20,6 +20,7 @@ class Scripts(SpellingRule):
 
     name: ClassVar[str] = "scripts"
     is_default: ClassVar[bool] = True
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The run with such words protected."""

@@ -17,6 +17,7 @@ class Slashes(Rule):
 
     name: ClassVar[str] = "slashes"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The sentence with spaces around its slashes."""

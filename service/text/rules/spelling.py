@@ -21,6 +21,7 @@ class Spelling(SpellingRule):
     name: ClassVar[str] = "spelling"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
     is_default: ClassVar[bool] = True
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""

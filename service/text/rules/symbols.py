@@ -58,6 +58,7 @@ class Symbols(Rule):
 
     name: ClassVar[str] = "symbols"
     is_default: ClassVar[bool] = True
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The run without its symbols."""

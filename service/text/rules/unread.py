@@ -31,6 +31,7 @@ class Unread(SpellingRule):
 
     name: ClassVar[str] = "unread"
     is_default: ClassVar[bool] = True
+    is_of_signs: ClassVar[bool] = True
 
     def prepare(self, run: Run) -> Run:
         """The run with such words and amounts protected."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
+from service.text.pipeline import ORDER
 from service.text.rules import (
     already,
     casing,
@@ -22,11 +23,16 @@ from service.text.rules import (
     unread,
 )
 from service.text.rules.already import Already
+from service.text.rules.directions import Directions
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
+from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
+from service.text.rules.rule import Rule, is_of_words
 from service.text.rules.scripts import Scripts
+from service.text.rules.slashes import Slashes
+from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
 from service.text.rules.unread import Unread
 from service.text.run import Run
@@ -91,6 +97,45 @@ def test_a_rule_does_the_same_without_its_quick_look(name: str, text: str) -> No
         found = apply(text)
         patch.setattr(module, "_MAY_HOLD_ONE", ALWAYS)
         assert apply(text) == found
+
+
+OF_SIGNS: dict[str, Rule] = {
+    "placeholders": Placeholders(),
+    "directions": Directions(),
+    "symbols": Symbols(),
+    "scripts": Scripts(lambda _: False),
+    "unread": Unread(lambda _: False),
+    "spelling": Spelling(lambda _: True),
+    "quotes": Quotes("„“‚‘"),
+    "ellipses": Ellipses(),
+    "slashes": Slashes(),
+    "punctuation": Punctuation("en"),
+}
+"""Where a vocabulary matters, the one with which they do the most."""
+WORDS = st.lists(
+    st.sampled_from(["a", "X", "7", "Äbß", "dass", "www", "No", "z", "pm", "123", "é1"])
+    | st.text(st.characters(max_codepoint=255, categories=["Lu", "Ll"], exclude_characters="ªº"))
+    | st.sampled_from([",", ".", "?", "!", " ", " ", " "]),
+    max_size=15,
+).map("".join)
+
+
+@pytest.mark.parametrize("name", OF_SIGNS)
+@given(text=WORDS.filter(is_of_words), translation=TEXTS)
+def test_a_rule_of_signs_does_nothing_about_words(name: str, text: str, translation: str) -> None:
+    rule = OF_SIGNS[name]
+    assert rule.prepare(Run(text)) == Run(text)
+    assert rule.restore(Run(text), Run(translation)) == Run(translation)
+
+
+def test_these_are_the_rules_of_signs() -> None:
+    assert {rule.name for rule in ORDER if rule.is_of_signs} == set(OF_SIGNS)
+
+
+@pytest.mark.parametrize("sign", ["-", "'", '"', ":", "  ", "..", "?!", "a.b", "×", "µ", "²", "я"])
+def test_a_text_with_another_sign_is_not_of_words(sign: str) -> None:
+    assert is_of_words("Guten Tag, Welt.")
+    assert not is_of_words(f"Guten Tag,{sign} Welt.")
 
 
 @pytest.mark.parametrize("rule", [(scripts, "_WORDS"), (unread, "_SIGN")])
