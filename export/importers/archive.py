@@ -15,7 +15,10 @@ MAX_FILES = 1_000
 MAX_BYTES = 1 << 33
 MAX_GROWTH, ALWAYS_ALLOWED = 20, 1 << 26
 """Weights hardly shrink: what unpacks to more times its size, and to more bytes, is no model."""
-UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError)
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError),
+    ValueError,  # names that are no UTF-8, places before the file
+)
 
 
 @contextmanager
@@ -53,6 +56,8 @@ def _unpack(source: Path, folder: Path) -> None:
                 # no more than the size that was checked is read, whatever is there
                 with archive.open(member) as packed, path.open("xb") as file:
                     shutil.copyfileobj(packed, file)
+    except SourceError:
+        raise
     except UNREADABLE as error:
         raise SourceError(f"{source}: cannot be unpacked: {error or 'it is truncated'}") from None
 

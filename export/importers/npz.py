@@ -36,9 +36,9 @@ def load_npz(path: Path) -> tuple[Settings, Tensors]:
             )
         text = arrays.pop(CONFIGURATION).tobytes().rstrip(b"\0")
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    except (*UNREADABLE, ValueError, TypeError, MemoryError) as error:
-        if isinstance(error, SourceError):
-            raise
+    except SourceError:
+        raise
+    except (*UNREADABLE, TypeError, MemoryError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SourceError(f"{path}: cannot be read, it may be truncated: {reason}") from None
     settings = Settings(path / CONFIGURATION, read=lambda where: parse_yaml(where, text))

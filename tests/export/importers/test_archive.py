@@ -53,6 +53,12 @@ def twice(path: Path) -> Path:
     return path
 
 
+def named_in_no_utf_8(path: Path) -> Path:
+    data = pack(path, {"\u00e4.txt": b"A"}).read_bytes()
+    path.write_bytes(data.replace("\u00e4".encode(), b"\xff\xff"))
+    return path
+
+
 CASES: list[tuple[Callable[[Path], Path], str]] = [
     (lambda path: pack(path, {"ok": b"", "../out": b""}), "'../out' is outside of"),
     (lambda path: pack(path, {"a/../../out": b""}), "'a/../../out' is outside of"),
@@ -67,6 +73,7 @@ CASES: list[tuple[Callable[[Path], Path], str]] = [
     (lambda path: pack(path, {"a": b"", "A/": b"", "a/b": b""}), "cannot be unpacked"),
     (twice, "cannot be unpacked"),
     (truncated, "cannot be unpacked"),
+    (named_in_no_utf_8, "cannot be unpacked: 'utf-8' codec"),
 ]  # fmt: skip
 
 
