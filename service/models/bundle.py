@@ -97,6 +97,8 @@ class DecodingDefaults(_Strict):
         ),
     ] = 0.3
     """Of the channel model's log-probability beside a hypothesis's own; `reverse_weight` in older bundles."""
+    channel_length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] | None = None
+    """`length_penalty` where the channel model ranks, which itself punishes omissions; None: the same."""
     extra_length: Annotated[int, Field(strict=True, ge=1, le=MAX_LENGTH)] = 50
     """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
 

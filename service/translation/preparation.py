@@ -244,7 +244,6 @@ def decoding_options(
             f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
             f"beams), but is {options.alternatives}"
         )
-    penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
     longest, rule = manifest.limits.max_target_length, defaults.stop_rule
     if (options.max_decoding_length or 0) > longest:
         raise LimitExceededError(
@@ -252,7 +251,15 @@ def decoding_options(
             f"{options.max_decoding_length}"
         )
     reranks = policy.rerank if options.rerank is None else options.rerank
-    channel = manifest.channel_direction(direction) if reranks else None
+    channel = None
+    if reranks and defaults.channel_weight:
+        channel = manifest.channel_direction(direction)
+    penalties = (
+        options.length_penalty,
+        defaults.channel_length_penalty if channel else None,
+        defaults.length_penalty,
+    )
+    penalty = next(one for one in penalties if one is not None)
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,
         beam_size=beam_size,
@@ -260,6 +267,6 @@ def decoding_options(
         length_penalty=penalty,
         no_repeat_ngram_size=options.no_repeat_ngram_size,
         stop_rule=StopRule.FIRST if penalty < 0 and rule is not StopRule.NARROW else rule,
-        channel_tag=channel.tag if channel and defaults.channel_weight else None,
+        channel_tag=channel.tag if channel else None,
         channel_weight=defaults.channel_weight,
     )

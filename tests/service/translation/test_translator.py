@@ -20,6 +20,7 @@ from service.models.model_set import DETECTED_AT_ONCE, ModelSet
 from service.models.model_store import model_options
 from service.settings import Settings
 from service.translation.aligner import Aligner
+from service.translation.preparation import SearchPolicy, decoding_options
 from service.translation.searcher import Work
 from service.translation.translator import CHARACTERS_ON_LOOP
 from service.translation.types import TranslationOptions
@@ -194,6 +195,36 @@ def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
             assert channel_tags(others, options) == tags
         finally:
             others.close()
+
+
+@pytest.mark.parametrize(
+    ("own", "weight", "asked", "rerank", "penalty"),
+    [
+        (0.25, 0.5, None, True, 0.25),
+        (0.25, 0.5, None, False, 1.5),
+        (0.25, 0.5, 0.75, True, 0.75),
+        (0.0, 0.5, None, True, 0.0),
+        (0.25, 0.0, None, True, 1.5),  # nothing is judged
+        (None, 0.5, None, True, 1.5),
+    ],
+)
+def test_where_the_opposite_direction_has_a_say_the_length_penalty_may_be_another(
+    own: float | None, weight: float, asked: float | None, rerank: bool, penalty: float
+) -> None:
+    manifest = load(TINY_BUNDLE).manifest
+    decoding = manifest.decoding.model_copy(
+        update={
+            "length_penalty": 1.5,
+            "channel_length_penalty": own,
+            "channel_weight": weight,
+        }
+    )
+    manifest = manifest.model_copy(update={"decoding": decoding})
+    direction = manifest.direction("de", "en")
+    assert direction is not None
+    options = replace(OPTIONS, length_penalty=asked, rerank=rerank)
+    found = decoding_options(manifest, direction, options, SearchPolicy(4))
+    assert found.length_penalty == penalty
 
 
 def test_a_translation_that_could_not_be_read_back_is_not_judged(models: ModelSet) -> None:
