@@ -1,0 +1,89 @@
+"""`python -m tests.bench.bulk`: `attendant translate FILE --out` beside its engine alone, on the same lines.
+
+The bundled model is loaded once, and does both in turn. The engine gets all sentences at once, tokenized, and
+nobody reads what it finds; the command reads a file and writes another. Prints the lines a second of both,
+the ratio of the command to the engine (the goal is 0.9), and the CPU time of a line, which says more while
+other programs run.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from service.bulk.files import Wanted
+from service.bulk.pump import Translate
+from service.bulk.run import Job, run
+from service.python_api import Translator
+from service.translation.searcher import Work
+from service.translation.types import TranslationOptions
+from tests.bench.text import everyday_german
+
+
+def distinct_lines(count: int) -> list[str]:
+    """So many German sentences, none of them twice."""
+    lines, wanted = dict[str, None](), count
+    while len(lines) < count:
+        wanted *= 2
+        lines = dict.fromkeys(everyday_german(wanted))
+    return list(lines)[:count]
+
+
+def work_of(translator: Translator, lines: Sequence[str]) -> list[Work]:
+    """What the engine is asked for these lines."""
+    [model] = translator._models.own
+    [direction] = [one for one in model.bundle.manifest.directions if one.source == "de"]
+    request = model.translator.preparation(direction, TranslationOptions())
+    _, tasks = request.take_apart(lines)
+    return [one for task in tasks for one in task.work]
+
+
+def by_engine(translator: Translator, work: Sequence[Work]) -> None:
+    """All of it at once."""
+    [model] = translator._models.own
+    for sequence in model.engine.submit(work):
+        sequence.future.result()
+
+
+def by_command(translate: Translate, source: Path) -> None:
+    """What the command does once the model is loaded."""
+    out = source.with_suffix(".out")
+    assert run(Job(source, out, Wanted()), lambda: (translate, {})) == 0
+    out.unlink()
+
+
+def measured(call: Callable[[], None]) -> tuple[float, float]:
+    """Seconds of the clock and of all cores."""
+    started, cpu = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - started, time.process_time() - cpu
+
+
+def main() -> None:
+    """Measure and print medians."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.bulk", description=__doc__)
+    parser.add_argument("--lines", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    lines = distinct_lines(options.lines)
+    with Translator.load() as translator, TemporaryDirectory() as folder:
+        source = Path(folder, "lines.txt")
+        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        translate = partial(translator.translate, source="de", target="en")
+        engine = partial(by_engine, translator, work_of(translator, lines))
+        command = partial(by_command, translate, source)
+        rounds = [(measured(engine), measured(command)) for _ in range(options.rounds)]
+    names, sides = ("engine", "command"), zip(*rounds, strict=True)
+    seconds = {}
+    for name, side in zip(names, sides, strict=True):
+        seconds[name], cpu = (median(column) for column in zip(*side, strict=True))
+        rate, cost = len(lines) / seconds[name], 1e3 * cpu / len(lines)
+        print(f"{name}: {rate:.1f} lines/s, {cost:.2f} CPU ms a line")
+    print(f"command / engine: {seconds['engine'] / seconds['command']:.2f}")
+
+
+if __name__ == "__main__":
+    main()
