@@ -40,6 +40,7 @@ def replica_app(settings: Settings) -> FastAPI:
     if not assigned.get("GPU"):  # Ray does not confine a replica to the cores that it assigns
         cores = math.ceil(assigned.get("CPU", 0))
         settings = settings.model_copy(update={"num_loops": settings.num_loops or cores})
+    _share_the_log()
     app = create_app(settings, failures.append)
     store: ModelStore = app.state.models
     begin = app.router.lifespan_context
@@ -56,6 +57,13 @@ def replica_app(settings: Settings) -> FastAPI:
 
     app.router.lifespan_context = lifespan
     return app
+
+
+def _share_the_log() -> None:
+    """Have our warnings and errors in the replica's log, beside those of Serve."""
+    ours = logging.getLogger(__name__.partition(".")[0])
+    for handler in logging.getLogger("ray.serve").handlers:
+        ours.addHandler(handler)
 
 
 def _serve_metrics(registry: CollectorRegistry) -> None:

@@ -15,11 +15,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from service.bulk.files import Wanted
-from service.bulk.pump import Translate
 from service.bulk.run import Job, run
 from service.python_api import Translator
 from service.translation.searcher import Work
-from service.translation.types import TranslationOptions
+from service.translation.types import Translation, TranslationOptions
 from tests.bench.text import everyday_german
 
 
@@ -48,8 +47,12 @@ def by_engine(translator: Translator, work: Sequence[Work]) -> None:
         sequence.future.result()
 
 
-def by_command(translate: Translate, source: Path) -> None:
+def by_command(translator: Translator, source: Path) -> None:
     """What the command does once the model is loaded."""
+
+    def translate(texts: Sequence[str]) -> list[Translation]:
+        return translator.translate(texts, "de", "en")
+
     out = source.with_suffix(".out")
     assert run(Job(source, out, Wanted()), lambda: (translate, {})) == 0
     out.unlink()
@@ -72,9 +75,8 @@ def main() -> None:
     with Translator.load() as translator, TemporaryDirectory() as folder:
         source = Path(folder, "lines.txt")
         source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        translate = partial(translator.translate, source="de", target="en")
         engine = partial(by_engine, translator, work_of(translator, lines))
-        command = partial(by_command, translate, source)
+        command = partial(by_command, translator, source)
         rounds = [(measured(engine), measured(command)) for _ in range(options.rounds)]
     names, sides = ("engine", "command"), zip(*rounds, strict=True)
     seconds = {}

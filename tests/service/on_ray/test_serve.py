@@ -6,14 +6,15 @@ import os
 import random
 import re
 import signal
+import socket
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
 import pytest
-from prometheus_client import CollectorRegistry
 
 from service.settings import Settings
 from tests import toy
@@ -23,7 +24,7 @@ ray = pytest.importorskip("ray")
 # Ray's own code warns of much
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 PORT = int(os.environ.get("RAY_TEST_PORT", "8650"))
-METRICS_PORT = 9400
+METRICS_PORT, METRICS_PORTS = 9400, 100
 URL = f"http://127.0.0.1:{PORT}/translate"
 SETTINGS = Settings(bundle=(TINY_BUNDLE,), precision="fp32", device="cpu", max_requests=40)
 GERMAN = [sentence for sentence, _ in toy.sentences()]
@@ -143,7 +144,7 @@ def test_what_is_cancelled_does_not_run_on() -> None:
 
     asyncio.run(all_of_them(int(os.environ.get("RAY_TEST_CANCELLED", "300"))))
     names = ("sequences_running", "sequences_waiting", "requests_in_flight")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while any(sum(metric(f"attendant_{name}")) for name in names):
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -173,14 +174,25 @@ def test_a_replica_that_is_killed_costs_retries_alone() -> None:
     assert json.loads(many([GERMAN[0]])[0].content) == {"translatedText": "The old dog sleeps."}
 
 
-def test_a_replica_without_a_port_for_its_metrics_says_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    from service.on_ray import serve
+@pytest.mark.usefixtures("cluster")
+def test_a_replica_without_a_port_for_its_metrics_says_so(tmp_path: Path) -> None:
+    from ray import serve
 
-    def taken(port: int, registry: object) -> None:
-        raise OSError
+    from service.on_ray.serve import deployment_of
 
-    monkeypatch.setattr(serve, "start_http_server", taken)
-    serve._serve_metrics(CollectorRegistry())
-    assert caplog.messages == ["this replica has no metrics: no port from 9400 to 9499 is free"]
+    another = deployment_of(SETTINGS).options(
+        num_replicas=1,
+        autoscaling_config=None,
+        ray_actor_options={"num_cpus": 1},
+        logging_config={"logs_dir": str(tmp_path)},
+    )
+    with ExitStack() as stack:
+        for port in range(METRICS_PORT, METRICS_PORT + METRICS_PORTS):
+            with suppress(OSError):  # another replica has it
+                stack.enter_context(socket.create_server(("", port)))
+        serve.run(another.bind(), name="another", route_prefix="/another")
+    try:
+        logs = "".join(log.read_text() for log in tmp_path.glob("replica_another_*.log"))
+        assert "this replica has no metrics: no port from 9400 to 9499 is free" in logs
+    finally:
+        serve.delete("another")
