@@ -115,6 +115,7 @@ class TrainingConfig:
     batch_tokens: int = 4096
     accumulate_batches: int = 1
     max_steps: int = 100_000
+    max_minutes: float = 0.0
     warmup_steps: int = 4000
     learning_rate_factor: float = 1.0
     cooldown_steps: int = 0
@@ -145,7 +146,7 @@ class TrainingConfig:
         counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
         at_least(1, self, "training", *counts)
         may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
-        at_least(0, self, "training", *may_be_0)
+        at_least(0, self, "training", "max_minutes", *may_be_0)
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
         share(self, "training", "label_smoothing")

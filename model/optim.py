@@ -17,9 +17,13 @@ def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.
     return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))
 
 
-def cooldown(step: int, max_steps: int, cooldown_steps: int) -> float:
-    """What the schedule is multiplied by: 1, then falling linearly over the last `cooldown_steps` steps."""
-    remaining = max_steps - step + 1
+def cooldown(step: int, max_steps: int, cooldown_steps: int, time_left: float = 1.0) -> float:
+    """What the schedule is multiplied by: 1, then falling linearly over the last `cooldown_steps` steps.
+
+    `time_left`, the share of the training time that remains, stands for as large a share of `max_steps`: what
+    is left is the smaller of the two.
+    """
+    remaining = min(max_steps - step + 1, max_steps * time_left)
     return min(1.0, remaining / cooldown_steps) if cooldown_steps else 1.0
 
 

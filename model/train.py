@@ -9,6 +9,7 @@ import json
 import logging
 import signal
 import sys
+import time
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,7 @@ from model.data.text import (
 from model.distributed import Processes, joined
 from model.log import RunLog
 from model.memory import keep_freed_memory
+from model.stopwatch import Clock
 from model.tokenizer import (
     FILE_NAME,
     TARGET_FILE_NAME,
@@ -75,6 +77,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="override one option, for example training.max_steps=500",
     )
     parser.add_argument(
+        "--prepare",
+        action="store_true",
+        help="only learn the vocabulary and tokenize the text; the next run finds both",
+    )
+    parser.add_argument(
         "--tensorboard", action="store_true", help="also write RUN/tensorboard (needs tensorboard)"
     )
     return parser.parse_args(arguments)
@@ -98,6 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
                 options.tensorboard,
                 processes,
                 new_layers=options.init_embeddings is not None,
+                prepare_only=options.prepare,
             )
     except ModuleNotFoundError as error:
         if error.name != "tensorboard":
@@ -126,6 +134,8 @@ def train(
     processes: Processes | None = None,
     *,
     new_layers: bool = False,
+    prepare_only: bool = False,
+    clock: Clock = time.monotonic,
 ) -> None:
     """Everything from the text to the last checkpoint; with `new_layers`, only tables are `init_bundle`'s."""
     processes = processes or Processes()
@@ -135,21 +145,17 @@ def train(
     if init is not None:
         init = _fitted(init, config, new_layers)
         config = init.config
-    if not processes.is_first:
-        processes.wait()  # the first learns the vocabulary and tokenizes, the others find both
-    vocabularies = init.vocabularies if init is not None else _vocabularies(config, data, run)
-    corpus = Corpus.open(data, config.data, vocabularies, run / "tokens")
-    if processes.is_first:
-        processes.wait()
-    _describe(corpus, config)
+    vocabularies, corpus = prepare(config, data, run, init, processes)
     valid = encode_pairs(valid_text, config.data, vocabularies)
     if not valid:
         raise DataError(f"{data}: no pair of valid.* is within {config.data.max_tokens} tokens")
     candidates = Candidates.open(data, config, vocabularies) if config.training.risk else None
+    if prepare_only:
+        return
     log = RunLog(run, tensorboard and processes.is_first)
     trainer = Trainer(
-        config, vocabularies, corpus, valid, valid_text, run, log, init, processes, candidates
-    )
+        config, vocabularies, corpus, valid, valid_text, run, log, init, processes, candidates, clock
+    )  # fmt: skip
     parameters = sum(parameter.numel() for parameter in trainer.network.parameters())
     logger.info(
         "%s parameters, %s x %s, %s",
@@ -160,6 +166,20 @@ def train(
         (run / "config.json").write_text(description, encoding="utf-8")
     with stopping_on(trainer, signal.SIGINT, signal.SIGTERM):
         trainer.fit()
+
+
+def prepare(
+    config: Config, data: Path, run: Path, init: Checkpoint | None, processes: Processes
+) -> tuple[Vocabularies, Corpus]:
+    """The vocabularies and the tokenized text: made by the first process, found in `run` by all others."""
+    if not processes.is_first:
+        processes.wait()
+    vocabularies = init.vocabularies if init is not None else _vocabularies(config, data, run)
+    corpus = Corpus.open(data, config.data, vocabularies, run / "tokens")
+    if processes.is_first:
+        processes.wait()
+    _describe(corpus, config)
+    return vocabularies, corpus
 
 
 def _describe(corpus: Corpus, config: Config) -> None:

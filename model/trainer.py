@@ -3,6 +3,7 @@
 import logging
 import math
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -27,6 +28,7 @@ from model.log import RunLog, Window
 from model.objective import risk, token_losses
 from model.optim import build_optimizer, cooldown, learning_rate
 from model.precision import choose_precision
+from model.stopwatch import Clock, Stopwatch
 from model.tokenizer import PAD_ID, Vocabularies
 from model.transformer import Transformer
 
@@ -52,6 +54,7 @@ class Trainer:
         init: Checkpoint | None = None,
         processes: Processes | None = None,
         candidates: Candidates | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         """Build all; weights come from the run's last checkpoint, else `init`, else chance.
 
@@ -78,6 +81,7 @@ class Trainer:
         self.step, self.epoch, self.next_batch = 0, 0, 0
         self.best_bleu, self.best_step, self.validations_since = -math.inf, 0, 0
         self.stop_requested = False
+        self.stopwatch, self.time_left = Stopwatch(training.max_minutes, clock), 1.0
         saved = checkpoints.list_checkpoints(run)
         if saved:
             self._resume(saved[-1])
@@ -101,6 +105,7 @@ class Trainer:
             self.epoch, self.next_batch = state["epoch"], state["next_batch"]
             self.best_bleu, self.best_step = state["best_bleu"], state["best_step"]
             self.validations_since = state["validations_since"]
+            self.stopwatch.go_on_from(state.get("minutes", 0.0))  # older checkpoints have none
             if self.config.training.precision == "auto" and self.device.type == "cpu":
                 # measured, and another day's measurement may be another: the losses are to be the same
                 self.precision = choose_precision(state["precision"], self.device)
@@ -122,6 +127,7 @@ class Trainer:
             "best_bleu": self.best_bleu,
             "best_step": self.best_step,
             "validations_since": self.validations_since,
+            "minutes": self.stopwatch.minutes,
             "precision": "bf16" if self.precision == torch.bfloat16 else "fp32",
         }
         checkpoints.save(
@@ -133,7 +139,7 @@ class Trainer:
         )
 
     def fit(self) -> None:
-        """Train to `max_steps`, or until `stop_requested`; a checkpoint is left in both cases.
+        """Train to `max_steps`, `max_minutes` or `stop_requested`; in each case, a checkpoint is left.
 
         Raises:
             TrainingError: the loss is no longer a number, or memory is used up.
@@ -166,6 +172,8 @@ class Trainer:
             if self.step % training.checkpoint_every:
                 self._report(window, progress, log=False)
                 self.save()
+        if not self.time_left:
+            logger.info("step %d: max_minutes = %g are over", self.step, training.max_minutes)
 
     def _update(self, update: Update, window: Window) -> bool:
         """One update of the weights, by means over all its tokens and lists; False where training is to stop.
@@ -174,8 +182,10 @@ class Trainer:
         """
         mine = sum(batch.num_tokens for batch in update.batches)
         lists = sum(len(batch.gains) for batch in update.candidates)
-        num_tokens, num_lists, stop = self.processes.sums([mine, lists, self.stop_requested])
-        if stop:
+        left = self.stopwatch.share_left if self.processes.is_first else 0.0  # one clock for all
+        sums = self.processes.sums([mine, lists, self.stop_requested, left])
+        num_tokens, num_lists, stop, self.time_left = sums
+        if stop or not self.time_left:
             return False
         self.network.train()
         place = (self.config.training.seed, self.step, self.processes.rank)
@@ -229,13 +239,10 @@ class Trainer:
 
     def _learning_rate(self) -> float:
         training = self.config.training
-        scheduled = learning_rate(
-            self.step,
-            self.config.model.d_model,
-            training.warmup_steps,
-            training.learning_rate_factor,
-        )
-        return scheduled * cooldown(self.step, training.max_steps, training.cooldown_steps)
+        d_model, factor = self.config.model.d_model, training.learning_rate_factor
+        scheduled = learning_rate(self.step, d_model, training.warmup_steps, factor)
+        falling = (training.max_steps, training.cooldown_steps, self.time_left)
+        return scheduled * cooldown(self.step, *falling)
 
     def _autocast(self) -> AbstractContextManager[None]:
         return torch.autocast(
@@ -261,6 +268,8 @@ class Trainer:
             shown += f", risk {of_lists['risk']:.3f}"
         if self.best_step:
             shown += f", best BLEU {self.best_bleu:.1f}"
+        if limit := self.config.training.max_minutes:
+            shown += f", at most {self.time_left * limit:.1f} min left"
         progress.set_postfix_str(shown)
         if log and self.processes.is_first:
             self.log.write(

@@ -166,13 +166,14 @@ def cut(
     sources, targets = source_lengths[shuffled], target_lengths[shuffled]
     by_length = np.lexsort((sources, targets))
     order, longest = shuffled[by_length], np.maximum(sources, targets)[by_length]
-    batches, start, width = [], 0, 0
-    for end, length in enumerate(longest.tolist()):
-        width = max(width, length)
-        if (end + 1 - start) * width > batch_tokens and end > start:
-            batches.append(order[start:end])
-            start, width = end, length
-    batches.append(order[start:])
+    batches, start = [], 0
+    while start < len(order):
+        most = batch_tokens // int(longest[start]) + 1  # one more than fit beside the first
+        widths = np.maximum.accumulate(longest[start : start + most])
+        tokens = widths * np.arange(1, len(widths) + 1)
+        fitting = max(1, int(np.searchsorted(tokens, batch_tokens, side="right")))
+        batches.append(order[start : start + fitting])
+        start += fitting
     return [batches[index] for index in rng.permutation(len(batches))]
 
 

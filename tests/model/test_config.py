@@ -94,6 +94,7 @@ def test_overrides_go_on_top() -> None:
         ("data.corpora.web.wieght=1", "unknown key 'wieght'; did you mean weight."),
         ('data.corpora.web.directions=["fr-en"]', "fr-en is not among data.directions"),
         ("data.corpora=web", "corpora must be a table, not 'web'"),
+        ("training.max_minutes=-1", "training.max_minutes = -1.0 must be at least 0"),
         ("training.patience=-1", "training.patience = -1 must be at least 0"),
         ("training.r_drop=-1", "training.r_drop = -1.0 must be at least 0"),
         ("training.bleu_sentences=0", "training.bleu_sentences = 0 must be at least 1"),

@@ -85,6 +85,15 @@ def test_the_cooldown_falls_from_one_to_nothing() -> None:
     assert cooldown(10, 10, 0) == 1
 
 
+def test_the_time_that_is_left_counts_as_the_same_share_of_the_steps() -> None:
+    """Four of ten steps of falling are the last 40 % of the time; the smaller of both counts."""
+    shares = (1.0, 0.5, 0.4, 0.3, 0.1, 0.0)
+    found = [cooldown(1, 10, 4, share) for share in shares]
+    assert found == pytest.approx([1, 1, 1, 0.75, 0.25, 0])
+    assert cooldown(10, 10, 4, 0.3) == 0.25
+    assert cooldown(1, 10, 0, 0.1) == 1
+
+
 def test_muon_moves_the_matrices_of_the_layers_equally_in_every_direction(
     network: Transformer,
 ) -> None:

@@ -100,6 +100,19 @@ def test_a_bundle_gives_its_weights_back(
     assert checkpoint.load_run(tmp_path / "run", 1).config.model.d_model == 32
 
 
+def test_what_is_prepared_is_found_by_the_run(
+    corpus_folder: Path, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    command = [config_file(config, tmp_path), "--data", str(corpus_folder), "--out", str(run)]
+    assert main([*command, "--prepare"]) == 0
+    assert sorted(path.name for path in run.iterdir()) == ["sentencepiece.model", "tokens"]
+    monkeypatch.setattr("model.train.train_tokenizer", None)
+    monkeypatch.setattr("model.data.corpus._tokenize", None)
+    assert main([*command, "--set", "training.max_steps=1"]) == 0
+    assert checkpoint.load_run(run, 1).step == 1
+
+
 def test_a_bundles_embeddings_serve_other_layers(
     tiny_bundle: Path, config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from model.config import Config
-from model.data.batches import Batcher, Update, batches_of, collate
+from model.data.batches import Batcher, Update, batches_of, collate, cut
 from model.data.corpus import Corpus, Pair
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer, Vocabularies
 from tests.conftest import TINY_BUNDLE
@@ -91,3 +94,40 @@ def test_held_out_pairs_come_once_each(corpus: Corpus) -> None:
     rows = [row for batch in batches_of(pairs, 300) for row in batch.target_out.tolist()]
     found = sorted([token for token in row if token != PAD_ID] for row in rows)
     assert found == sorted(pair.target.tolist() for pair in pairs)
+
+
+Lengths = NDArray[np.int32]
+
+
+def cut_pair_by_pair(
+    sources: Lengths, targets: Lengths, batch_tokens: int, rng: np.random.Generator
+) -> list[list[int]]:
+    """What `cut` does, told one pair after another."""
+    shuffled = rng.permutation(len(sources))
+    order = sorted(shuffled.tolist(), key=lambda at: (targets[at], sources[at]))
+    batches: list[list[int]] = [[]]
+    width = 0
+    for at in order:
+        length = int(max(sources[at], targets[at]))
+        width = max(width, length)
+        if batches[-1] and (len(batches[-1]) + 1) * width > batch_tokens:
+            batches.append([])
+            width = length
+        batches[-1].append(at)
+    return [batches[index] for index in rng.permutation(len(batches))]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=60),
+    st.integers(1, 400),
+    st.integers(0, 9),
+)
+def test_batches_are_those_that_are_cut_pair_by_pair(
+    lengths: list[tuple[int, int]], batch_tokens: int, seed: int
+) -> None:
+    sources, targets = np.array(lengths, np.int32).T
+    one, other = (np.random.default_rng(seed) for _ in range(2))
+    batches = cut(sources, targets, batch_tokens, one)
+    assert [batch.tolist() for batch in batches] == cut_pair_by_pair(
+        sources, targets, batch_tokens, other
+    )

@@ -1,0 +1,114 @@
+"""A run of a fixed time, by a clock that only moves when something is done."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model import checkpoint
+from model.config import Config
+from model.distributed import Processes
+from model.optim import Optimizer, learning_rate
+from model.train import train
+
+
+class Clock:
+    """Every update takes a minute, every validation two more."""
+
+    def __init__(self) -> None:
+        self.seconds = 1e6
+        self.rates: list[float] = []
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def wait(self, minutes: float) -> None:
+        self.seconds += 60 * minutes
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock, step = Clock(), Optimizer.step
+
+    def a_minute(self: Optimizer, learning_rate: float) -> None:
+        step(self, learning_rate)
+        clock.rates.append(learning_rate)
+        clock.wait(1)
+
+    def two_minutes(*_: Any) -> dict[str, float]:
+        clock.wait(2)
+        return {"de-en": 1.0}
+
+    monkeypatch.setattr(Optimizer, "step", a_minute)
+    monkeypatch.setattr("model.trainer.greedy_bleu", two_minutes)
+    return clock
+
+
+@pytest.fixture
+def timed(config: Config) -> Config:
+    """Ten minutes are six updates and two validations; the rate falls in their second half."""
+    training = replace(
+        config.training, max_minutes=10.0, max_steps=100, cooldown_steps=50, validate_every=3
+    )
+    return replace(config, training=training)
+
+
+def shares_of_the_schedule(clock: Clock, config: Config) -> list[float]:
+    """By what the rate of each update was multiplied."""
+    warmup, factor = config.training.warmup_steps, config.training.learning_rate_factor
+    return [
+        rate / learning_rate(step, config.model.d_model, warmup, factor)
+        for step, rate in enumerate(clock.rates, start=1)
+    ]
+
+
+def test_a_run_ends_in_time_and_its_rate_has_fallen_by_then(
+    timed: Config,
+    corpus_folder: Path,
+    tmp_path: Path,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level("INFO")
+    train(timed, corpus_folder, tmp_path / "run", clock=clock)
+    begun_at = [0, 1, 2, 5, 6, 7]
+    assert shares_of_the_schedule(clock, timed) == pytest.approx(
+        [min(1, (10 - minute) / 5) for minute in begun_at]
+    )
+    assert checkpoint.load_run(tmp_path / "run", 1).step == 6
+    assert caplog.messages[-1] == "step 6: max_minutes = 10 are over"
+    assert "at most 5.0 min left" in capsys.readouterr().err
+
+
+def test_the_minutes_of_earlier_sessions_count(
+    timed: Config, corpus_folder: Path, tmp_path: Path, clock: Clock
+) -> None:
+    first = replace(timed, training=replace(timed.training, max_minutes=1.5))
+    for config in (first, timed):
+        train(config, corpus_folder, tmp_path / "run", clock=clock)
+        clock.wait(1000)  # between two sessions
+    # after two updates, a checkpoint
+    found = shares_of_the_schedule(clock, timed)[2:]
+    assert found == pytest.approx([min(1, (10 - minute) / 5) for minute in (2, 5, 6, 7)])
+    train(timed, corpus_folder, tmp_path / "run", clock=clock)
+    assert checkpoint.load_run(tmp_path / "run", 1).step == 6, "its time was over"
+
+
+def test_all_processes_go_by_the_clock_of_the_first(
+    timed: Config, corpus_folder: Path, tmp_path: Path, clock: Clock
+) -> None:
+    lefts = iter([1.0, 0.5, 0.1, 0.0])
+
+    class Second(Processes):
+        def sums(self, values: Sequence[float]) -> list[float]:
+            *others, time_left = super().sums(values)
+            assert time_left == 0.0, "its own clock is not heard"
+            return [*others, next(lefts)]
+
+    quiet = replace(timed, training=replace(timed.training, log_every=100))
+    second = Second(rank=1)
+    train(quiet, corpus_folder, tmp_path / "run", processes=second, clock=clock)
+    assert shares_of_the_schedule(clock, timed) == pytest.approx([1, 1, 0.2])
