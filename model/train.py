@@ -10,7 +10,9 @@ import logging
 import signal
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from model.data.text import (
     read_aligned,
 )
 from model.distributed import Processes, joined
+from model.grow import grown
 from model.log import RunLog
 from model.memory import keep_freed_memory
 from model.stopwatch import Clock
@@ -39,7 +42,7 @@ from model.tokenizer import (
     VocabularyError,
     train_tokenizer,
 )
-from model.trainer import Trainer, TrainingError, stopping_on
+from model.trainer import Trainer, TrainingError
 
 logger = logging.getLogger("model.train")
 
@@ -70,6 +73,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="start from the embeddings and vocabulary of this bundle, with new layers",
     )
     parser.add_argument(
+        "--grow",
+        action="store_true",
+        help="with --init: add layers that change nothing at first, up to the configuration's number",
+    )
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -84,7 +92,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--tensorboard", action="store_true", help="also write RUN/tensorboard (needs tensorboard)"
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.grow and not options.init:
+        parser.error("--grow needs --init")
+    return options
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -105,6 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
                 options.tensorboard,
                 processes,
                 new_layers=options.init_embeddings is not None,
+                grow=options.grow,
                 prepare_only=options.prepare,
             )
     except ModuleNotFoundError as error:
@@ -134,16 +146,20 @@ def train(
     processes: Processes | None = None,
     *,
     new_layers: bool = False,
+    grow: bool = False,
     prepare_only: bool = False,
     clock: Clock = time.monotonic,
 ) -> None:
-    """Everything from the text to the last checkpoint; with `new_layers`, only tables are `init_bundle`'s."""
+    """Everything from the text to the last checkpoint.
+
+    With `new_layers`, only tables are `init_bundle`'s; with `grow`, its layers get others between them.
+    """
     processes = processes or Processes()
     valid_text = read_aligned(data, "valid", config.data.languages)
     run.mkdir(parents=True, exist_ok=True)
     init = bundle.load(init_bundle) if init_bundle else None
     if init is not None:
-        init = _fitted(init, config, new_layers)
+        init = _fitted(grown(init, config.model) if grow else init, config, new_layers)
         config = init.config
     vocabularies, corpus = prepare(config, data, run, init, processes)
     valid = encode_pairs(valid_text, config.data, vocabularies)
@@ -166,6 +182,22 @@ def train(
         (run / "config.json").write_text(description, encoding="utf-8")
     with stopping_on(trainer, signal.SIGINT, signal.SIGTERM):
         trainer.fit()
+
+
+@contextmanager
+def stopping_on(trainer: Trainer, *signals: int) -> Iterator[None]:
+    """While inside, each of `signals` ends training after the step at hand instead of killing it."""
+
+    def request_stop(number: int, _frame: object) -> None:
+        logger.info("%s: saving a checkpoint and stopping", signal.Signals(number).name)
+        trainer.stop_requested = True
+
+    previous = {number: signal.signal(number, request_stop) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def prepare(
@@ -195,7 +227,7 @@ def _describe(corpus: Corpus, config: Config) -> None:
 
 
 def _fitted(init: Checkpoint, config: Config, new_layers: bool) -> Checkpoint:
-    """What to start from, with the wanted recipe and the sizes that its weights have.
+    """What to start from, with the wanted recipe and the sizes that its weights have, which are told.
 
     Raises:
         ConfigError: the tables are of another width than the new layers.
@@ -218,6 +250,14 @@ def _fitted(init: Checkpoint, config: Config, new_layers: bool) -> Checkpoint:
             if not name.startswith(("encoder", "decoder"))
         }
     model = sizes.with_regularization_of(config.model)
+    wanted = asdict(config.model)
+    differing = [
+        f"{key} = {value!r} instead of {wanted[key]!r}"
+        for key, value in asdict(model).items()
+        if value != wanted[key]
+    ]
+    if differing:
+        logger.info("the bundle's sizes are used: %s", ", ".join(differing))
     return replace(init, config=replace(config, model=model, data=data), weights=weights)
 
 

@@ -2,10 +2,9 @@
 
 import logging
 import math
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -340,19 +339,3 @@ def _check_unchanged(folder: Path, saved: Config, config: Config) -> None:
                 f"{folder} was trained with {name} = {before!r}, and cannot continue with {now!r}; choose "
                 "another folder with --out"
             )
-
-
-@contextmanager
-def stopping_on(trainer: Trainer, *signals: int) -> Iterator[None]:
-    """While inside, each of `signals` ends training after the step at hand instead of killing it."""
-
-    def request_stop(number: int, _frame: object) -> None:
-        logger.info("%s: saving a checkpoint and stopping", signal.Signals(number).name)
-        trainer.stop_requested = True
-
-    previous = {number: signal.signal(number, request_stop) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

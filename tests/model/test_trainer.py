@@ -92,12 +92,18 @@ def test_a_run_goes_on_in_the_precision_it_began_with(
 
 
 def test_a_bundle_gives_its_weights_back(
-    tiny_bundle: Path, config: Config, corpus_folder: Path, tmp_path: Path
+    tiny_bundle: Path,
+    config: Config,
+    corpus_folder: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level("INFO")
     plain = replace(config, model=replace(config.model, dropout=0.0, d_model=64))
     train(plain, corpus_folder, tmp_path / "run", init_bundle=tiny_bundle)
     assert losses(tmp_path / "run")["train", 1][0] < 1.0, "it starts from what the bundle knows"
     assert checkpoint.load_run(tmp_path / "run", 1).config.model.d_model == 32
+    assert "the bundle's sizes are used: d_model = 32 instead of 64" in caplog.messages
 
 
 def test_what_is_prepared_is_found_by_the_run(
