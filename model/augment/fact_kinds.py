@@ -19,7 +19,7 @@ class Draw:
     """What all facts are made of; the same draws for the same seed."""
 
     def __init__(self, names: Sequence[str], streets: Sequence[str], seed: int) -> None:
-        """`streets` are patterns like `{name} Street`, filled with one of `names`, or one made of two."""
+        """`streets` are patterns like `{name} Street`, filled with names as of `Exchange`."""
         self.streets = streets
         self._random = random.Random(seed)
         self.name = Exchange(names, seed).name

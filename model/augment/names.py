@@ -3,9 +3,9 @@
 Small corpora have few names. A model learns these by heart, and turns a name that it has never seen into one
 that it has. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`) gets a new one,
 `train.names.<code>` (`train.<name>-names.<code>`), of its pairs with a name on both sides. The name is
-replaced by one from elsewhere in the text, or by the beginning of one and the end of another, so that a
-model learns to copy names (replacement on both sides: Fadaee et al., 2017; copied text: Currey et al.,
-2017).
+replaced by one from elsewhere in the text, by the beginning of one and the end of another, or by an invented
+one whose letters follow each other as those of the names do, so that a model learns to copy names
+(replacement on both sides: Fadaee et al., 2017; copied text: Currey et al., 2017).
 
 A word counts as a name if it begins with a capital and is the same in both languages. Numbers of two or more
 digits are replaced, too.
@@ -26,12 +26,18 @@ from model.data.text import DataError
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![.,:]?\w)")
 """Two digits or more, without the separators that languages write in different ways."""
+EDGE = "\n"
+"""Stands for the beginning and the end of a name."""
 SHORTEST = 3
 """Letters of a name."""
 COPIED = 0.8
 """Share of the pairs with a name that have it on both sides, from which on it is taken for one."""
-COMPOSED = 0.5
+COMPOSED = 0.25
 """Share of the new names that are made of two."""
+INVENTED = 0.5
+"""Share of the new names that are made letter by letter."""
+LONGEST = 12
+"""Letters of an invented name, at most."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -73,6 +79,7 @@ class Exchange:
     def __init__(self, names: Sequence[str], seed: int) -> None:
         """`names` are those that are exchanged, and what others are drawn from."""
         self.names, self._known = names, frozenset(names)
+        self._followers = _followers(names)
         self._random = random.Random(seed)
 
     def __call__(self, pair: Pair) -> Pair | None:
@@ -91,17 +98,43 @@ class Exchange:
         return first, second
 
     def name(self) -> str:
-        """One of the known names, or the beginning of one and the end of another."""
+        """One of the known names, one made of two of them, or an invented one."""
         draw = self._random
+        kind = draw.random()
+        if kind < INVENTED and len(name := self._invented()) >= SHORTEST:
+            return name
         name, other = draw.choices(self.names, k=2)
-        if draw.random() < COMPOSED and name.istitle() and other.istitle():
+        if kind < INVENTED + COMPOSED and name.istitle() and other.istitle():
             name = name[: draw.randint(2, len(name) - 1)] + other[draw.randint(1, len(other) - 2) :]
         return name
+
+    def _invented(self) -> str:
+        """Letter after letter, each drawn by the two before it, until an end is drawn."""
+        name = ""
+        while len(name) < LONGEST:
+            letter = self._random.choice(self._followers[f"{EDGE}{EDGE}{name}"[-2:]])
+            if letter == EDGE:
+                break
+            name += letter
+        return name.capitalize()
 
     def _digits(self, number: str) -> str:
         """As many digits; no zero where there was none at the beginning."""
         first = self._random.randrange(number[0] != "0", 10)
         return str(first) + "".join(str(self._random.randrange(10)) for _ in number[1:])
+
+
+def _followers(names: Iterable[str]) -> dict[str, list[str]]:
+    """By two letters of the names, in lower case, all that come after them: the more often, the likelier."""
+    followers: dict[str, list[str]] = {}
+    for name in names:
+        letters = "".join(
+            filter(str.isalpha, name.lower())
+        )  # without the dot that Turkish İ leaves
+        padded = f"{EDGE}{EDGE}{letters}{EDGE}"
+        for at in range(len(letters) + 1):
+            followers.setdefault(padded[at : at + 2], []).append(padded[at + 2])
+    return followers
 
 
 def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) -> None:

@@ -52,6 +52,59 @@ def test_both_sides_get_the_same_name_each_time_it_is_there() -> None:
     assert max(drawn.values()) < 30
 
 
+TOWNS = [
+    *(
+        "Adelheim",
+        "Bamberg",
+        "Coburg",
+        "Dortmund",
+        "Eisenach",
+        "Frankfurt",
+        "Göttingen",
+        "Hannover",
+    ),
+    *("Iserlohn", "Jena", "Kassel", "Leipzig", "Magdeburg", "Nürnberg", "Oldenburg", "Potsdam"),
+    *("Quedlinburg", "Regensburg", "Stralsund", "Tübingen", "Ulm", "Vechta", "Wismar", "Zwickau"),
+]
+
+
+def test_names_are_invented_that_are_not_made_of_two() -> None:
+    exchange = Exchange(TOWNS, seed=2)
+    names = [exchange.name() for _ in range(400)]
+    made_of_two = {
+        first[:cut] + second[-end:]
+        for first in TOWNS
+        for second in TOWNS
+        for cut in range(2, len(first))
+        for end in range(1, len(second))
+    }
+    invented = [name for name in names if name not in made_of_two.union(TOWNS)]
+    assert len(set(invented)) > 20
+    for name in names:
+        assert re.fullmatch(r"[A-Z][a-zöü]{2,}", name)
+    assert max(map(len, invented)) <= 12
+    again = Exchange(TOWNS, seed=2)
+    assert [again.name() for _ in range(400)] == names
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["Abc"], r"A[abc]+"),
+        (["Abc", "Gab"], r"[AG][abcg]{2,}"),  # "ab" would be too short
+        (["Aaaa"], r"Aa+"),  # which hardly ends
+        (["İzmir"], r"[İI][a-z]+"),
+        (["NATO", "USA"], r"NATO|USA|[A-Z][a-z]+"),
+    ],
+)
+def test_names_come_of_whatever_names_there_are(names: list[str], expected: str) -> None:
+    exchange = Exchange(names, seed=1)
+    for _ in range(200):
+        name = exchange.name()
+        assert re.fullmatch(expected, name)
+        assert name.isalpha()
+
+
 def test_numbers_keep_their_length_and_decimals_their_value() -> None:
     new = Exchange(NAMES, seed=1)(PAIRS[3])
     assert new is not None
