@@ -16,8 +16,8 @@ torch.set_num_threads(1)  # networks of these sizes only lose by more
 
 @pytest.fixture
 def corpus_folder(tmp_path: Path) -> Path:
-    """The toy language: 200 pairs to train on, 20 to validate."""
-    toy.write_corpus(tmp_path / "data", train=200, valid=20)
+    """The toy language: 200 pairs to train on, 6 to validate."""
+    toy.write_corpus(tmp_path / "data", train=200, valid=6)
     return tmp_path / "data"
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from model.data.corpus import Corpus
 from model.distributed import Processes
 from model.train import main, train
 from tests import toy
+from tests.waiting import wait_until
 
 
 def losses(run: Path) -> dict[tuple[str, int], Any]:
@@ -137,37 +137,33 @@ def test_a_bundles_embeddings_serve_other_layers(
         train(wider, corpus_folder, tmp_path / "wide", init_bundle=tiny_bundle, new_layers=True)
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint(corpus_folder: Path, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_from_its_last_checkpoint(
+    corpus_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = tmp_path / "run"
-    command = [
-        sys.executable, "-m", "model.train", "tiny", "--data", str(corpus_folder), "--out", str(run),
-        "--set", "model.vocab_size=72", "--set", "data.byte_fallback=false", "--set", "model.d_model=32",
-        "--set", "data.normalization=identity", "--set", "training.max_steps=100000",
+    options = [
+        "tiny", "--data", str(corpus_folder), "--out", str(run), "--set", "model.vocab_size=72",
+        "--set", "data.byte_fallback=false", "--set", "model.d_model=32",
+        "--set", "data.normalization=identity", "--set", "training.bleu_sentences=2",
         "--set", "training.batch_tokens=200", "--set", "training.checkpoint_every=3",
     ]  # fmt: skip
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=one_thread)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "model.train", *options, "--set", "training.max_steps=100000"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     try:
-        for _ in range(1200):
-            if len(checkpoint.list_checkpoints(run)) >= 2:
-                break
-            time.sleep(0.1)
+        wait_until(lambda: len(checkpoint.list_checkpoints(run)) >= 2, 120)
         process.send_signal(signal.SIGTERM)
         _, stderr = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0, stderr
     last = checkpoint.load_run(run, 1).step
-    goal = str(last + 2)
-    done = subprocess.run(
-        [*command, "--set", f"training.max_steps={goal}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=one_thread,
-    )
-    assert done.returncode == 0, done.stderr
-    assert f"resuming {run} at step {last}" in done.stderr
+    caplog.set_level("INFO")
+    assert main([*options, "--set", f"training.max_steps={last + 2}"]) == 0
+    assert f"resuming {run} at step {last}" in caplog.messages
     assert checkpoint.load_run(run, 1).step == last + 2
 
 
@@ -208,62 +204,69 @@ def test_training_stops_when_bleu_no_longer_rises_and_keeps_the_best(
     assert checkpoint.load(best).step == 4
 
 
-@pytest.mark.parametrize("risk", [0.0, 2.0])
+TRAIN_EACH = """
+import sys
+from pathlib import Path
+from model.config import load_config
+from model.distributed import joined
+from model.train import train
+data, *runs = map(Path, sys.argv[1:])
+with joined() as processes:
+    for run in runs:
+        train(load_config(f"{run}.toml"), data, run, processes=processes)
+"""
+
+
 def test_two_processes_are_one_with_twice_the_batches(
-    config: Config, corpus_folder: Path, tmp_path: Path, risk: float
+    config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
     toy.write_candidates(corpus_folder)
-    plain = replace(
-        config,
-        model=replace(config.model, dropout=0.0),
-        training=replace(config.training, risk=risk),
+    plain = replace(config, model=replace(config.model, dropout=0.0))
+    risks = {"without": 0.0, "with": 2.0}
+    for name, risk in risks.items():
+        two = replace(plain.training, risk=risk)
+        write_config(replace(plain, training=two), tmp_path / f"{name}.toml")
+        one = replace(two, accumulate_batches=2, risk_batches=2)
+        train(replace(plain, training=one), corpus_folder, tmp_path / f"{name} alone")
+    script = tmp_path / "train_each.py"
+    script.write_text(TRAIN_EACH)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node", "2", script, corpus_folder),
+            *(tmp_path / name for name in risks),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    command = [
-        "-m", "model.train", config_file(plain, tmp_path), "--data", str(corpus_folder),
-    ]  # fmt: skip
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    twice = ["--set", "training.accumulate_batches=2", "--set", "training.risk_batches=2"]
-    torchrun = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-    ]
-    for name, start, options in (
-        ("one", [sys.executable], twice),
-        ("two", torchrun, []),
-    ):
-        done = subprocess.run(
-            [*start, *command, "--out", str(tmp_path / name), *options],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            env=environment,
-        )
-        assert done.returncode == 0, done.stderr
-    one, two = (losses(tmp_path / name) for name in ("one", "two"))
+    assert done.returncode == 0, done.stderr
+    for name, risk in risks.items():
+        assert_equal_runs(tmp_path / f"{name} alone", tmp_path / name, with_risk=risk > 0)
+
+
+def assert_equal_runs(first: Path, second: Path, *, with_risk: bool) -> None:
+    """Losses and last weights are the same but for rounding."""
+    one, two = losses(first), losses(second)
     assert one.keys() == two.keys()
     for key, (loss, _, expected) in one.items():
         assert two[key][0] == pytest.approx(loss, rel=1e-5), key
         assert two[key][2] == (expected and pytest.approx(expected, rel=1e-5)), key
-    weights = [checkpoint.load_run(tmp_path / name, 1).weights for name in ("one", "two")]
+    weights = [checkpoint.load_run(run, 1).weights for run in (first, second)]
     for name, tensor in weights[0].items():
-        if risk and name.endswith("w_k.bias"):
+        if with_risk and name.endswith("w_k.bias"):
             continue  # softmax takes no notice of it: its gradient is rounding alone, which Adam blows up
         torch.testing.assert_close(weights[1][name], tensor, rtol=1e-3, atol=1e-5, msg=name)
 
 
-def config_file(config: Config, folder: Path) -> str:
+def write_config(config: Config, path: Path) -> None:
     """The configuration as TOML."""
     lines = []
     for section, values in config.to_mapping().items():
         lines.append(f"[{section}]")
         lines += [f"{key} = {json.dumps(value)}" for key, value in values.items() if value != {}]
-    path = folder / "config.toml"
     path.write_text("\n".join(lines))
-    return str(path)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 
+from service.process import main
 from service.settings import Settings, doubtful, misspelt
 
 
@@ -164,21 +166,23 @@ def test_every_setting_says_what_it_does() -> None:
         assert field.description, name
 
 
-def run_service(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "service", *options],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+def status(options: Sequence[str] = ()) -> int | str | None:
+    """The exit status of a start that ends before anything runs."""
+    try:
+        return main(options)
+    except SystemExit as end:
+        return end.code
 
 
-def test_a_wrong_setting_stops_the_start_and_is_named() -> None:
-    done = run_service(ATTENDANT_PORT="high")
-    assert done.returncode == 2
-    assert "--port, ATTENDANT_PORT = 'high': Input should be a valid integer" in done.stderr
-    assert run_service("--port", "high").stderr == done.stderr
+def test_a_wrong_setting_stops_the_start_and_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["--port", "high"]) == 2
+    told = capsys.readouterr().err
+    assert "--port, ATTENDANT_PORT = 'high': Input should be a valid integer" in told
+    monkeypatch.setenv("ATTENDANT_PORT", "high")
+    assert status() == 2
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize(
@@ -190,17 +194,24 @@ def test_a_wrong_setting_stops_the_start_and_is_named() -> None:
     ],
 )
 def test_what_cannot_be_taken_stops_the_start(
-    options: list[str], environment: dict[str, str], said: str
+    options: list[str],
+    environment: dict[str, str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = run_service(*options, **environment)
-    assert done.returncode == 2
-    assert said in done.stderr
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert status(options) == 2
+    assert said in capsys.readouterr().err
 
 
-def test_help_is_for_people() -> None:
-    done = run_service("--help", COLUMNS="200")
-    assert done.returncode == 0
-    options = re.sub(r"\s+", " ", done.stdout.split("options:")[1])
+def test_help_is_for_people(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert status(["--help"]) == 0
+    options = re.sub(r"\s+", " ", capsys.readouterr().out.split("options:")[1])
     for name, field in Settings.model_fields.items():
         assert f" --{name.replace('_', '-')}" in options
         assert (field.description or "") in options
@@ -230,7 +241,13 @@ def test_a_list_may_be_given_in_parts() -> None:
 
 
 def test_a_missing_bundle_stops_the_start_and_is_named(tmp_path: Path) -> None:
-    done = run_service(ATTENDANT_BUNDLE=str(tmp_path / "none"))
+    done = subprocess.run(
+        [sys.executable, "-m", "service"],
+        env={"ATTENDANT_BUNDLE": str(tmp_path / "none")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 1
     assert done.stderr.startswith(
         f"error: {tmp_path / 'none'} is not a bundle: manifest.json cannot be read"

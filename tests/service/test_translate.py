@@ -4,31 +4,47 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from service.translate import _in_order
+from service.translate import _in_order, main
 from tests.conftest import TINY_BUNDLE
 
-COMMAND = [sys.executable, "-m", "attendant", "translate", "--bundle", str(TINY_BUNDLE)]
+OPTIONS = ["--bundle", str(TINY_BUNDLE)]
+COMMAND = [sys.executable, "-m", "attendant", "translate", *OPTIONS]
 TO_ENGLISH = ["--source", "de", "--target", "en"]
 DOG, WOMAN = "Der alte Hund schläft.", "Die alte Frau wartet."
 DOG_IN_ENGLISH, WOMAN_IN_ENGLISH = "The old dog sleeps.", "The old woman waits."
+Command = Callable[..., tuple[int, str, str]]
+"""Takes the bytes of standard input, then options; returns the exit status, the output and the errors."""
 
 
-def translate(given: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *options], input=given, capture_output=True, timeout=60)
+@pytest.fixture
+def translate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Command:
+    """The command in this process."""
+
+    def call(given: bytes, *options: str) -> tuple[int, str, str]:
+        path = tmp_path / "standard input"
+        path.write_bytes(given)
+        with path.open() as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            status = main([*OPTIONS, *options])
+        out, err = capfdbinary.readouterr()
+        return status, out.decode(), err.decode()
+
+    return call
 
 
-def test_lines_become_lines_in_their_order() -> None:
+def test_lines_become_lines_in_their_order(translate: Command) -> None:
     lines = [DOG, "", WOMAN, "42", f"  {DOG}\r", "\u2028"] * 40 + [WOMAN]
     english = [DOG_IN_ENGLISH, "", WOMAN_IN_ENGLISH, "42", f"  {DOG_IN_ENGLISH}\r", "\u2028"] * 40
-    done = translate("\n".join(lines).encode(), *TO_ENGLISH)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode() == "\n".join([*english, WOMAN_IN_ENGLISH])
+    expected = "\n".join([*english, WOMAN_IN_ENGLISH])
+    assert translate("\n".join(lines).encode(), *TO_ENGLISH) == (0, expected, "")
 
 
 def test_whatever_ends_the_thread_that_reads_is_told() -> None:
@@ -57,19 +73,22 @@ def test_a_line_is_answered_before_the_next_one_comes() -> None:
         assert process.wait(60) == 0
 
 
-def test_a_file_is_one_document(tmp_path: Path) -> None:
+def test_a_file_is_one_document(
+    translate: Command, tmp_path: Path
+) -> None:
     page = tmp_path / "page.html"
     page.write_bytes(f"<p>{DOG}\r\n<!-- {DOG}\n--></p>\n".encode())
-    done = translate(b"", *TO_ENGLISH, "--format", "html", str(page))
-    assert done.stdout.decode() == f"<p>{DOG_IN_ENGLISH}\r\n<!-- {DOG}\n--></p>\n"
+    _, out, _ = translate(b"", *TO_ENGLISH, "--format", "html", str(page))
+    assert out == f"<p>{DOG_IN_ENGLISH}\r\n<!-- {DOG}\n--></p>\n"
 
 
-def test_a_line_that_is_too_long_is_copied_and_told() -> None:
+def test_a_line_that_is_too_long_is_copied_and_told(
+    translate: Command,
+) -> None:
     long = "Hund " * 500
-    done = translate(f"{DOG}\n{long}\n{WOMAN}\n".encode(), *TO_ENGLISH)
-    assert done.returncode == 1
-    assert done.stdout.decode() == f"{DOG_IN_ENGLISH}\n{long}\n{WOMAN_IN_ENGLISH}\n"
-    [line] = done.stderr.decode().splitlines()
+    status, out, err = translate(f"{DOG}\n{long}\n{WOMAN}\n".encode(), *TO_ENGLISH)
+    assert (status, out) == (1, f"{DOG_IN_ENGLISH}\n{long}\n{WOMAN_IN_ENGLISH}\n")
+    [line] = err.splitlines()
     assert line.startswith("line 2 is not translated: Invalid request: a sentence of ")
 
 
@@ -96,10 +115,12 @@ def test_a_line_that_is_too_long_is_copied_and_told() -> None:
         (["--bundle", "tests"], b"", "error: tests is not a bundle"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(options: list[str], given: bytes, said: str) -> None:
-    done = translate(given, *options)
-    assert done.returncode == 1
-    [line] = done.stderr.decode().splitlines()
+def test_what_cannot_be_done_is_one_line(
+    translate: Command, options: list[str], given: bytes, said: str
+) -> None:
+    status, _, err = translate(given, *options)
+    assert status == 1
+    [line] = err.splitlines()
     assert line.startswith(said)
 
 
