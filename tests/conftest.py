@@ -1,5 +1,6 @@
 """What many tests need: the tiny bundle, and the service with it, without a network."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,19 @@ from tests.waiting import wait_until
 # the same examples in each run, however long one takes: what is found is found by whoever changes something
 hypothesis_settings.register_profile("same", derandomize=True, deadline=None, database=None)
 hypothesis_settings.load_profile("same")
+
+
+def pytest_sessionstart() -> None:
+    """What tests and libraries define stays: collecting them would look for garbage in it again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is garbage, and what is there already is none."""
+    gc.freeze()
+    gc.enable()
+
+
 TINY_BUNDLE = Path(__file__).parent / "data" / "tiny_bundle"
 
 

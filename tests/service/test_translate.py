@@ -73,9 +73,7 @@ def test_a_line_is_answered_before_the_next_one_comes() -> None:
         assert process.wait(60) == 0
 
 
-def test_a_file_is_one_document(
-    translate: Command, tmp_path: Path
-) -> None:
+def test_a_file_is_one_document(translate: Command, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_bytes(f"<p>{DOG}\r\n<!-- {DOG}\n--></p>\n".encode())
     _, out, _ = translate(b"", *TO_ENGLISH, "--format", "html", str(page))

@@ -1,6 +1,6 @@
 """Marian models that have learnt the toy language, so that they end their sentences as real ones do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,14 @@ from tests import toy
 from tests.export.importers.marian_folders import SHAPES, write_folder, write_toy_folder
 
 STEPS, BATCH = 150, 24
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_sentences() -> Iterator[None]:
+    """An import translates so many, for its scales and its proof: enough for networks of these sizes."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("export.importers.held_out.SENTENCES", 12)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ M2M-100 is its Transformer in pre-norm, FSMT in post-norm; both keep its names o
 """
 
 import argparse
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -140,19 +141,24 @@ def checkpoint_of(model: Any, *, tied: bool = False, new: bool = False) -> dict[
 
 def encode(folder: Path, code: str, text: str) -> list[int]:
     """Ids as fairseq has them, `</s>` behind."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"spm.{code}.model"))
-    lines = (folder / f"dict.{code}.txt").read_text(encoding="utf-8").splitlines()
-    ids = {line.rpartition(" ")[0]: at + 4 for at, line in enumerate(lines)}
+    processor, pieces = _side(folder, code)
+    ids = {piece: at + 4 for at, piece in enumerate(pieces)}
     return [*(ids.get(piece, 3) for piece in processor.encode(text, out_type=str)), 2]
 
 
 def decode(folder: Path, code: str, ids: list[int]) -> str:
     """The text of ids, without tokens that are none."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"spm.{code}.model"))
-    lines = (folder / f"dict.{code}.txt").read_text(encoding="utf-8").splitlines()
-    pieces = [line.rpartition(" ")[0] for line in lines]
+    processor, pieces = _side(folder, code)
     text: str = processor.decode_pieces([pieces[id - 4] for id in ids if id > 3])
     return text.strip()
+
+
+@cache
+def _side(folder: Path, code: str) -> tuple[Any, list[str]]:
+    """Its SentencePiece model, and the pieces of its dictionary."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"spm.{code}.model"))
+    lines = (folder / f"dict.{code}.txt").read_text(encoding="utf-8").splitlines()
+    return processor, [line.rpartition(" ")[0] for line in lines]
 
 
 def train(model: Any, folder: Path) -> None:

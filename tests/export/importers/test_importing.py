@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,11 @@ from tests.conftest import started
 TEXTS = [german for german, _ in toy.sentences()[::6]]
 
 
-@pytest.fixture(autouse=True)
-def _few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("export.importers.held_out.SENTENCES", 40)
+@pytest.fixture(scope="module", autouse=True)
+def _enough_sentences_for_int8() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("export.importers.held_out.SENTENCES", 40)
+        yield
 
 
 def bundle_of(folder: Path, out: Path, *more: str) -> Path:

@@ -42,9 +42,7 @@ def test_an_archive_is_served(
     archive: tuple[Path, Path, Reference],
     tmp_path: Path,
     settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("export.importers.held_out.SENTENCES", 12)
     packed, folder, reference = archive
     out = bundle_of(packed, tmp_path / "bundle", "--precisions", "fp32")
     manifest = load(out).manifest
@@ -70,10 +68,7 @@ def test_an_archive_is_served(
 
 
 @pytest.mark.slow
-def test_a_student_is_served(
-    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("export.importers.held_out.SENTENCES", 12)
+def test_a_student_is_served(tmp_path: Path, settings: Settings) -> None:
     folder = tmp_path / "student"
     reference = write_student(folder, seed=3)
     out = bundle_of(folder, tmp_path / "bundle", "--precisions", "fp32,int8")

@@ -57,17 +57,14 @@ def test_log_probabilities_are_those_of_ctranslate2(tmp_path: Path, shape: str) 
 
 
 @pytest.mark.slow
-def test_the_service_finds_what_ctranslate2_finds(
-    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("export.importers.held_out.SENTENCES", 20)
+def test_the_service_finds_what_ctranslate2_finds(tmp_path: Path, settings: Settings) -> None:
     folder = write_folder(tmp_path / "opus-mt-de-en", learnt=True)
     bundle = import_folder(folder, tmp_path / "bundle")
     assert load(bundle).manifest.special_tokens.ends_source is False
-    texts = muddled_texts(40)
+    texts = muddled_texts(20)
     expected = translated(converted(folder, tmp_path / "ct2"), texts)
     known = [at for at, one in enumerate(expected) if one is not None]
-    assert len({expected[at] for at in known}) > 30
+    assert len({expected[at] for at in known}) > 12
     for found in served(bundle, texts, settings, beam_size=4, length_penalty=0.0):
         assert [found[at] for at in known] == [expected[at] for at in known]
 
