@@ -238,7 +238,7 @@ def test_two_processes_are_one_with_twice_the_batches(
         ],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
