@@ -225,7 +225,7 @@ def test_two_processes_are_one_with_twice_the_batches(
     risks = {"without": 0.0, "with": 2.0}
     for name, risk in risks.items():
         two = replace(plain.training, risk=risk)
-        write_config(replace(plain, training=two), tmp_path / f"{name}.toml")
+        config_file(replace(plain, training=two), tmp_path, name)
         one = replace(two, accumulate_batches=2, risk_batches=2)
         train(replace(plain, training=one), corpus_folder, tmp_path / f"{name} alone")
     script = tmp_path / "train_each.py"
@@ -260,13 +260,15 @@ def assert_equal_runs(first: Path, second: Path, *, with_risk: bool) -> None:
         torch.testing.assert_close(weights[1][name], tensor, rtol=1e-3, atol=1e-5, msg=name)
 
 
-def write_config(config: Config, path: Path) -> None:
+def config_file(config: Config, folder: Path, name: str = "config") -> str:
     """The configuration as TOML."""
     lines = []
     for section, values in config.to_mapping().items():
         lines.append(f"[{section}]")
         lines += [f"{key} = {json.dumps(value)}" for key, value in values.items() if value != {}]
+    path = folder / f"{name}.toml"
     path.write_text("\n".join(lines))
+    return str(path)
 
 
 @pytest.mark.parametrize(
