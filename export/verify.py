@@ -148,9 +148,9 @@ def verify(
         equal += same
         if same:
             differences.append(abs(expected[0].score - got[0].score))
-    chrf = sacrebleu.corpus_chrf(
-        [text(got[0].ids) for got in found], [[text(expected[0].ids) for expected in reference]]
-    ).score
+    ours, theirs = ([text(best[0].ids) for best in one] for one in (found, reference))
+    # nothing at all, which an untrained network may say, has no characters to compare
+    chrf = 100.0 if ours == theirs else sacrebleu.corpus_chrf(ours, [theirs]).score
     worst = max(differences, default=float("inf"))
     mean = sum(differences) / len(differences) if differences else float("inf")
     line = (

@@ -50,6 +50,14 @@ def test_what_is_equal_passes_and_is_described() -> None:
     )
 
 
+def test_translations_without_a_word_are_equal_too() -> None:
+    reference = [[Found((), -1.0, True)]]
+    found = [[Hypothesis((), -1.0, FinishReason.END)]]
+    assert "1 of 1 translations equal the reference's, chrF against it 100.0" in verify(
+        "int8", reference, found, piece
+    )
+
+
 def test_fp32_must_agree_in_the_whole_list() -> None:
     with pytest.raises(VerificationError, match=r"0 of 10 .*; all must be equal"):
         verify("fp32", REFERENCE, engine(second=(15,)), piece)
