@@ -157,7 +157,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="FIELD=VALUE",
         help="a field of every request, for example length_penalty=1.2; repeat it for more",
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.set and options.record:
+        parser.error("--record is for the bundle's own search: it does not go with --set")
+    return options
 
 
 def main(arguments: list[str] | None = None) -> int:

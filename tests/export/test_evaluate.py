@@ -94,6 +94,15 @@ def test_every_request_has_the_fields_that_are_set(
         assert (body["length_penalty"], body["rerank"], body["format"]) == (1.2, True, "html")
 
 
+def test_the_scores_of_another_search_are_not_recorded(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["http://service/", "--data", str(data), "--record", str(data)]
+    with pytest.raises(SystemExit):
+        evaluate.main([*command, "--set", "beam_size=1"])
+    assert "does not go with --set" in capsys.readouterr().err
+
+
 def test_a_field_without_a_value_is_an_error(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

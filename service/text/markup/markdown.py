@@ -35,7 +35,7 @@ _LETTER_IN_WORD = re.compile(
 )
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
-_IN_CODE = re.compile(f"[{CODE_SIGNS}]")
+_OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
 _CODE_SIGN = re.compile(
     r"[={}\\|`]|\w\(|_\w|</?\w|(?:^|[ \t])(?:--?\w|\.{0,2}/\w|~/|//|\$[ \w]|# )", re.MULTILINE
 )
@@ -178,7 +178,7 @@ class _Reader:
         if event.of in _LINKS:
             return False
         first, last = event.first, event.last
-        if event.name == "Code" and _IN_CODE.search(self.text, first, last):
+        if event.name == "Code" and _OF_CODE.fullmatch(self.text, first, last):
             return False
         marks = [first] if event.name == "Code" else [first, last - 1]
         if any(self._is_within_placeholder(mark) for mark in marks):

@@ -16,7 +16,7 @@ from service.text.run import Protected, Run
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 CODE_SIGNS = r"={}\\|<>()"
-"""Where one of them is between backticks, these are no apostrophes, even beside a word."""
+"""Where one of them, and no blank, is between backticks, these are no apostrophes, even beside a word."""
 _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]"
 _ENDS_URL = r"""\s<>"'()\]}“”„«»‚‘’"""
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
@@ -32,8 +32,8 @@ KINDS = {
     "domain or file": r"(?<![\w.@/\\-])(?:\w[\w-]++(?:\.[\w-]{2,64}+)*?"
     r"\.(?:[a-z][a-z0-9]{1,23}+|[A-Z][A-Z0-9]{1,23}+)|[a-z]\w++(?:\.[^\W\d]\w{1,63}+){2,})(?![\w-]|\.\w)"
     r"""(?:/(?:[^\s<>"']*[^\s<>"'.,;:!?)\]}])?)?""",
-    # $HOME/bin, ${DATA}/new, but not $price/day
-    "path behind a variable": r"(?<![\w$])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
+    # $HOME/bin, ${DATA}/new, but not $price/day, 80 $US/Fass
+    "path behind a variable": r"(?<![\w$])(?<!\d[ \u00a0\u202f])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
     r"(?:/[\w.@+-]*[\w@+-])++/?",
     "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
@@ -43,7 +43,8 @@ KINDS = {
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
     "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
     # whatever is behind what has a place or a name; else no percentage: 100%ige, 5 % davon
-    "printf": rf"%(?:\d++\$|\([^()\s]*+\)){_CONVERSION}|%{_CONVERSION}(?!\w)"
+    "printf": rf"%(?:\d++\$|\([^()\s]*+\))?{_CONVERSION}(?!\w)"
+    rf"|%(?:\d++\$|(?<!\d%)\([^()\s]*+\)){_CONVERSION}"
     r"|(?<![\d%])(?<!\d[ \u00a0\u202f])%(?:[ds@]|l{1,2}[diu]|\d*+\.\d++f)(?=[^\W\d_])",
     "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])|(?<![\w%])%[1-9](?=[^\W\d_])",
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
@@ -52,7 +53,7 @@ KINDS = {
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])"
-    rf"|(?<!`)(?P<marks>`{{1,3}}+)[^`\n{CODE_SIGNS}]*+[{CODE_SIGNS}][^`\n]*+(?P=marks)(?!`)",
+    rf"|(?<!`)(?P<marks>`{{1,3}}+)[^`\s{CODE_SIGNS}]*+[{CODE_SIGNS}][^`\s]*+(?P=marks)(?!`)",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
     "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
     "box to tick": r"\[[ \u00a0]*\]",

@@ -141,6 +141,14 @@ def test_a_placeholder_within_a_word_is_cut_around() -> None:
     assert unchanged(document) == "Der Hund{s} schläft."
 
 
+@pytest.mark.parametrize(
+    "text", ["It`s fine (really), isn`t it?", "Don`t {know}, `git pull`s fine"]
+)
+def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
+    [sentence] = take_apart(text, "text").sentences
+    assert sentence.text.count("'") == 2
+
+
 def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1

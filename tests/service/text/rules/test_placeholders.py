@@ -58,6 +58,10 @@ def protected(text: str) -> list[str]:
         ("`x=1`Hund, Katze`f(x)`, a```b\\c```d", ["`x=1`", "`f(x)`", "```b\\c```"]),
         ("In $HOME/bin, ${DATEN}/neu/a.txt. Je $preis/Tag", ["$HOME/bin", "${DATEN}/neu/a.txt", "$preis"]),
         ("Er sagt: `geht`s gut` und don`t", []),
+        ("It`s fine (really), isn`t it?", []),
+        ("Use `Item`s (not `Thing`) here.", ["`Thing`"]),
+        ("Es kostet 80 $US/Fass und 5$CA/mois", ["$US"]),
+        ("je 10%(netto)auf, %(netto)s", ["%(netto)s"]),
     ],
 )  # fmt: skip
 def test_what_is_found(text: str, found: list[str]) -> None:
