@@ -10,10 +10,10 @@ import resource, torch
 from model.memory import keep_freed_memory
 
 def faults():
-    for _ in range(5):
+    for _ in range(30):
         torch.ones(2**23)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(5):
+    for _ in range(10):
         torch.ones(2**23)
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -143,9 +143,12 @@ def test_what_both_models_are_done_with_is_not_refused_at_the_end(
 
 
 def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> None:
+    async def consume() -> None:
+        async for _ in models.stream([TEXT] * 20, "de", "nl", TranslationOptions(), 60):
+            pass
+
     async def run() -> None:
-        stream = models.stream([TEXT] * 5, "de", "nl", TranslationOptions(), 60)
-        task = asyncio.ensure_future(anext(cast(Any, stream)))
+        task = asyncio.ensure_future(consume())
         await until(lambda: models.models[1].engine.num_running > 0 or task.done())
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
