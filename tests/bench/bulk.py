@@ -2,7 +2,7 @@
 
 The bundled model is loaded once, and does both in turn. The engine gets all sentences at once, tokenized, and
 nobody reads what it finds; the command reads a file and writes another. Prints the lines a second of both,
-the ratio of the command to the engine (the goal is 0.9), and the CPU time of a line, which says more while
+the ratio of the command to the engine, and the CPU time of a line, which says more while
 other programs run.
 """
 
