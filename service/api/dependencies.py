@@ -77,7 +77,11 @@ async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Res
 
     stop = _watch(request, leave)
     try:
-        return await work
+        try:
+            return await work
+        finally:
+            if has_left:  # before work that never waits: cancel it here, not what comes later
+                await asyncio.sleep(0)
     except asyncio.CancelledError:
         if has_left and task.uncancel() == 0:  # nobody else cancelled it
             raise ClientLeftError("the client closed its connection") from None

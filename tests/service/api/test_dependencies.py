@@ -87,3 +87,24 @@ def test_who_leaves_as_an_answer_is_sent_cancels_nothing() -> None:
         return found
 
     assert asyncio.run(serve()) == "done"
+
+
+@pytest.mark.parametrize("error", [None, ValueError("of the work")])
+def test_who_left_before_work_that_never_waits_cancels_that_and_nothing_after_it(
+    error: Exception | None,
+) -> None:
+    client = ClientState()
+    client.leave()
+
+    async def work() -> str:
+        if error:
+            raise error
+        return "known already"
+
+    async def serve() -> None:
+        request = Request({"type": "http", "client_state": client})
+        with pytest.raises(ClientLeftError):
+            await unless_client_leaves(request, work())
+        await asyncio.sleep(0)  # where it would be cancelled
+
+    asyncio.run(serve())
