@@ -7,17 +7,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve, by default with the process's own arguments; returns the exit status."""
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOP_SIGNALS:
         signal.signal(number, _leave)
     with suppress(AttributeError):  # Windows has no such signal
         # it asks for a reload; until there is something to reload, its default would end the process
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from service import process  # takes most of a second
 
-    return process.main(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return process.main(sys.argv[1:] if arguments is None else arguments)
+    finally:
+        for number in STOP_SIGNALS:  # the exit status is settled, and nothing is left to stop
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -282,6 +282,42 @@ def has_reader(pipe: Path, written: list[int]) -> bool:
     return bool(written)
 
 
+ENDING = """
+import atexit, os, sys
+from functools import partial
+from service import __main__
+from service.api.server import Server
+
+Server.run = lambda self: setattr(self, "started", True)
+
+class Late:
+    def __init__(self, stop):
+        self.__class__.__del__ = lambda _: stop()
+
+stop = partial(os.kill, os.getpid(), {number})
+atexit.register(stop)
+sys.late = Late(stop)  # deleted as one of the last, with its module
+sys.exit(__main__.main({arguments}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "arguments", "status"),
+    [(signal.SIGTERM, [], 0), (signal.SIGINT, ["--port", "x"], 2)],
+)
+def test_signals_while_the_interpreter_ends_change_nothing(
+    number: int, arguments: list[str], status: int
+) -> None:
+    environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE)}
+    script = ENDING.format(number=int(number), arguments=arguments)
+    process = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert process.returncode == status
+    assert "Traceback" not in process.stderr
+    assert "ignored" not in process.stderr
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_signal_to_stop_in_the_first_second_is_heeded() -> None:
     with starting() as process:
