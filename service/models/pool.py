@@ -155,8 +155,8 @@ class ModelPool:
         self._unload_all("removed", lambda model: model.is_removed)
         if wanted is not None:
             try:
-                self._make_room(wanted)
-                self._load(wanted)
+                if self._make_room(wanted):
+                    self._load(wanted)
             except BaseException as error:
                 self._give_up(wanted, error)
             finally:
@@ -229,19 +229,24 @@ class ModelPool:
     def _is_too_much(self, more: int) -> bool:
         return bool(self._max_bytes) and (self._resident() or 0) + more > self._max_bytes
 
-    def _make_room(self, wanted: PooledModel | None) -> None:
-        """Unload what was used longest ago, until there is room for `wanted`, or, for None, no excess."""
+    def _make_room(self, wanted: PooledModel | None) -> bool:
+        """Unload what was used longest ago, until there is room for `wanted`, or, for None, no excess.
+
+        Returns whether there is, or nothing is left to unload; else nobody waits for `wanted` any more.
+        """
         while self._is_too_much(wanted.bytes if wanted else 0):
             with self._changed:
-                if wanted is not None and not _is_awaited(wanted):
-                    return
                 oldest = self._oldest_unused()
                 if oldest is None and wanted is not None and self._loaded:
                     oldest = self._first_free(wanted)
+                if wanted is not None and not _is_awaited(wanted):
+                    wanted.waiting.clear()  # under this lock: whoever asks next has it put in line anew
+                    return False
                 if oldest is None or self._is_closing:
-                    return
+                    return True
                 oldest.is_leaving = True
             self._unload(oldest, "memory")
+        return True
 
     def _unused(self, which: Callable[[PooledModel], bool] = lambda _: True) -> list[PooledModel]:
         """Those of the loaded models that nobody uses; the caller holds the lock."""

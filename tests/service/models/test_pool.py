@@ -224,6 +224,29 @@ def test_nor_for_one_whose_waiters_leave_just_as_a_model_is_free(
     assert machine.loads == ["a"]
 
 
+def test_who_asks_just_as_the_others_leave_waits_for_room_too(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+    in_use, asked, late = pool.ask(a), pool.ask(b), list[Future[ServedModel]]()
+    make_room = pool._make_room
+
+    def then_somebody_asks(wanted: PooledModel | None) -> bool:
+        found = make_room(wanted)
+        if asked.cancelled() and not late:
+            late.append(pool.ask(b))
+        return found
+
+    monkeypatch.setattr(pool, "_make_room", then_somebody_asks)
+    wait_until(lambda: a.is_leaving)
+    pool.give_back(b, asked)
+    wait_until(lambda: bool(late) and (a.is_leaving or b.loaded is not None))
+    assert machine.loaded == ["a"]
+    pool.give_back(a, in_use)
+    assert cast(Loaded, late[0].result(60)).name == "b"
+    assert machine.loaded == ["b"]
+
+
 def test_whoever_waits_for_a_load_has_its_deadline(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"])
     machine.may_load.clear()
