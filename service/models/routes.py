@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cache
@@ -126,7 +126,7 @@ async def _through(
             tell(sentence)
 
     async with _SecondHalf(second, options, end, language, tell_once) as half:
-        between = await _direct(first, texts, here, timeout, half.look_ahead)
+        between = await half.beside(_direct(first, texts, here, timeout, half.look_ahead))
         await half.looked_ahead()
         done = iter(await half.translations([one.text for one in between if not one.problem]))
     halves = [(one, one if one.problem else next(done)) for one in between]
@@ -155,18 +155,25 @@ class _SecondHalf:
         self._hop, self._options, self._end, self._language = hop, options, end, language
         self._tell = tell
         self._stack = AsyncExitStack()
+        self._first: asyncio.Future[list[Translation]] | None = None
         self._coming: asyncio.Future[ServedModel] | None = None
         self._ahead: Lookahead | None = None
         self._searches: list[asyncio.Future[None]] = []
 
-    def look_ahead(self, first: SentenceResult) -> None:
-        """Begin with a sentence that the first half is done with.
+    async def beside(self, first: Coroutine[Any, Any, list[Translation]]) -> list[Translation]:
+        """What the first half makes; it is given up once the second model is known not to come.
 
         Raises:
-            AttendantError: the second model does not come.
+            AttendantError: one of the models does not come, or the first half was not done.
         """
-        if (coming := self._model()).done():
-            coming.result()
+        self._first = asyncio.ensure_future(first)
+        await asyncio.wait([self._first])
+        if self._first.cancelled():
+            await self._model()
+        return self._first.result()
+
+    def look_ahead(self, first: SentenceResult) -> None:
+        """Begin with a sentence that the first half is done with."""
         self._searches.append(asyncio.ensure_future(self._look_ahead(first)))
 
     async def looked_ahead(self) -> None:
@@ -193,7 +200,12 @@ class _SecondHalf:
         if self._coming is None:
             lease = self._hop.model.lease(self._end - time.monotonic())
             self._coming = asyncio.ensure_future(self._stack.enter_async_context(lease))
+            self._coming.add_done_callback(self._give_up_if_failed)
         return self._coming
+
+    def _give_up_if_failed(self, coming: "asyncio.Future[ServedModel]") -> None:
+        if self._first is not None and (coming.cancelled() or coming.exception() is not None):
+            self._first.cancel()
 
     async def _look_ahead(self, first: SentenceResult) -> None:
         model = await asyncio.shield(self._model())
@@ -216,9 +228,7 @@ class _SecondHalf:
         traceback: TracebackType | None,
     ) -> None:
         """Give up what has begun, and the model."""
-        begun = list[asyncio.Future[Any]](self._searches)
-        if self._coming is not None:
-            begun.append(self._coming)
+        begun = [one for one in (self._first, self._coming, *self._searches) if one is not None]
         for one in begun:
             one.cancel()
         try:

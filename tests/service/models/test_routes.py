@@ -1,0 +1,49 @@
+"""Texts that go through two models, without HTTP."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from service.errors import ModelUnavailableError
+from service.metrics import Metrics
+from service.models.loading import ServedModel
+from service.models.model_set import ModelSet
+from service.models.routes import Hop, translate_along
+from service.translation.searcher import Found, Work
+from tests.service.translating import OPTIONS, TEXTS, outcomes
+
+
+class Missing:
+    """A model that cannot be loaded."""
+
+    @asynccontextmanager
+    async def lease(self, timeout: float) -> AsyncIterator[ServedModel]:
+        raise ModelUnavailableError("it cannot be loaded", timeout)
+        yield
+
+
+def test_sentences_of_the_first_model_are_not_counted_as_refused_where_the_second_does_not_come(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = models.own[0]
+    searcher = first.translator.searcher
+    search = searcher.search
+
+    async def one_by_one(
+        work: Sequence[Work], deadline: float, seconds: float, take: Any
+    ) -> Mapping[int, Found]:
+        for at, one in enumerate(work):
+            await take({at: (await search([one], deadline))[0]})
+            for _ in range(100):  # in which the second model turns out not to come
+                await asyncio.sleep(0)
+        return {}
+
+    monkeypatch.setattr(searcher, "search", one_by_one)
+    there, back = first.bundle.manifest.directions
+    hops = [Hop(first, there), Hop(cast(ServedModel, Missing()), back)]
+    with pytest.raises(ModelUnavailableError, match="it cannot be loaded"):
+        asyncio.run(translate_along(hops, TEXTS, OPTIONS, 60))
+    assert outcomes(metrics) == {"cancelled": len(TEXTS)}
