@@ -1,10 +1,11 @@
 """Fields from forms, queries and JSON objects, and which of them are given more than once."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Self
 
+from service.api.errors import shortened
 from service.api.media import check_charset, parse_value
 from service.errors import InvalidRequestError, quoted
 
@@ -106,21 +107,32 @@ def multipart(body: bytes, boundary: str) -> Fields:
 def _part(part: bytes) -> tuple[str, str]:
     """Name and value of a part."""
     head, separator, value = (b"\r\n" + part).partition(b"\r\n\r\n")
-    fields = dict(_head(head.decode()))
-    name = fields.get("content-disposition", {}).get("name")
-    if not separator or name is None:
+    fields = _head(head.decode())
+    disposition = fields.get("content-disposition", ("", {}))[1]
+    if not separator or "name" not in disposition:
         raise _unreadable("a part has no name")
-    if fields["content-disposition"].keys() & {"filename", "filename*"}:
+    if disposition.keys() & {"filename", "filename*"}:
         raise _unreadable("a part is a file, which is not supported")
-    check_charset(fields.get("content-type", {}))
-    return name, value.decode()
+    encoding = fields.get("content-transfer-encoding", ("binary", {}))[0]
+    if encoding not in ("7bit", "8bit", "binary"):
+        raise _unreadable(f"a part is encoded as {shortened(encoding)}, which is not supported")
+    kind, parameters = fields.get("content-type", ("", {}))
+    if kind.startswith("multipart/"):
+        raise _unreadable("a part has parts itself, which is not supported")
+    check_charset(parameters)
+    return disposition["name"], value.decode()
 
 
-def _head(head: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The header fields of a part, with their parameters."""
-    for line in head.split("\r\n"):
+def _head(head: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """The header fields of a part: their values and parameters."""
+    fields = {}
+    for line in head.split("\r\n")[1:]:
         name, _, value = line.partition(":")
-        yield name.strip().lower(), parse_value(value)[1]
+        name = name.strip().lower()
+        if name in fields:
+            raise _unreadable(f"{shortened(name)} is given more than once in a part")
+        fields[name] = parse_value(value)
+    return fields
 
 
 def _unquoted(encoded: bytes) -> str:

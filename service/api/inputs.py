@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
-from service.api.media import check_charset, parse_value
+from service.api.media import check_charset, check_coding, parse_value
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -88,6 +88,7 @@ async def json_fields(body: bytes) -> Fields:
 async def _body_fields(request: Request, text: str) -> Fields:
     """The fields of the body."""
     kind, body = request.headers.get("content-type", ""), await request.body()
+    check_coding(",".join(request.headers.getlist("content-encoding")))
     return await _parsed(body, lambda: _fields(kind, body, text))
 
 
@@ -134,8 +135,17 @@ def _decode(body: bytes) -> str:
 
 
 def _json_object(text: str) -> Fields:
+    repeated = []
+
+    def gather(pairs: list[tuple[str, Any]]) -> Fields:
+        """An object, at any depth."""
+        fields = Fields(pairs)
+        if fields.repeated:
+            repeated.append(fields.repeated)
+        return fields
+
     try:
-        value = _JSON.decode(text)
+        value = json.JSONDecoder(object_pairs_hook=gather, parse_float=_finite).decode(text)
     except json.JSONDecodeError as error:
         wrong = error.msg.removesuffix(" at")  # of "Invalid control character at"
         raise InvalidRequestError(
@@ -148,6 +158,7 @@ def _json_object(text: str) -> Fields:
         raise InvalidRequestError(message) from None
     if not isinstance(value, Fields):
         raise InvalidRequestError("Invalid request: the body must be a JSON object")
+    value.repeated = next(iter(repeated), "")
     return value
 
 
@@ -158,9 +169,6 @@ def _finite(digits: str) -> float:
             f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
         )
     return number
-
-
-_JSON = json.JSONDecoder(object_pairs_hook=Fields, parse_float=_finite)
 
 
 def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from service.api.errors import shortened
 from service.errors import InvalidRequestError
@@ -12,15 +13,38 @@ _UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
 
 
 def parse_value(value: str) -> tuple[str, dict[str, str]]:
-    r"""A field's value and its parameters; names in small letters, of several of one name the first.
+    r"""A field's value and its parameters; names in small letters.
 
     >>> parse_value('Form-Data; name="a \\"b\\""; Size=5')
     ('form-data', {'name': 'a "b"', 'size': '5'})
+
+    Raises:
+        InvalidRequestError: a parameter comes twice.
     """
     parameters: dict[str, str] = {}
     for name, quoted, token in _PARAMETER.findall(value):
-        parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or token)
+        if name.lower() in parameters:
+            raise InvalidRequestError(
+                f"Invalid request: {shortened(name)} is given more than once in {shortened(value)}"
+            )
+        parameters[name.lower()] = re.sub(r"\\(.)", r"\1", quoted) or token
     return value.partition(";")[0].strip().lower(), parameters
+
+
+def check_coding(coding: str) -> None:
+    """Refuse a body that is declared to be compressed.
+
+    Args:
+        coding: the field `Content-Encoding`, empty if there is none.
+
+    Raises:
+        InvalidRequestError: it is; names how.
+    """
+    if coding.strip().lower() not in ("", "identity"):
+        raise InvalidRequestError(
+            f"Invalid request: content-encoding {shortened(coding)} is not supported; "
+            "send the body as it is"
+        )
 
 
 def check_charset(parameters: dict[str, str]) -> None:
@@ -60,9 +84,10 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
 
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:
-    """Every range of media types with its weight; one whose weight is none is passed over."""
+    """Every range of media types with its weight; one whose weight is none, or not clear, is passed over."""
     for one in accept.split(","):
-        name, parameters = parse_value(one)
-        weight = parameters.get("q", "1")
-        if _WEIGHT.fullmatch(weight):
-            yield name, float(weight)
+        with suppress(InvalidRequestError):
+            name, parameters = parse_value(one)
+            weight = parameters.get("q", "1")
+            if _WEIGHT.fullmatch(weight):
+                yield name, float(weight)

@@ -19,6 +19,7 @@ from service.api.inference.tensors import (
     split,
 )
 from service.api.inputs import JSON, json_fields, openapi_schema, parse
+from service.api.media import check_coding
 from service.api.native.routes import ERRORS, options_of, timeout_of
 from service.api.native.schemas import TranslateRequest
 from service.errors import InvalidRequestError
@@ -117,6 +118,7 @@ async def infer_version(name: ModelName, version: ModelVersion, request: Request
 
 async def _asked(request: Request) -> tuple[InferRequest, bytes]:
     """The request, and the bytes of its input."""
+    check_coding(",".join(request.headers.getlist("content-encoding")))
     head, binary = split(request, await request.body())
     fields = await json_fields(head)
     inputs = fields.get("inputs")

@@ -69,6 +69,15 @@ def test_a_form_in_parts_that_breaks_off_anywhere_is_refused() -> None:
             + b"--b--",
             "charset utf-16 is not supported",
         ),
+        *(
+            (PART.replace(b"\r\n\r\n", b"\r\n%b\r\n\r\n" % head) % (b"q", b"a") + b"--b--", message)
+            for head, message in (
+                (b"Content-Transfer-Encoding: Base64", "a part is encoded as base64"),
+                (b"content-type: multipart/mixed; boundary=c", "a part has parts itself"),
+                (b'content-disposition: form-data; name="a"', "content-disposition is given more"),
+            )
+        ),
+        (PART % (b'q"; name="a', b"") + b"--b--", "name is given more than once"),
     ],
 )
 def test_parts_that_cannot_be_read_are_refused(body: bytes, message: str) -> None:

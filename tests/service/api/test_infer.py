@@ -219,8 +219,10 @@ def test_mistakes_are_told_in_the_protocols_shape(
 
 def test_a_field_that_comes_twice_is_refused(client: TestClient) -> None:
     body = json.dumps(asked(id="1")).replace("{", '{"id": "2", ', 1)
-    answer = client.post(INFER, content=body)
-    assert (answer.status_code, "more than once" in answer.json()["error"]) == (400, True)
+    nested = json.dumps(asked()).replace('"BYTES"', '"BYTES", "datatype": "BYTES"')
+    for content in (body, nested):
+        answer = client.post(INFER, content=content)
+        assert (answer.status_code, "more than once" in answer.json()["error"]) == (400, True)
 
 
 @pytest.mark.parametrize("path", ["/v2/models/none/infer", "/v2/models/tiny/versions/2/infer"])

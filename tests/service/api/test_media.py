@@ -1,9 +1,12 @@
 """What a body is, and what its answer may be."""
 
+from contextlib import suppress
+
 import pytest
 from fastapi.testclient import TestClient
 
 from service.api.media import parse_value, preferred
+from service.errors import InvalidRequestError
 from tests.growth import beyond_linear
 
 JSON, PLAIN, EVENTS = OFFERS = "application/json", "text/plain", "text/event-stream"
@@ -48,14 +51,40 @@ def test_the_answer_is_what_was_asked_for(client: TestClient) -> None:
 
 
 def test_parameters_are_read_as_they_are_quoted() -> None:
-    value = r'Multipart/Form-Data; a="x; name=\"y\""; NAME=z;name=w; b ; c='
+    value = r'Multipart/Form-Data; a="x; name=\"y\""; NAME=z; b ; c='
     assert parse_value(value) == (
         "multipart/form-data",
         {"a": 'x; name="y"', "name": "z", "c": ""},
     )
 
 
+def test_a_parameter_that_comes_twice_has_no_meaning() -> None:
+    with pytest.raises(
+        InvalidRequestError, match="Boundary is given more than once in a; boundary"
+    ):
+        parse_value("a; boundary=x; Boundary=y")
+    assert preferred("text/plain;q=1;q=0, text/event-stream;q=0.1", OFFERS) == EVENTS
+
+
+@pytest.mark.parametrize("coding", ["br", "GZIP", "deflate, gzip", "identity, gzip"])
+@pytest.mark.parametrize(
+    "path", ["/translate", "/detect", "/v2/translate", "/v2/models/tiny/infer"]
+)
+def test_a_body_declared_to_be_compressed_is_refused(
+    client: TestClient, path: str, coding: str
+) -> None:
+    headers = {"content-encoding": coding, "content-type": JSON}
+    answer = client.post(path, content="{}", headers=headers)
+    assert answer.status_code == 400
+    assert f"content-encoding {coding} is not supported" in answer.text
+
+
 @pytest.mark.parametrize("piece", ['"', ";", ';a="', ";a=\\", '";"', ' ;a="\\', "; ", "a", ";a"])
 def test_a_hostile_header_takes_time_in_proportion(piece: str) -> None:
     length = 16_384 // len(piece)
-    assert beyond_linear(parse_value, lambda times: 'a;b="' + piece * times * length) == ""
+
+    def parse(value: str) -> None:
+        with suppress(InvalidRequestError):
+            parse_value(value)
+
+    assert beyond_linear(parse, lambda times: 'a;b="' + piece * times * length) == ""
