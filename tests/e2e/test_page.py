@@ -41,7 +41,7 @@ def test_it_translates_a_text_and_shows_what_looked_at_what() -> None:
         fragment = f"text={quote('Der alte Hund schläft.')}&source=auto&target=en"
         shown, console = visit(f"{server.url}/#{fragment}")
     assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', shown)
-    assert "German, " in shown
+    assert "Detected: German (" in shown
     assert shown.count("<path d=") >= 5, "a line for each target word at least"
     assert '"q":"Der alte Hund schläft."' in shown, "the request as curl"
     assert not blocked(console)
