@@ -27,11 +27,6 @@ class LingeringTransport(asyncio.Transport):
         self._taken = 0  # bytes behind the answer
         self._is_closing = False
 
-    @property
-    def is_lingering(self) -> bool:
-        """Whether the rest of a request is dropped that has been answered."""
-        return self._timer is not None
-
     def linger(self) -> None:
         """Bound what still comes, in time and in size."""
         if self._timer is None:

@@ -251,6 +251,3 @@ def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
 
     threading.Thread(target=run, name="proof", daemon=True).start()
     return done.result(seconds)
-
-
-check_fit, within = check_graphs, run_with_timeout  # as `service.models.loading` calls them

@@ -216,10 +216,6 @@ class Detector:
             max(1, len(self._loaded)) / 2
         )
 
-    def can_find(self, code: str) -> bool:
-        """Whether texts in that language can be detected at all."""
-        return self._evidence.label_of(code) in self._by_label
-
     def detect(self, text: str) -> list[Detection]:
         """Every language that it may be, best first; where nothing tells them apart, all at 0 percent.
 

@@ -44,7 +44,6 @@ from service.translation.types import (
 from service.translation.unknown_words import UnknownWords
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
-Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 
 CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50

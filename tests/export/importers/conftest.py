@@ -74,4 +74,3 @@ def train(model: Any, folder: Path) -> None:
     model.eval()
     with torch.no_grad():
         model.get_input_embeddings().weight[pad] = 0.0
-    model.last_loss = float(loss.detach())

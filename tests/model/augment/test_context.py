@@ -8,7 +8,7 @@ from model.augment.context import Exchange, find_slots, main, new_words
 from model.augment.ding import Entry
 from model.data.pairs import Pair
 
-CAT, ANT = Entry(["Katze {f}"], ["cat", "kitty"]), Entry(["Ameise {f}; Emse {f}"], ["ant"])
+CAT = Entry(["Katze {f}"], ["cat", "kitty"])
 NOTHING = frozenset[str](), frozenset[str]()
 
 
