@@ -37,6 +37,8 @@ KINDS = {
     r"(?:/[\w.@+-]*[\w@+-])++/?",
     "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
+    # "--force", (--size=2): a model that knows dashes as -- keeps those between blanks only
+    "option": r"(?<=[\"'(„“‚‘«»])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[\"')“”‘’»«,;])",
     "Windows path": r"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\s:*?\"<>|,;]*[^\s:*?\"<>|,;.!]",
     "template": r"<%[^%<>]{1,200}%>",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
@@ -61,7 +63,7 @@ KINDS = {
 }
 """What is protected, and how it looks; where two begin at one place, the first of this order counts."""
 _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
-    r"[@#%{\[<\\$_`&:/~….+](?:(?<![.+])|(?<=\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
+    r"[@#%{\[<\\$_`&:/~….+-](?:(?<![.+-])|(?<=-)-[a-z]|(?<=\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
 )
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)

@@ -18,12 +18,21 @@ _NONE = "\ufdd0-\ufdef" + "".join(
     chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17)
 )
 """What Unicode says is no character."""
+_EMPTY = (
+    "\u00ad\u034f\u115f\u1160\u180b-\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff"
+)
+"""What takes no room; within a word, a soft hyphen or the like is left to the rule `spelling`."""
+_BETWEEN_WORDS = (
+    rf"(?<![\w{_EMPTY}])[{_EMPTY}]++|(?<=\w)[{_EMPTY}]++(?!\w)"
+    r"|(?<![^\0-\u024f])[\u200c\u200d]++(?!\w)"  # in many scripts, joiners belong to a word
+)
 _PICTURES = (  # those in private use are an icon font's
     f"•©®™℠†‡¶{_DIRECTION}{_CONTROL}{_NONE}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
     "\U0001f000-\U0001faff\U000f0000-\U0010ffff"
 )
 _OF_TERMINALS = r"\x1b\[[\d;]*+[A-Za-z]"
-_UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}])+")
+_UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}{_EMPTY}\u200c\u200d])+")
 _OF_WORD_BEFORE = "®™℠†‡"
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
@@ -42,9 +51,11 @@ _DRAWN = "|".join(
 )
 """Arrows and lines that are drawn with signs."""
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
-_SYMBOL = f"(?:{_OF_TERMINALS}|[{_PICTURES}]|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
+_SYMBOL = (
+    f"(?:{_OF_TERMINALS}|[{_PICTURES}]|{_BETWEEN_WORDS}|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
+)
 _MAY_HOLD_ONE = re.compile(  # signs in words and between them stand alone: it's up-to-date, and/or
-    rf"[{_PICTURES}<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
+    rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
 )
 """A quick look: most texts have nothing of all this."""
 _SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")

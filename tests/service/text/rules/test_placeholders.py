@@ -61,6 +61,8 @@ def protected(text: str) -> list[str]:
         ("It`s fine (really), isn`t it?", []),
         ("Use `Item`s (not `Thing`) here.", ["`Thing`"]),
         ("Es kostet 80 $US/Fass und 5$CA/mois", ["$US"]),
+        ('Mit "--force", (--size=a/b.txt) oder „--no-edit“', ["--force", "--size=a/b.txt", "--no-edit"]),
+        ('Er --wie immer-- sagte: "--und dann", --kurz', []),
         ("je 10%(netto)auf, %(netto)s", ["%(netto)s"]),
     ],
 )  # fmt: skip

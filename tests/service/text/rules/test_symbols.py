@@ -58,6 +58,18 @@ from tests.service.text.test_document import aligned, unchanged
             [(4, "\x1b[1;31m"), (8, "\x1b[0m")],
         ),
         (
+            "\ufeffDas\u2060 Haus\u00adtür\u00ad\u200b ein\u034f Wet\u00ad\u200bter.",
+            "Das Haus\u00adtür ein Wet\u00ad\u200bter.",
+            [(0, "\ufeff"), (3, "\u2060"), (12, "\u00ad\u200b"), (16, "\u034f")],
+        ),
+        (
+            "Ja \ufff9 da\U000e0041\u2063.",
+            "Ja da.",
+            [(3, "\ufff9 "), (5, "\U000e0041\u2063")],
+        ),
+        ("Gut\u200d ja \u200cund", "Gut ja \u200cund", [(3, "\u200d")]),
+        ("می‌خواهم क्‍ षि", "می‌خواهم क्‍ षि", []),
+        (
             "Am 31.12.1999 ™ mit Acme® und x™y",
             "Am 31.12.1999 mit Acme und x y",
             [(13, " ™"), (22, "®"), (29, "™ ")],
