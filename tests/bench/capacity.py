@@ -185,7 +185,7 @@ def needed(capacity: Capacity) -> list[Row]:
             {
                 "load": name,
                 "requests/s": f"{rate:,.0f}",
-                "of the capacity": f"{share:.0%}",
+                "usable share": f"{share:.0%}",
                 "replicas": f"{replicas:,}",
                 "cores": f"{replicas * capacity.cores:,}",
             }
@@ -275,14 +275,14 @@ def read(path: Path) -> Capacity:
 
 def page_part(capacity: Capacity) -> str:
     """The tables of docs/capacity.md."""
-    grows = [{"at once": n, "requests/s": rate} for n, rate in capacity.throughput.items()]
+    grows = [{"in flight": n, "requests/s": rate} for n, rate in capacity.throughput.items()]
     return (
         f"Measured by `python -m tests.bench.capacity` on {capacity.machine}; one replica.\n\n"
-        f"{table(grows)}\nArrivals at random, at shares of the highest of these:\n\n"
+        f"{table(grows)}\nRandom arrivals, at shares of the highest rate above:\n\n"
         f"{table(capacity.loads)}\nSimulated: the highest load at which the 99th percentile is at most "
         f"{P99_LIMIT:g} times that of a replica at {LOADS[0]:.0%} load:\n\n{table(capacity.simulated)}\n"
-        "Replicas that a load takes: its requests a second, divided by that share of a replica's highest\n"
-        f"throughput, and rounded up:\n\n{table(needed(capacity))}"
+        "Replicas for a load: its requests per second, divided by the usable share of a replica's highest\n"
+        f"throughput, rounded up:\n\n{table(needed(capacity))}"
     )
 
 
