@@ -15,8 +15,9 @@ from pathlib import Path
 
 import service.models.bundle
 from export import convert, inspect
-from export.bundle_writer import ExportOptions, write_bundle
+from export.bundle_writer import write_bundle
 from export.importers import command
+from export.material import ExportOptions
 from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError, average, load_run

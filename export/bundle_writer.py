@@ -18,8 +18,7 @@ from export.decoder import build_decoder
 from export.encoder import build_encoder
 from export.graph import GraphBuilder
 from export.int8 import ActivationRange
-from export.material import ExportOptions as ExportOptions
-from export.material import Material, VocabularyFiles, material_of
+from export.material import ExportOptions, Material, VocabularyFiles, material_of
 from export.quantize import calibrate
 from export.scorer import build_scorer
 from export.verify import (
@@ -125,7 +124,7 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     batches = islice(batches_of(held_out, batch_tokens=2048), options.calibration_batches)
     ranges = calibrate(network, batches)
     vocabulary = material.save_vocabulary(folder)
-    rules = _copy_tables(options.like, folder) if options.like else dict(material.rules)
+    rules = _copy_rules(options.like, folder) if options.like else dict(material.rules)
 
     every = max(1, len(held_out) // options.golden_sentences)
     pairs = held_out[::every][: options.golden_sentences]
@@ -272,8 +271,8 @@ def _write_golden(
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
 
-def _copy_tables(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
-    """The tables of another bundle's rules; returns the rules with the new files' names."""
+def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
+    """Another bundle's rules, with their tables copied into a folder."""
     rules = {}
     for name, parameters in like.manifest.rules.items():
         rules[name] = dict(parameters)

@@ -16,10 +16,10 @@ from service.api.dependencies import Services
 from service.api.inference import infer
 from service.api.inference import metadata as inference
 from service.api.middleware.admission import Admission, AdmissionLimit
-from service.api.middleware.context import Books, RequestContext
+from service.api.middleware.context import AccessLog, RequestContext
 from service.api.middleware.cors import Cors
 from service.api.middleware.direct import Direct
-from service.api.middleware.early import Front
+from service.api.middleware.early import EarlyRefusal
 from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.pieces import Pieces
 from service.api.middleware.shortcut import Shortcut
@@ -114,7 +114,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         return RequestContext(Shortcut(Targets(for_pages), plain), metrics)
 
     app.add_middleware(layers)
-    app.state.front = Front(admission, Books(metrics))
+    app.state.early_refusal = EarlyRefusal(admission, AccessLog(metrics))
 
 
 async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:

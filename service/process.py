@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from service import logs
 from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
-from service.api.server import ACCEPTS_A_TURN, Server, Stop
+from service.api.server import ACCEPTS_PER_TURN, Server, Stop
 from service.api.tracing import TracingError
 from service.app import create_app
 from service.engine.memory import keep_large_apart
@@ -35,8 +35,8 @@ FRAMING_BYTES = 4096
 """Of a head, beside its address and its header fields: method, version, colons, ends of lines."""
 LAST_RESORT_SECONDS = 30.0
 """After the drain, in which the process ends by itself or is ended."""
-NEW_OBJECTS = 10_000
-"""Between two looks for garbage. One stops all threads, the engine's too."""
+GC_THRESHOLD = 10_000
+"""New objects between two collections; a collection stops all threads, the engine's too."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     server = _server(settings, app)
-    spare_the_collector()
+    tune_garbage_collection()
     # uvicorn sets the same while it serves; then it sends itself the signal again, and all is done
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
@@ -98,7 +98,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
         http=partial(  # type: ignore[arg-type]
             Connection,
             connections=connections,
-            front=app.state.front,
+            early_refusal=app.state.early_refusal,
             max_head_bytes=2 * settings.max_header_bytes + FRAMING_BYTES,
         ),
         ws="none",
@@ -108,7 +108,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies or None,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        backlog=ACCEPTS_A_TURN,
+        backlog=ACCEPTS_PER_TURN,
     )
 
     def finish() -> None:
@@ -133,11 +133,11 @@ def _exit_at_once(status: int) -> None:
     os._exit(status)
 
 
-def spare_the_collector() -> None:
-    """From now on, look for garbage more seldom, and only among what is not there yet: all else stays."""
+def tune_garbage_collection() -> None:
+    """Collect less often, and never what exists by now: shorter pauses."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
+    gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
 def _explain(error: ValidationError) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import torch
 
-from export.bundle_writer import ExportOptions, write_bundle
+from export.bundle_writer import write_bundle
+from export.material import ExportOptions
 from model.checkpoint import list_checkpoints, load
 from model.config import Config, DataConfig, ModelConfig, TrainingConfig
 from model.data.text import read_aligned

@@ -21,12 +21,12 @@ from export.importers.ctranslate2_vocabulary import (
 )
 from export.importers.ctranslate2_weights import read_network
 from export.importers.folder_parts import (
-    TAG,
     languages_among,
     languages_of_name,
     length_penalty,
     sentencepiece_model,
     sentencepiece_models,
+    tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
@@ -81,7 +81,7 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
         files=[path for path in dict.fromkeys(files) if path.exists()],
         source_languages=spoken[0],
         target_languages=spoken[1],
-        tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        tags=tags_among(sides[0].ids),
         languages=languages,
         source_start=vocabularies[0].ids.get(tokens.bos) if tokens.begins_source else None,
         ends_source=tokens.ends_source,

@@ -139,6 +139,16 @@ def languages_among(pieces: Iterable[str]) -> dict[str, str]:
     return {match[1] or match[2]: piece for piece, match in found if match}
 
 
+def tags_among(pieces: Iterable[str]) -> dict[str, str]:
+    """Pieces in front of a source that ask for a language, by its code.
+
+    >>> tags_among([">>deu<<", "d"])
+    {'deu': '>>deu<<'}
+    """
+    found = ((piece, TAG.fullmatch(piece)) for piece in pieces)
+    return {match[1]: piece for piece, match in found if match}
+
+
 def length_penalty(exponent: float) -> float:
     """The alpha of ((5 + n) / 6)^alpha that comes near to n^exponent, by which other libraries divide.
 

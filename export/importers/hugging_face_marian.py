@@ -11,11 +11,11 @@ from pathlib import Path
 from export.importers.arrangement import Arrangement
 from export.importers.fairseq_weights import HUGGING_FACE, read_weights
 from export.importers.folder_parts import (
-    TAG,
     has_model_type,
     languages_of_name,
     read_ids,
     sentencepiece_model,
+    tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
@@ -72,7 +72,7 @@ def read(source: Path) -> Imported:
         files=[path for name in (*names, *more) if (path := source / name).exists()],
         source_languages=spoken[0],
         target_languages=spoken[1],
-        tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        tags=tags_among(sides[0].ids),
         suppressed=_forbidden(settings, sides[1]) if _renormalizes(settings) else (),
         licence=licence_of(source),
         oracle=partial(marian_oracle, source),

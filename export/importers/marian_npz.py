@@ -7,7 +7,7 @@ zeros; `<unk>` has a probability, and may not be produced. Settings that are not
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from export.importers.folder_parts import TAG, languages_of_name, length_penalty
+from export.importers.folder_parts import languages_of_name, length_penalty, tags_among
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_npz_weights import Tables, read_weights
 from export.importers.marian_vocabulary import side_of
@@ -101,7 +101,7 @@ def read(source: Path) -> Imported:
         files=[one for one in files if one.is_file()],
         source_languages=spoken[0],
         target_languages=spoken[1],
-        tags={found[1]: piece for piece in sides[0].ids if (found := TAG.fullmatch(piece))},
+        tags=tags_among(sides[0].ids),
         rules=rules_of(source),
         licence=licence_of(source),
     )

@@ -20,7 +20,7 @@ from service.api.errors import answer, identified
 from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, start_of
 from service.api.head import Head, HeadReader, ProtocolError
 from service.api.middleware.context import identity_of
-from service.api.middleware.early import Front
+from service.api.middleware.early import EarlyRefusal
 from service.api.transport import LingeringTransport
 from service.errors import NotReadyError
 
@@ -47,15 +47,16 @@ class Connection(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         connections: Connections | None = None,
-        front: Front | None = None,
+        early_refusal: EarlyRefusal | None = None,
         max_head_bytes: int = MAX_HEAD_BYTES,
     ) -> None:
-        """As uvicorn makes it; `connections` are all that are open, `front` refuses what it can."""
+        """As uvicorn makes it; `connections` are all that are open, `early_refusal` refuses what it can."""
         if not config.loaded:
             config.load()
         self.config, self.server_state, self.app_state = config, server_state, app_state
         self.loop = _loop or asyncio.get_running_loop()
-        self.all, self.front = Connections() if connections is None else connections, front
+        self.all = Connections() if connections is None else connections
+        self.early_refusal = early_refusal
         self.transport: LingeringTransport
         self.exchange: Exchange | None = None
         """The request that is not yet received, or not yet answered."""
@@ -240,7 +241,7 @@ class Connection(asyncio.Protocol):
         }
         self.exchange = exchange = Exchange(self, head, scope)
         exchange.is_last |= self.all.are_winding_down
-        if self.front is not None and (refusal := self.front.refusal(scope)):
+        if self.early_refusal is not None and (refusal := self.early_refusal.refusal(scope)):
             exchange.answer(refusal)
             return
         app = self.all.app_for(scope["path"], self.config.loaded_app)
@@ -258,8 +259,8 @@ class Connection(asyncio.Protocol):
             response = answer(status, message, code, path=path)
             if exchange is not None:  # which the application notes
                 identified(response, exchange.scope)
-            elif self.front is not None:
-                self.front.note(response, path)
+            elif self.early_refusal is not None:
+                self.early_refusal.note(response, path)
             fields = [*self.default_fields, *response.raw_headers, CLOSE]
             has_body = exchange is None or exchange.head.method != "HEAD"
             self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)

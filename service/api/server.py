@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 2048
 """Connections that the kernel holds until they are taken in."""
-ACCEPTS_A_TURN = 16
+ACCEPTS_PER_TURN = 16
 """Connections taken in before the event loop does anything else: so many may be over the limit."""
 ARRIVAL_SECONDS = 2.0
 """For which a request may still come, or the rest of one, when the service stops: each is told so."""

@@ -69,12 +69,12 @@ class Worker:
             logger.exception("a step failed with %d sentences", len(self.batch))
             self._fail_batch(schedule)
             self.shared.on_fault("step", 1)
-            self._look_at_failures(self.failures, "steps")
+            self._give_up_if_broken(self.failures, "steps")
         except BaseException:
             self._fail_batch(schedule)
             raise
 
-    def _look_at_failures(self, count: int, what: str) -> None:
+    def _give_up_if_broken(self, count: int, what: str) -> None:
         """After several in a row, the engine has to prove that it works, or is given up.
 
         It works if what it could translate before it still can: no input may end it.
@@ -176,7 +176,7 @@ class Worker:
         if decoded.unjudged:
             self.shared.on_fault("sentence", len(decoded.unjudged))
             self._fail(decoded.unjudged)
-            self._look_at_failures(self.batch.reranker.failures, "judgements")
+            self._give_up_if_broken(self.batch.reranker.failures, "judgements")
         if decoded.failed:
             self._fail_rows(decoded.failed)
 

@@ -34,10 +34,8 @@ class ModelStore:
         """Nothing is loaded yet."""
         self.settings, self.metrics = settings, metrics
         self.current: ModelSet | None = None
-        self._options, self._turns = (
-            model_options(settings),
-            Turns(settings.num_loops or available_cores()),
-        )
+        self._options = model_options(settings)
+        self._turns = Turns(settings.num_loops or available_cores())
         self._pool = self._new_pool() if settings.bundles else None
         self.is_stopping = False
         """Whether readiness has turned, although what comes may still be served."""
@@ -96,7 +94,7 @@ class ModelStore:
             before, self.current = self.current, self._start_all()
         finally:
             self._changing.release()
-        self._say(self.current)
+        self._log_models(self.current)
         if before is not None:
             threading.Thread(
                 target=self._retire, args=([before], GRACE_SECONDS), name="retire"
@@ -176,7 +174,7 @@ class ModelStore:
         models = self.current.models if self.current else []
         return [(one.bundle.manifest.name, one.provider, one.precision) for one in models]
 
-    def _say(self, models: ModelSet) -> None:
+    def _log_models(self, models: ModelSet) -> None:
         """Say in the log what is served."""
         for model in models.models:
             manifest = model.bundle.manifest

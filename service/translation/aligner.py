@@ -17,7 +17,7 @@ from service.models.bundle import MAX_LENGTH, SpecialTokens
 from service.text.tokenizer import Tokenizers
 from service.text.words import Alignment, align_words, word_spans
 from service.translation.backlog import Backlog, Promise
-from service.translation.beside import Check, run_in_thread
+from service.translation.offload import Check, run_in_thread
 from service.translation.types import TranslatedSentence
 
 logger = logging.getLogger(__name__)

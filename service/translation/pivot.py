@@ -14,8 +14,8 @@ from service.errors import AttendantError
 from service.models.bundle import Direction
 from service.text.run import Run
 from service.text.sentence import Sentence
-from service.translation.beside import Check
 from service.translation.cache import SentenceCache
+from service.translation.offload import Check
 from service.translation.searcher import Searcher
 from service.translation.translator import Translator
 from service.translation.types import (
@@ -79,11 +79,10 @@ class Lookahead:
             own if own.cache.capacity else Searcher(own.engine, SentenceCache(MAX_AHEAD))
         )
         """Knows what was found."""
-        self._sentences = translator.sentences(self.searcher, direction)
         self._request = translator.preparation(direction, options)
         # only the first sentence of a text has a prefix
         self._further = translator.preparation(direction, replace(options, target_prefix=""))
-        self._deadline = deadline
+        self._translator, self._deadline = translator, deadline
 
     async def translated(self, told: SentenceResult) -> Pair | None:
         """What is likely to become of a sentence of the first half; None where the whole text must tell."""
@@ -91,7 +90,8 @@ class Lookahead:
         text = first.sentence.translated(first.targets[0], None).written()
         with suppress(AttendantError):  # told when the whole text has it
             _, tasks = request.take_apart([text])
-            found = await self._sentences.translate(request, tasks, self._deadline, _at_once)
+            how = self.searcher, request, self._deadline, _at_once
+            found = await self._translator.sentence_translator(*how).translate(tasks)
             return Pair([first], [found[at] for at in range(len(tasks))])
         return None
 

@@ -10,7 +10,7 @@ from service.text.segmenter import has_letter
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.text.words import words_of
-from service.translation.beside import Check
+from service.translation.offload import Check
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher, Take, Work
 from service.translation.types import Recovery, TranslatedSentence
@@ -33,21 +33,34 @@ class OffLoop(Protocol):
 
 
 class SentenceTranslator:
-    """Translates the sentences of requests with one model."""
+    """Translates the sentences of one request."""
 
     def __init__(
-        self, searcher: Searcher, tokenizers: Tokenizers, unknown_words: UnknownWords
+        self,
+        searcher: Searcher,
+        tokenizers: Tokenizers,
+        unknown_words: UnknownWords,
+        request: Preparation,
+        deadline: float,
+        off_loop: OffLoop,
     ) -> None:
-        """`tokenizers` make texts of what the searcher finds, and of `unknown_words` in it."""
+        """Make ready for a request.
+
+        Args:
+            searcher: finds hypotheses.
+            tokenizers: make texts of them.
+            unknown_words: finds what their unknown tokens stand for.
+            request: what the sentences are of.
+            deadline: by the engine's clock, in seconds, when they are given up.
+            off_loop: does the work on the CPU.
+        """
         self._searcher, self._tokenizers = searcher, tokenizers
-        self._unknown_words = unknown_words
+        self._unknown_words, self._request = unknown_words, request
+        self._deadline, self._off_loop = deadline, off_loop
 
     async def translate(
         self,
-        request: Preparation,
         tasks: Sequence[Task],
-        deadline: float,
-        off_loop: OffLoop,
         seconds_after: float = 0.0,
         tell: Callable[[Translated], None] = lambda _: None,
     ) -> Translated:
@@ -56,10 +69,7 @@ class SentenceTranslator:
         What did not come through is done again: with all protected that can be, then in pieces around that.
 
         Args:
-            request: what they are sentences of.
             tasks: the sentences.
-            deadline: when it is given up.
-            off_loop: does the work on the CPU.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
             tell: is given those that are done since the last time, each of them once.
 
@@ -72,17 +82,17 @@ class SentenceTranslator:
         translated, lost = Translated(), Translated()
 
         async def take(found: dict[int, list[Found]]) -> None:
-            decoded = await off_loop(partial(self._all_decoded, tasks, found))
+            decoded = await self._off_loop(partial(self._all_decoded, tasks, found))
             lost.update((at, one) for at, one in decoded.items() if one.recovery == "copied")
             done = {at: one for at, one in decoded.items() if at not in lost}
             translated.update(done)
             tell(done)
 
-        await self._search(tasks, deadline, seconds_after, take)
+        await self._search(tasks, seconds_after, take)
         if lost:
-            protected = await self._with_protection(lost, request, deadline, off_loop)
+            protected = await self._with_protection(lost)
             left = {at: one for at, one in lost.items() if at not in protected}
-            again = lost | protected | await self._in_pieces(left, request, deadline, off_loop)
+            again = lost | protected | await self._in_pieces(left)
             translated |= again
             tell(again)
         return translated
@@ -90,7 +100,6 @@ class SentenceTranslator:
     async def _search(
         self,
         tasks: Sequence[Task],
-        deadline: float,
         seconds_after: float,
         take: Take[list[Found]],
     ) -> None:
@@ -100,7 +109,7 @@ class SentenceTranslator:
         work = [one for task in tasks for one in task.work]
 
         async def gather(found: dict[int, Found]) -> None:
-            looked_up = await self._unknown_words.looked_up(work, found, deadline)
+            looked_up = await self._unknown_words.looked_up(work, found, self._deadline)
             for at, clause in looked_up.items():
                 so_far[owners[at]][at] = clause
             whole = {
@@ -111,7 +120,7 @@ class SentenceTranslator:
             if whole:
                 await take(whole)
 
-        await self._searcher.search(work, deadline, seconds_after, gather)
+        await self._searcher.search(work, self._deadline, seconds_after, gather)
 
     def _all_decoded(
         self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
@@ -151,10 +160,9 @@ class SentenceTranslator:
             for source, hit in zip(sources, found, strict=True)
         ]
 
-    async def _with_protection(
-        self, lost: Translated, request: Preparation, deadline: float, off_loop: OffLoop
-    ) -> Translated:
+    async def _with_protection(self, lost: Translated) -> Translated:
         """Translate these again, with more protected; those that come through so."""
+        request = self._request
 
         def prepare(one: TranslatedSentence) -> Task | None:
             sentence = one.sentence.with_more_protected()
@@ -166,11 +174,9 @@ class SentenceTranslator:
             again = self._decoded(task, found)
             return None if again.recovery == "copied" else replace(again, recovery="protected")
 
-        return await self._again(lost, prepare, read, deadline, off_loop)
+        return await self._again(lost, prepare, read)
 
-    async def _in_pieces(
-        self, lost: Translated, request: Preparation, deadline: float, off_loop: OffLoop
-    ) -> Translated:
+    async def _in_pieces(self, lost: Translated) -> Translated:
         """Translate the rest around what is protected, unless there are too many."""
         left = MAX_PIECES
 
@@ -179,7 +185,7 @@ class SentenceTranslator:
             sentence = one.sentence.in_pieces()
             if sentence is None or len(sentence.stand_ins) >= left:
                 return None
-            pieces = _Pieces.of(sentence, request)
+            pieces = _Pieces.of(sentence, self._request)
             left -= len(pieces.work)
             return pieces
 
@@ -189,15 +195,13 @@ class SentenceTranslator:
             target = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
             return replace(one, sentence=pieces.sentence, targets=(target,), recovery="pieces")
 
-        return await self._again(lost, prepare, read, deadline, off_loop)
+        return await self._again(lost, prepare, read)
 
     async def _again(
         self,
         lost: Translated,
         prepare: Callable[[TranslatedSentence], Attempt | None],
         read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence | None],
-        deadline: float,
-        off_loop: OffLoop,
     ) -> Translated:
         """What another attempt makes of those that did not come through, where it succeeds.
 
@@ -212,11 +216,11 @@ class SentenceTranslator:
                     attempts[at] = attempt
             return attempts
 
-        attempts = await off_loop(prepare_all) if lost else {}
+        attempts = await self._off_loop(prepare_all) if lost else {}
         if not attempts:
             return {}
         work = [work for attempt in attempts.values() for work in attempt.work]
-        found = iter(await self._search_all(work, deadline))
+        found = iter(await self._search_all(work))
 
         def read_all(check: Check) -> Translated:
             translated = {}
@@ -227,16 +231,16 @@ class SentenceTranslator:
                     translated[at] = one
             return translated
 
-        return await off_loop(read_all)
+        return await self._off_loop(read_all)
 
-    async def _search_all(self, work: Sequence[Work], deadline: float) -> list[Found]:
+    async def _search_all(self, work: Sequence[Work]) -> list[Found]:
         """What is found, of however many."""
         found: dict[int, Found] = {}
         at_once = self._searcher.max_sentences
         for start in range(0, len(work), at_once):
             chunk = work[start : start + at_once]
-            done = await self._searcher.search(chunk, deadline)
-            looked_up = await self._unknown_words.looked_up(chunk, done, deadline)
+            done = await self._searcher.search(chunk, self._deadline)
+            looked_up = await self._unknown_words.looked_up(chunk, done, self._deadline)
             found |= {start + at: one for at, one in looked_up.items()}
         return [found[at] for at in range(len(work))]
 

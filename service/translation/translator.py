@@ -25,7 +25,7 @@ from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
-from service.translation.beside import Check, run_in_thread
+from service.translation.offload import Check, run_in_thread
 from service.translation.preparation import (
     Preparation,
     SearchPolicy,
@@ -33,7 +33,12 @@ from service.translation.preparation import (
     decoding_options,
 )
 from service.translation.searcher import Searcher
-from service.translation.sentence_translator import SentenceTranslator, Translated, ranked
+from service.translation.sentence_translator import (
+    OffLoop,
+    SentenceTranslator,
+    Translated,
+    ranked,
+)
 from service.translation.streaming import Tell
 from service.translation.types import (
     SentenceResult,
@@ -88,10 +93,14 @@ class Translator:
         self._threads.shutdown(wait=False)
         self.aligner.close()
 
-    def sentences(self, searcher: Searcher, direction: Direction) -> SentenceTranslator:
-        """What translates the sentences of requests in one direction."""
-        unknown_words = UnknownWords(self.aligner, self.tokenizers.target.unknown_id, direction)
-        return SentenceTranslator(searcher, self.tokenizers, unknown_words)
+    def sentence_translator(
+        self, searcher: Searcher, request: Preparation, deadline: float, off_loop: OffLoop
+    ) -> SentenceTranslator:
+        """What translates the sentences of a request."""
+        unknown_id, direction = self.tokenizers.target.unknown_id, request.direction
+        unknown_words = UnknownWords(self.aligner, unknown_id, direction)
+        how = request, deadline, off_loop
+        return SentenceTranslator(searcher, self.tokenizers, unknown_words, *how)
 
     async def translate(
         self,
@@ -118,9 +127,9 @@ class Translator:
         """
         request = self.preparation(direction, options)
         searcher = searcher or self.searcher
-        sentences = self.sentences(searcher, direction)
         size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
+        sentences = self.sentence_translator(searcher, request, deadline, run)
         ranks = options.alternatives + 1
         with self._counted(direction, len(texts)) as count:
             searcher.check_deadline(deadline)  # before it costs anything
@@ -131,7 +140,7 @@ class Translator:
             with self.aligner.promised(aligned, ranks) as promise:
                 after = promise.seconds
                 told = _telling(documents, tell) if tell else lambda _: None
-                found = await sentences.translate(request, tasks, deadline, run, after, told)
+                found = await sentences.translate(tasks, after, told)
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
                     how = (direction.prefix, direction.start_tokens), align, deadline, promise

@@ -6,7 +6,7 @@ from dataclasses import replace
 from service.engine.types import Hypothesis
 from service.models.bundle import Direction
 from service.translation.aligner import CHARACTERS_A_PAIR, Aligner
-from service.translation.beside import Check
+from service.translation.offload import Check
 from service.translation.searcher import Found, Work
 
 CHARACTERS_A_TOKEN = 4

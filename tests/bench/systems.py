@@ -22,7 +22,7 @@ from service.engine.engine import Engine
 from service.engine.runner import runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.types import DecodingOptions, SpecialIds, StepStats, StopRule
-from service.process import spare_the_collector
+from service.process import tune_garbage_collection
 from tests.bench import peer
 from tests.bench.models import MAX_LENGTH, BenchModel, Precision
 
@@ -259,7 +259,7 @@ def _serve(
         "arrive": lambda *given: arrive(system, *given),
         "resident_bytes": _resident_bytes,
     }
-    spare_the_collector()  # on both sides, as the service does
+    tune_garbage_collection()  # on both sides, as the service does
     pipe.send("ready")
     while True:
         method, given, named = pipe.recv()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from export.bundle_writer import ExportOptions, write_bundle
+from export.bundle_writer import write_bundle
+from export.material import ExportOptions
 from model import bundle as training_bundle
 from model.checkpoint import Checkpoint, load_run
 from model.data.text import read_aligned

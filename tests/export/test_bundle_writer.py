@@ -13,9 +13,9 @@ import torch
 
 from export import bundle_writer
 from export.__main__ import main
-from export.bundle_writer import ExportOptions, write_bundle
+from export.bundle_writer import write_bundle
 from export.graph import GraphBuilder
-from export.material import Material, material_of
+from export.material import ExportOptions, Material, material_of
 from export.verify import VerificationError, engine_translations
 from export.weights import MIN_MAPPED, WEIGHTS, WeightsFile, initializers
 from model import bundle as training_bundle

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.process import NEW_OBJECTS, spare_the_collector
+from service.process import GC_THRESHOLD, tune_garbage_collection
 
 
 class Node:
@@ -27,9 +27,9 @@ def collector_as_before() -> Iterator[None]:
 @pytest.mark.usefixtures("collector_as_before")
 def test_what_is_there_at_the_start_is_spared_and_what_comes_later_is_still_freed() -> None:
     before = [Node() for _ in range(100)]
-    spare_the_collector()
+    tune_garbage_collection()
     assert not any(one is two for one in gc.get_objects() for two in before[:1])
     later = weakref.ref(Node())
-    made = [Node() for _ in range(2 * NEW_OBJECTS)]  # what is freed meanwhile is subtracted
+    made = [Node() for _ in range(2 * GC_THRESHOLD)]  # what is freed meanwhile is subtracted
     assert later() is None
-    assert len(made) > NEW_OBJECTS
+    assert len(made) > GC_THRESHOLD

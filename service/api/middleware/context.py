@@ -24,17 +24,17 @@ _ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Nothing in it can end a line, a field or a quotation, wherever it is written; "-" stands for none."""
 
 
-class Books:
-    """Where every request is entered: on the log and in the metrics."""
+class AccessLog:
+    """Every request's line on the log, and its place in the metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Nothing was asked yet."""
+        """Count in `metrics`."""
         # looked up once: both take the interpreter through several checks and locks
         self._requests = cache(metrics.requests.labels)
         self._seconds = cache(metrics.request_seconds.labels)
 
-    def enter(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Enter a request that was answered, or refused."""
+    def record(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Note a request that was answered, or refused."""
         method = method if method in _METHODS else "other"
         self._requests(route, method, str(status)).inc()
         self._seconds(route).observe(seconds)
@@ -56,7 +56,7 @@ class RequestContext:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         """Wrap `app`."""
-        self.app, self.metrics, self.books = app, metrics, Books(metrics)
+        self.app, self.metrics, self.access_log = app, metrics, AccessLog(metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -90,7 +90,7 @@ class RequestContext:
             self.metrics.in_flight.dec()
             route = getattr(scope.get("route"), "path", "unmatched")
             status = status or HTTPStatus.INTERNAL_SERVER_ERROR.value
-            self.books.enter(method, route, status, seconds)
+            self.access_log.record(method, route, status, seconds)
 
 
 def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -11,17 +11,17 @@ from starlette.types import Scope
 
 from service.api.errors import identifying
 from service.api.middleware.admission import Admission
-from service.api.middleware.context import Books, identity_of
+from service.api.middleware.context import AccessLog, identity_of
 from service.api.middleware.shortcut import is_plain
 from service.logs import request_id
 
 
-class Front:
-    """Refuses early, and keeps the books of what the application never sees."""
+class EarlyRefusal:
+    """Refuses before the application is asked, and notes what that never sees."""
 
-    def __init__(self, admission: Admission, books: Books) -> None:
+    def __init__(self, admission: Admission, access_log: AccessLog) -> None:
         """Refuse by `admission`."""
-        self.admission, self.books = admission, books
+        self.admission, self.access_log = admission, access_log
 
     def refusal(self, scope: Scope) -> Response | None:
         """The answer to a plain translation that cannot be admitted; None where it is the application's."""
@@ -31,14 +31,14 @@ class Front:
         refusal = self.admission.refusal(path)
         if refusal is not None:
             seconds = time.perf_counter() - started
-            self._enter(refusal, scope["request_id"], path, "POST", path, seconds)
+            self._note(refusal, scope["request_id"], path, "POST", path, seconds)
         return refusal
 
     def note(self, response: Response, path: str) -> None:
-        """Enter a refusal of what is no request, and give it an id."""
-        self._enter(response, identity_of(()), path, "other", "unmatched", 0.0)
+        """Note the refusal of something that is not a request, and give it an id."""
+        self._note(response, identity_of(()), path, "other", "unmatched", 0.0)
 
-    def _enter(
+    def _note(
         self,
         response: Response,
         identity: bytes,
@@ -49,5 +49,5 @@ class Front:
     ) -> None:
         response.raw_headers += identifying(identity, path)
         before = request_id.set(identity.decode())
-        self.books.enter(method, route, response.status_code, seconds)
+        self.access_log.record(method, route, response.status_code, seconds)
         request_id.reset(before)  # other requests of the connection have their own

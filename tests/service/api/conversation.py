@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.api import connection
 from service.api.connections import Connections
-from service.api.middleware.early import Front
+from service.api.middleware.early import EarlyRefusal
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[], Awaitable[Streams]]
@@ -77,7 +77,7 @@ def talk(
     conversation: Callable[[Connect], Awaitable[None]],
     connections: Connections | None = None,
     keep_alive_seconds: int = 1,
-    front: Front | None = None,
+    early_refusal: EarlyRefusal | None = None,
 ) -> None:
     """Hold a conversation with a server, of which it can open connections."""
     left.clear()
@@ -90,7 +90,7 @@ def talk(
             http=partial(  # type: ignore[arg-type]
                 connection.Connection,
                 connections=connections,
-                front=front,
+                early_refusal=early_refusal,
                 max_head_bytes=5000,
             ),
             lifespan="off",

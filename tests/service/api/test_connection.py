@@ -538,7 +538,7 @@ def test_what_is_refused_in_front_of_the_application_costs_no_task_and_keeps_the
         writer.write(b"nonsense\r\n\r\n")
         assert b"x-noted: yes" in await reader.read()
 
-    talk(conversation, front=Refusing())  # type: ignore[arg-type]
+    talk(conversation, early_refusal=Refusing())  # type: ignore[arg-type]
 
 
 def test_a_connection_that_has_ended_leaves_no_clock_behind() -> None:

@@ -16,7 +16,7 @@ from service.models.bundle import load
 from service.text.piece_tokenizer import PieceTokenizer
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
-from service.translation.beside import Check
+from service.translation.offload import Check
 from service.translation.searcher import Found, Work
 from service.translation.sentence_translator import Result, SentenceTranslator
 from service.translation.types import TranslatedSentence
@@ -129,7 +129,8 @@ def test_they_are_copied_into_what_is_translated_in_pieces(tokenizers: Tokenizer
         return found
 
     searcher, unknown_words = Mock(search=search, max_sentences=10), Mock(looked_up=in_order)
-    translator = SentenceTranslator(searcher, tokenizers, unknown_words)
+    how = MagicMock(), 60.0, at_once
+    translator = SentenceTranslator(searcher, tokenizers, unknown_words, *how)
     lost = {0: TranslatedSentence(sentence, ("Ž {x}",), (0.0,))}
-    found = asyncio.run(translator._in_pieces(lost, MagicMock(), 60.0, at_once))
+    found = asyncio.run(translator._in_pieces(lost))
     assert found[0].sentence.readable(found[0].target) == "Ž The {x}"

@@ -9,17 +9,17 @@ from starlette.types import Scope
 
 from service.api.errors import answer
 from service.api.middleware.admission import Admission
-from service.api.middleware.context import Books, identity_of
-from service.api.middleware.early import Front
+from service.api.middleware.context import AccessLog, identity_of
+from service.api.middleware.early import EarlyRefusal
 from service.logs import request_id
 from service.metrics import Metrics
 
 
-def front_of(in_flight: int, metrics: Metrics) -> Front:
+def refusal_for(in_flight: int, metrics: Metrics) -> EarlyRefusal:
     """In front of a service that may have one request in flight."""
     admission = Admission(1, 10.0, lambda: None, lambda: None)
     admission.in_flight = in_flight
-    return Front(admission, Books(metrics))
+    return EarlyRefusal(admission, AccessLog(metrics))
 
 
 def scope_of(path: str = "/translate", method: str = "POST", **fields: str) -> Scope:
@@ -36,7 +36,7 @@ def counted(metrics: Metrics, route: str, method: str, status: int) -> float | N
 @pytest.mark.parametrize("path", ["/translate", "/v2/translate"])
 def test_a_translation_that_cannot_be_admitted_is_refused_counted_and_has_an_id(path: str) -> None:
     metrics = Metrics()
-    refusal = front_of(1, metrics).refusal(scope_of(path, x_request_id="job-17"))
+    refusal = refusal_for(1, metrics).refusal(scope_of(path, x_request_id="job-17"))
     assert refusal is not None
     assert refusal.status_code == 429
     assert refusal.headers["retry-after"] == "1"
@@ -59,25 +59,27 @@ def test_a_translation_that_cannot_be_admitted_is_refused_counted_and_has_an_id(
 )
 def test_all_else_is_the_applications(in_flight: int, scope: Any) -> None:
     metrics = Metrics()
-    assert front_of(in_flight, metrics).refusal(scope) is None
+    assert refusal_for(in_flight, metrics).refusal(scope) is None
     assert counted(metrics, "/translate", "POST", 429) is None
 
 
 def test_what_is_no_request_is_in_the_books_and_its_answer_has_an_id() -> None:
     metrics = Metrics()
     response = answer(400, "Invalid request: no", "invalid_http")
-    front_of(0, metrics).note(response, "")
+    refusal_for(0, metrics).note(response, "")
     assert len(response.headers["x-request-id"]) == 32
     assert json.loads(bytes(response.body))["code"] == "invalid_http"
     assert counted(metrics, "unmatched", "other", 400) == 1
 
 
 def test_its_line_on_the_log_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    front, told = front_of(1, Metrics()), list[str]()
-    monkeypatch.setattr(front.books, "enter", lambda *_: told.append(request_id.get()))
-    front.refusal(scope_of(x_request_id="job-17"))
+    early_refusal, told = refusal_for(1, Metrics()), list[str]()
+    monkeypatch.setattr(
+        early_refusal.access_log, "record", lambda *_: told.append(request_id.get())
+    )
+    early_refusal.refusal(scope_of(x_request_id="job-17"))
     response = answer(400, "Invalid request: no", "invalid_http")
-    front.note(response, "")
+    early_refusal.note(response, "")
     assert told == ["job-17", response.headers["x-request-id"]]
     assert request_id.get() == "-"
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from service.errors import NotReadyError
-from service.translation.beside import run_in_thread
+from service.translation.offload import run_in_thread
 
 
 def test_an_executor_that_is_shut_down_is_a_service_that_stops() -> None:
