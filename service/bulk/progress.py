@@ -33,22 +33,22 @@ class ProgressBar:
         if self.is_shown and self.lines:
             self._show("\n")
 
-    def told(self) -> str:
+    def line(self) -> str:
         """The line that is shown."""
         now = self.clock()
         rate = self.sentences / max(now - self._started, 1e-3)
         share = min(1.0, self.done / self.total) if self.total else 1.0
         bar = f"[{'#' * int(share * BAR_CELLS):<{BAR_CELLS}}] {share:4.0%}"
-        told = f"{bar}  {self.lines:,} lines, {rate:,.1f} sentences/s"
+        line = f"{bar}  {self.lines:,} lines, {rate:,.1f} sentences/s"
         if self._first and self.done > self._first[1]:
             since, begun = self._first
             left = max(0, self.total - self.done) * (now - since) / (self.done - begun)
-            told += f", {_duration(left)} left"
-        return told
+            line += f", {_duration(left)} left"
+        return line
 
     def _show(self, end: str = "") -> None:
         self._shown_at = self.clock()
-        print(f"\r{self.told()}\x1b[K", end=end, file=sys.stderr, flush=True)
+        print(f"\r{self.line()}\x1b[K", end=end, file=sys.stderr, flush=True)
 
 
 def _duration(seconds: float) -> str:

@@ -151,13 +151,3 @@ class Tokenizers(NamedTuple):
             self.target.decode([row], [pieces[at] for at in places] or in_order)[0]
             for row, places in rows
         ]
-
-    @classmethod
-    def load(cls, source: Path, target: Path) -> "Tokenizers":
-        """Load each file once.
-
-        Raises:
-            BundleError: one is not a SentencePiece model.
-        """
-        tokenizer = Tokenizer(source)
-        return cls(tokenizer, tokenizer if source == target else Tokenizer(target))

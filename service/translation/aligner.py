@@ -181,8 +181,8 @@ class Aligner:
         self.on_fault("alignment", 1)
         return None
 
-    async def beside(self, work: Callable[[Check], Result], cost: float, deadline: float) -> Result:
-        """The result of other work that needs attention, on the same threads, counted as alignments are.
+    async def run(self, work: Callable[[Check], Result], cost: float, deadline: float) -> Result:
+        """The result of other work on the aligner's threads, counted as alignments are.
 
         Args:
             work: as in `run_in_thread`.

@@ -52,7 +52,7 @@ class UnknownWords:
                 seen[at] = replace(found[at], attended=tuple(attended))
             return seen
 
-        return {**found, **await self._aligner.beside(look, cost, deadline)}
+        return {**found, **await self._aligner.run(look, cost, deadline)}
 
     def _has_unknown(self, hypothesis: Hypothesis) -> bool:
         return self._unknown_id in hypothesis.ids

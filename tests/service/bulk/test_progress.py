@@ -10,11 +10,11 @@ def test_rate_and_time_left() -> None:
     bar = ProgressBar(1_000_000, clock=lambda: now)
     now = 110.0
     bar.add(100_000, 1_000, 1_200)  # an earlier run may have done some of it
-    assert bar.told() == "[##                  ]  10%  1,000 lines, 120.0 sentences/s"
+    assert bar.line() == "[##                  ]  10%  1,000 lines, 120.0 sentences/s"
     now = 120.0
     bar.add(200_000, 1_000, 1_200)
     # 800,000 bytes left at 100,000 in ten seconds
-    assert bar.told() == (
+    assert bar.line() == (
         "[####                ]  20%  2,000 lines, 120.0 sentences/s, 0:01:20 left"
     )
 
@@ -23,4 +23,4 @@ def test_rate_and_time_left() -> None:
 def test_the_end_is_all_of_it(total: int) -> None:
     bar = ProgressBar(total, clock=lambda: 0.0)
     bar.add(total, 1, 1)
-    assert "] 100%  1 lines" in bar.told()
+    assert "] 100%  1 lines" in bar.line()

@@ -12,7 +12,7 @@ from service.text.pipeline import Pipeline
 from service.text.rules.quotes import Quotes
 from service.text.rules.rule import Rule
 from service.text.segmenter import split
-from service.text.tokenizer import Tokenizers
+from service.text.tokenizer import Tokenizer, Tokenizers
 from tests.conftest import TINY_BUNDLE
 
 README = Path(document.__file__).with_name("README.md").read_text("utf-8")
@@ -30,9 +30,9 @@ def test_a_rule_is_a_class_that_a_bundle_asks_for(monkeypatch: pytest.MonkeyPatc
     order = (*pipelines.ORDER, written["Ampersand"])
     monkeypatch.setattr(pipelines, "ORDER", order)
     monkeypatch.setattr(pipelines, "RULES", {rule.name: rule for rule in order})
-    vocabulary = TINY_BUNDLE / "sentencepiece.model"
-    tokenizers = Tokenizers.load(vocabulary, vocabulary)
-    made = Pipeline.make(TINY_BUNDLE, ("de", "en"), tokenizers, {"ampersand": {}})
+    tokenizer = Tokenizer(TINY_BUNDLE / "sentencepiece.model")
+    both = Tokenizers(tokenizer, tokenizer)
+    made = Pipeline.make(TINY_BUNDLE, ("de", "en"), both, {"ampersand": {}})
     apart = document.take_apart("Hund & Katze.", "text", pipeline=made)
     [sentence] = apart.sentences
     assert sentence.text == "Hund + Katze."

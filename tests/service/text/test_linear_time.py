@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from service.engine.types import DecodingOptions
 from service.errors import LimitExceededError
 from service.models.bundle import load
+from service.models.vocabularies import load_tokenizers
 from service.text import stand_ins, words
 from service.text.detector import Detector
 from service.text.document import Document, take_apart
@@ -30,7 +31,6 @@ from service.text.rules.slashes import Slashes
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
 from service.text.stand_ins import StandIn
-from service.text.tokenizer import Tokenizers
 from service.translation.preparation import Preparation
 from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
@@ -222,7 +222,7 @@ PATTERNS: dict[str, Callable[[int], str]] = {
 }
 
 BUNDLE = load(TINY_BUNDLE)
-TOKENIZERS = Tokenizers.load(BUNDLE.vocabulary, BUNDLE.target_vocabulary)
+TOKENIZERS = load_tokenizers(BUNDLE)
 TOKENIZER = TOKENIZERS.source
 PIPELINE = every_rule(
     TOKENIZER.spells,

@@ -13,8 +13,8 @@ import pytest
 from service.engine.types import Floats
 from service.errors import DeadlineExceededError, TextTooLongError
 from service.models.bundle import load
+from service.models.vocabularies import load_tokenizers
 from service.text.sentence import Sentence
-from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.types import TranslatedSentence
 from tests.conftest import TINY_BUNDLE
@@ -26,7 +26,7 @@ SOURCE, TARGET = "Der alte Hund schläft.", "The old dog sleeps."
 
 def aligner_of(attention: Attention, on_fault: Any = lambda *_: None) -> Aligner:
     bundle = load(TINY_BUNDLE)
-    tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
+    tokenizers = load_tokenizers(bundle)
     return Aligner(
         tokenizers, bundle.manifest.special_tokens, attention, 1, time.monotonic, on_fault
     )

@@ -10,7 +10,7 @@ import pytest
 
 from service.engine.types import FinishReason, Hypothesis
 from service.models.bundle import DEFAULT_BUNDLE, load
-from service.text.tokenizer import Tokenizers
+from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Found, Searcher, Take, Work
@@ -48,7 +48,7 @@ class Copying:
 )
 def test_names_are_looked_up(source: str, text: str, expected: str) -> None:
     bundle = load(DEFAULT_BUNDLE)
-    tokenizers = Tokenizers.load(bundle.vocabulary, bundle.target_vocabulary)
+    tokenizers = load_tokenizers(bundle)
     searcher, attention = cast(Searcher, Copying()), cast(Attention, None)
     aligner = Aligner(tokenizers, bundle.manifest.special_tokens, attention, 1, time.monotonic)
     translator = Translator(bundle, tokenizers, searcher, aligner, SearchPolicy(4))
