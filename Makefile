@@ -30,7 +30,7 @@ bench: .venv/dev.stamp  ## speed against CTranslate2, into the documents and ben
 soak: .venv/dev.stamp  ## an hour of everything at once, on loopback; ARGS="--minutes 5" for less
 	$(BIN)/python -m tests.bench.soak $(ARGS)
 
-fuzz: .venv/dev.stamp  ## an hour of requests that no client would send, on loopback; ARGS="--minutes 5" for less
+fuzz: .venv/dev.stamp  ## an hour of malformed and odd requests, on loopback; ARGS="--minutes 5" for less
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 train: .venv/dev.stamp  ## ARGS are those of python -m model.train

@@ -62,7 +62,7 @@ TOLERANCES: dict[Precision, Tolerance] = {
 98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). The bundled
 model's fp16 graphs reach 100."""
 
-ADVICE = "; a model with little training often misses that, and --precisions can leave {} out"
+ADVICE = "; this often happens after little training: train longer, or leave {} out of --precisions"
 
 
 def reference_translations(

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: requests that no client would send, to a real server on loopback.
+"""`python -m tests.fuzz`: malformed and odd requests to a real server on loopback.
 
 Two kinds in turn, with API keys and without: what schemathesis makes of the documented interface, and raw
 HTTP put together at random of valid and hostile parts. Nothing may be a 500, every error has the shape of its

@@ -76,8 +76,8 @@ class ModelSettings(BaseSettings):
         Code,
         AfterValidator(lambda code: "" if code == OFF else code),
         Field(
-            description="Language through which texts are translated where no model has their direction; "
-            "off turns that off."
+            description="Language through which texts are translated if no model has their direction; off "
+            "disables this."
         ),
     ] = "en"
     device: Annotated[
@@ -125,7 +125,8 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Sentences that may wait; beyond this, new requests get 429, and a larger one 400.",
+            description="Sentences that may wait, beyond which new requests get 429; a single request "
+            "with more gets 400.",
         ),
     ] = 2000
     max_waiting_tokens: Annotated[
@@ -133,8 +134,8 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Source and target tokens that may wait; beyond this, new requests get 429, "
-            "and a single larger one 400.",
+            description="Source and target tokens that may wait, beyond which new requests get 429; a single "
+            "request with more gets 400.",
         ),
     ] = 200_000
     steps_per_run: Annotated[
@@ -158,8 +159,8 @@ class ModelSettings(BaseSettings):
     rerank: Annotated[
         bool,
         Field(
-            description="Whether the opposite direction helps to choose among the translations found, unless "
-            "a request says otherwise: fewer omissions, but two fifths less throughput."
+            description="Whether hypotheses are reranked by the opposite direction, unless a request says "
+            "otherwise: fewer omissions, but two fifths less throughput."
         ),
     ] = False
     max_beam_size: Annotated[
