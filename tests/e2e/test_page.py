@@ -49,6 +49,15 @@ def test_it_translates_a_text_and_shows_what_looked_at_what() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_it_says_how_much_a_text_is_too_long() -> None:
+    with serving(TINY_BUNDLE, precision="fp32", max_text_characters="10") as server:
+        shown, _ = visit(f"{server.url}/#text={quote('Der alte Hund schläft 😀.')}")
+    assert "The text has 24 characters, the limit is 10." in shown
+    assert re.search(r'<div id="output"[^>]*></div>', shown)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize(
     ("address", "expected"),
     [("", "Text to translate"), ("docs#/default/t", "What is to be translated.")],
