@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from itertools import pairwise
@@ -19,7 +19,6 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from attendant.__main__ import COMMANDS
 from service import errors
 from service.api.errors import CLIENT_LEFT, status_of
 from service.api.native.schemas import SentenceDetails, TranslateRequest
@@ -29,28 +28,11 @@ from service.translation.types import TranslationOptions
 from tests import documents, make_settings_page
 from tests.bench import imported, report
 from tests.conftest import started
+from tests.document_commands import check_command
 from tests.documents import GUIDES, PAGES, ROOT, name_of, read
 
 DOCS = ROOT / "docs"
 API, TROUBLES = DOCS / "http-api.md", DOCS / "troubleshooting.md"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-FOREIGN = {
-    "apt",
-    "cat",
-    "cp",
-    "docker",
-    "git",
-    "gunzip",
-    "hf",
-    "kill",
-    "kubectl",
-    "mkdir",
-    "paste",
-    "printf",
-    "serve",
-    "torchrun",
-}
-"""Programs of others, whose options are their own."""
 each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 each_guide = pytest.mark.parametrize("page", GUIDES, ids=name_of)
 
@@ -171,10 +153,10 @@ def test_messages_that_are_explained_are_those_of_the_code(row: list[str]) -> No
 def test_commands_and_options_exist(page: Path) -> None:
     scripts = [block.text for block in documents.blocks(page) if block.language == "sh"]
     for command in documents.commands("\n".join(scripts)):
-        _check_command(command)
+        check_command(command)
     for code in documents.inline_code(page):
         if re.match("(make|python -m|torchrun|attendant) [a-z]", code):
-            _check_command(shlex.split(code))
+            check_command(shlex.split(code))
 
 
 @pytest.mark.parametrize(
@@ -312,79 +294,6 @@ def _rounded(answer: object) -> object:
 def _events(stream: str) -> list[str]:
     """Sentences arrive in any order."""
     return sorted(stream.strip().split("\n\n"))
-
-
-def _check_command(words: list[str]) -> None:
-    while words and re.match(r"[A-Za-z_]+=", words[0]):  # a setting for this command alone
-        words = words[1:]
-    if not words:
-        return
-    program, *rest = words
-    checks: dict[str, Callable[[list[str]], None]] = {
-        "make": _check_make,
-        "python": _check_python,
-        "pip": _check_pip,
-        "attendant": _check_attendant,
-        "torchrun": lambda rest: _check_python(rest[rest.index("-m") :]),
-        ".": lambda rest: None,
-    }
-    if program == "curl":  # is asked; see above
-        return
-    if program in checks:
-        checks[program](rest)
-    assert program in checks or program in FOREIGN, f"{program} is known to no test"
-    for file in re.findall(r"\bdocker/[\w./]+", " ".join(rest)):
-        assert (ROOT / file).exists(), file
-
-
-def _check_make(words: list[str]) -> None:
-    targets = [word for word in words if "=" not in word]
-    makefile = read(ROOT / "Makefile")
-    modules = {
-        "serve": "service",
-        "train": "model.train",
-        "report": "model.report",
-        "export": "export",
-    }
-    for target in targets:
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-    for name, _, value in (word.partition("=") for word in words if "=" in word):
-        assert re.search(rf"\$\((if )?{name}\b", makefile), name
-        if name == "ARGS" and targets[0] in modules:
-            _check_python(["-m", modules[targets[0]], *shlex.split(value)])
-
-
-def _check_attendant(words: list[str]) -> None:
-    _check_python(["-m", COMMANDS[words[0]].module, *words[1:]])
-
-
-def _check_python(words: list[str]) -> None:
-    module = words[words.index("-m") + 1]
-    if module == "venv":
-        return
-    path = ROOT / module.replace(".", "/")
-    assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
-    files = (
-        path.rglob("*.py")
-        if path.is_dir()
-        else [
-            path.with_suffix(".py"),
-            *path.parent.glob("d*.py"),
-            *path.parent.glob("*/command.py"),
-        ]
-    )
-    source = "".join(read(file) for file in files)
-    for option in (word.partition("=")[0] for word in words if word.startswith("--")):
-        field = option.removeprefix("--").replace("-", "_")
-        is_known = f'"{option}"' in source or (
-            module == "service" and field in Settings.model_fields
-        )
-        assert is_known or option == "--help", f"{module} has no {option}"
-
-
-def _check_pip(words: list[str]) -> None:
-    for extra in re.findall(r"\[([a-z,]+)\]", " ".join(words)):
-        assert set(extra.split(",")) <= PROJECT["project"]["optional-dependencies"].keys(), extra
 
 
 def _kinds(kind: type[errors.AttendantError]) -> Iterator[type[errors.AttendantError]]:

@@ -1,0 +1,177 @@
+"""Whose turn it is in the waiting line, with a clock of paper and no thread."""
+
+import random
+
+from service.engine.config import EngineConfig
+from service.engine.scheduler import TURN_TOKENS, Scheduler
+from service.engine.types import DecodingOptions, DecodingSequence, SequenceStatus
+from tests.service.engine.sequences import add_each, sequence
+
+
+def test_a_request_sends_its_longest_sentences_first() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=2))
+    scheduler.add([sequence(length) for length in (4, 9, 2, 7)])
+    assert [len(s.source_ids) for s in scheduler.schedule(0, now=0.0).admitted] == [9, 7]
+
+
+def test_a_short_request_does_not_wait_for_a_long_document() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=2))
+    document, short = [sequence(10) for _ in range(50)], sequence(3)
+    scheduler.add(document)
+    running = scheduler.schedule(0, now=0.0).admitted
+    scheduler.add([short])
+    scheduler.release(0, running[0])
+    scheduler.release(0, running[1])
+    assert scheduler.schedule(0, now=0.0).admitted == [short, document[2]]
+
+
+def test_requests_take_turns_by_tokens() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1))
+    scheduler.add(long := [sequence(30) for _ in range(20)])
+    scheduler.add(short := [sequence(10) for _ in range(60)])
+    for _ in range(40):
+        [served] = scheduler.schedule(0, now=0.0).admitted
+        scheduler.release(0, served)
+    tokens = [sum(10 * (s.status is SequenceStatus.DONE) for s in short)]
+    tokens.append(sum(30 * (s.status is SequenceStatus.DONE) for s in long))
+    assert abs(tokens[0] - tokens[1]) <= 30
+
+
+def test_a_long_sentence_is_not_starved_by_short_ones_that_keep_coming() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
+    running = [sequence(5, limit=10) for _ in range(3)]
+    add_each(scheduler, running)
+    assert len(scheduler.schedule(0, now=0.0).admitted) == 3
+    scheduler.add([long := sequence(45, limit=85)])
+    for _ in range(10):
+        scheduler.add([sequence(2, limit=4)])
+        if running:
+            scheduler.release(0, running.pop())
+        if long in scheduler.schedule(0, now=0.0).admitted:
+            break
+    assert long.status is SequenceStatus.RUNNING
+    assert not running
+
+
+def test_the_sentences_of_a_paragraph_are_served_in_one_turn() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1))
+    scheduler.add(before := [sequence(10)])
+    scheduler.add(paragraph := [sequence(20), sequence(20), sequence(20)])
+    scheduler.add(behind := [sequence(10)])
+    order = []
+    while not scheduler.is_idle:
+        order += (admitted := scheduler.schedule(0, now=0.0).admitted)
+        scheduler.release(0, admitted[0])
+        if len(order) < 10:
+            scheduler.add([sequence(10)])
+    assert order[:5] == [*before, *paragraph, *behind]
+
+
+def test_a_newcomer_waits_for_whole_paragraphs_and_for_an_even_share_of_documents() -> None:
+    scheduler = Scheduler(EngineConfig())
+    scheduler.add([sequence(10)] * 3)  # 60 tokens, served in one turn
+    scheduler.add([sequence(TURN_TOKENS // 8)] * 8)  # twice as many as one turn has
+    assert scheduler.cost_before(20) == 60 + 20
+
+
+def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
+    rng = random.Random(0)
+    scheduler = Scheduler(EngineConfig(max_num_seqs=4))
+    requests: list[list[DecodingSequence]] = []
+    for _ in range(200):
+        lengths = [rng.randint(1, TURN_TOKENS // 4) for _ in range(rng.choice([1, 1, 2, 9]))]
+        scheduler.add(request := [sequence(length) for length in lengths])
+        requests.append(request)
+        for one in scheduler.schedule(0, now=0.0).admitted:
+            if rng.random() < 0.9:
+                scheduler.release(0, one)
+        tokens, expected = rng.randint(2, 600), 0
+        for request in requests:
+            cost = sum(one.cost for one in request if one.status is SequenceStatus.WAITING)
+            in_one_turn = sum(one.cost for one in request) <= TURN_TOKENS
+            expected += cost if in_one_turn else min(cost, tokens)
+        assert scheduler.cost_before(tokens) == expected
+    scheduler.clear()
+    assert scheduler.cost_before(100) == 0
+
+
+def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
+    """Were all served at once in equal parts, two sentences would take twice as long as one among so many."""
+    scheduler = Scheduler(EngineConfig(max_num_seqs=4))
+    scheduler.add([sequence(TURN_TOKENS) for _ in range(4)])
+    running = scheduler.schedule(0, now=0.0).admitted
+    scheduler.add(pair := [sequence(TURN_TOKENS) for _ in range(2)])
+    others = 30
+    add_each(scheduler, [sequence(TURN_TOKENS) for _ in range(others)])
+    served = 0
+    while pair[1].status is SequenceStatus.WAITING:
+        scheduler.release(0, running.pop(0))
+        running += scheduler.schedule(0, now=0.0).admitted
+        scheduler.add([sequence(TURN_TOKENS)])
+        served += 1
+    assert others < served <= 2 * (others + 1) + 4
+
+
+def test_aborted_sentences_leave_the_line_at_once() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1, max_waiting=3))
+    line = [sequence() for _ in range(3)]
+    scheduler.add(line)
+    scheduler.abort(line[:2])
+    assert (scheduler.num_waiting, scheduler.waiting_tokens) == (1, line[2].cost)
+    assert scheduler.schedule(0, now=0.0).admitted == [line[2]]
+    assert (scheduler.num_waiting, scheduler.waiting_tokens) == (0, 0)
+
+
+def test_how_a_translation_is_forced_to_begin_is_work_too() -> None:
+    options = DecodingOptions(200, target_prefix=tuple(range(50)))
+    plain = DecodingSequence((1, 2, 3), DecodingOptions(200), arrived=0.0)
+    forced = DecodingSequence((1, 2, 3), options, arrived=0.0)
+    assert (plain.tokens, forced.tokens) == (6, 100)
+    assert forced.cost > 10 * plain.cost
+
+
+def test_a_token_of_a_long_sentence_costs_more() -> None:
+    """It attends to all that are before it: measured, twice as much in a sentence of 400."""
+    assert sequence(10).cost == 20
+    assert sequence(400).cost == 2 * 40 * sequence(10).cost
+
+
+def test_a_document_of_long_sentences_leaves_a_row_that_short_requests_take_before_its_turn() -> (
+    None
+):
+    """Two of these fill the batch's budget, and take seconds; the third stands before those who come."""
+    scheduler = Scheduler(EngineConfig(max_num_batched_tokens=5120))
+    document = [sequence(500, limit=550) for _ in range(10)]
+    options = DecodingOptions(550, beam_size=4)
+    for one in document:
+        one.options = options
+    scheduler.add(document)
+    assert 2 * document[0].footprint <= 5120 < 3 * document[0].footprint
+    assert scheduler.schedule(0, now=0.0).admitted == document[:1]
+    for _ in range(20):
+        scheduler.add(short := [sequence(5)])
+        assert scheduler.schedule(0, now=0.0).admitted == short
+        scheduler.release(0, *short)
+    scheduler.release(0, document[0])
+    assert scheduler.schedule(0, now=0.0).admitted == document[1:2]
+
+
+def test_short_ones_that_keep_coming_take_no_more_than_the_row_that_a_long_one_leaves() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=2))
+    scheduler.add(document := [sequence(150) for _ in range(3)])
+    assert scheduler.schedule(0, now=0.0).admitted == document[:1]
+    running = []
+    for _ in range(5):
+        scheduler.add([sequence(5)])
+        running += scheduler.schedule(0, now=0.0).admitted
+    assert len(running) == 1
+    scheduler.release(0, document[0])
+    served: list[DecodingSequence] = []
+    while document[1].status is not SequenceStatus.RUNNING:
+        scheduler.add([sequence(5)])
+        served += scheduler.schedule(0, now=0.0).admitted
+        scheduler.release(0, running.pop(0))
+        running += [one for one in served if one.status is SequenceStatus.RUNNING][:1]
+        assert (
+            sum(one.cost for one in served) <= 8 * document[0].cost
+        )  # as many shares of the turns
