@@ -9,13 +9,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
 
-serve: .venv/serve.stamp  ## translate on port 8000, or that of PORT=8123; ARGS are those of python -m service
+serve: .venv/serve.stamp  ## serve on port 8000, or PORT=8123; ARGS are those of python -m service
 	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service $(ARGS)
 
 test: .venv/dev.stamp  ## all tests, on all cores; ARGS are pytest's, as in make test ARGS="-k beam"
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-coverage: .venv/dev.stamp  ## all tests, and which lines and branches none of them reaches
+coverage: .venv/dev.stamp  ## all tests, with a report of the lines and branches that none of them reaches
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 check: .venv/dev.stamp  ## format, lint, types, architecture
@@ -33,13 +33,13 @@ soak: .venv/dev.stamp  ## an hour of everything at once, on loopback; ARGS="--mi
 fuzz: .venv/dev.stamp  ## an hour of malformed and odd requests, on loopback; ARGS="--minutes 5" for less
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-train: .venv/dev.stamp  ## ARGS are those of python -m model.train
+train: .venv/dev.stamp  ## train a model; ARGS are those of python -m model.train
 	$(BIN)/python -m model.train $(ARGS)
 
-report: .venv/dev.stamp  ## ARGS are those of python -m model.report
+report: .venv/dev.stamp  ## make a page about a training run; ARGS are those of python -m model.report
 	$(BIN)/python -m model.report $(ARGS)
 
-export: .venv/dev.stamp  ## ARGS are those of python -m export
+export: .venv/dev.stamp  ## make a bundle from a trained model; ARGS are those of python -m export
 	$(BIN)/python -m export $(ARGS)
 
 docker:  ## build the image attendant:latest

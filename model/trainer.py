@@ -172,7 +172,9 @@ class Trainer:
                 self._report(window, progress, log=False)
                 self.save()
         if not self.time_left:
-            logger.info("step %d: max_minutes = %g are over", self.step, training.max_minutes)
+            logger.info(
+                "step %d: training.max_minutes = %g have passed", self.step, training.max_minutes
+            )
 
     def _update(self, update: Update, window: Window) -> bool:
         """One update of the weights, by means over all its tokens and lists; False where training is to stop.

@@ -58,7 +58,7 @@ def import_model(
     texts = read_lines(data) if data else []
     with unpacked(source) as folder:
         kind = format_of(folder)
-        logger.info("%s is of the format %s", source, kind.name)
+        logger.info("%s has the format %s", source, kind.name)
 
         def make() -> Material:
             imported = kind.read(folder)

@@ -25,10 +25,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "them. A run that was stopped or killed is continued by the same command.",
     ).add_argument
     add("--out", type=Path, metavar="OUT", help="file or folder for the translation")
-    add("--column", type=int, metavar="N", help="of a .tsv: which one is translated, from 1")
-    add("--field", metavar="NAME", help="of a .jsonl: which one is translated")
-    add("--keep", action="store_true", help="keep that, and add the translation behind it")
-    add("--kind", choices=KINDS, help="what the lines are, if the file's name does not say it")
+    add(
+        "--column",
+        type=int,
+        metavar="N",
+        help="for .tsv: number of the column to translate, from 1",
+    )
+    add("--field", metavar="NAME", help="for .jsonl: name of the field to translate")
+    add("--keep", action="store_true", help="keep the text, and add its translation behind it")
+    add("--kind", choices=KINDS, help="what the lines are, if the file has another suffix")
 
 
 def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

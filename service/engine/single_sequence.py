@@ -32,7 +32,7 @@ def runner_for_one(
         return None
     several = OnnxModelRunner(encoder, decoder, threads=threads)
     pays = is_faster(several, beside, special)
-    logger.info("a sentence that is alone runs on %d thread(s)", threads if pays else 1)
+    logger.info("a single sentence runs on %d thread(s)", threads if pays else 1)
     return several if pays else None
 
 

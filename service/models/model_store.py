@@ -181,7 +181,7 @@ class ModelStore:
             said = f"{len(manifest.directions)} directions, {model.precision}, {model.provider}"
             logger.info("%s is ready: %s", manifest.name, said)
         if waiting := len(models.described) - len(models.models):
-            logger.info("%d more bundles are loaded when they are needed", waiting)
+            logger.info("%d more bundles will be loaded on demand", waiting)
 
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
         """Let the models in `leaving` finish; it is emptied, so that their memory comes free."""
@@ -200,7 +200,7 @@ class ModelStore:
             logger.warning("%d sentences were not finished in time", models.num_running)
         closed = models.close()
         if not closed:
-            logger.critical("a thread of the models that were retired hangs")
+            logger.critical("a thread of the replaced models hangs")
         return closed
 
 

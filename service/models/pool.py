@@ -148,7 +148,9 @@ class ModelPool:
             try:
                 self._take_turn(wanted)
             except BaseException:
-                logger.exception("the models of the pool could not be looked after")
+                logger.exception(
+                    "an unexpected error while models of the folder were loaded or unloaded"
+                )
 
     def _take_turn(self, wanted: PooledModel | None) -> None:
         """Unload what was removed, load what is wanted, unload what is idle or too much."""

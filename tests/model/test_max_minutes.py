@@ -79,7 +79,7 @@ def test_a_run_ends_in_time_and_its_rate_has_fallen_by_then(
         [min(1, (10 - minute) / 5) for minute in begun_at]
     )
     assert checkpoint.load_run(tmp_path / "run", 1).step == 6
-    assert caplog.messages[-1] == "step 6: max_minutes = 10 are over"
+    assert caplog.messages[-1] == "step 6: training.max_minutes = 10 have passed"
     assert "at most 5.0 min left" in capsys.readouterr().err
 
 
