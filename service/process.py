@@ -19,7 +19,7 @@ from service.api.connections import Connections, limit_for
 from service.api.server import ACCEPTS_PER_TURN, Server, Stop
 from service.api.tracing import TracingError
 from service.app import create_app
-from service.engine.memory import keep_large_apart
+from service.engine.process_memory import keep_large_apart
 from service.errors import BundleError
 from service.keys import KeysError
 from service.models import bundle

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from service.engine.memory import resident_bytes
+from service.engine.process_memory import resident_bytes
 from service.models.settings import ModelSettings, split
 
 PREFIX = "ATTENDANT_"

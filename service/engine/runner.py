@@ -15,8 +15,8 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
-from service.engine.memory import trim
 from service.engine.model_runner import Caches, PackedRun, PackedState
+from service.engine.process_memory import trim
 from service.engine.types import Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)

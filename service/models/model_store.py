@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
-from service.engine.memory import trim
+from service.engine.process_memory import trim
 from service.engine.turns import Turns
 from service.errors import BundleError, NotReadyError
 from service.metrics import Metrics

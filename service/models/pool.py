@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from operator import attrgetter
 
-from service.engine.memory import resident_bytes, trim
+from service.engine.process_memory import resident_bytes, trim
 from service.errors import (
     BundleError,
     ModelUnavailableError,
