@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from service.text import stand_ins
 from service.text.languages import Language
-from service.text.markup import elements, plain
+from service.text.markup import elements, labels, plain
 from service.text.markup.nesting import belongs, check_nesting, without_empty_elements
 from service.text.pipeline import Pipeline
 from service.text.run import Format, Run, replaced
@@ -63,7 +63,8 @@ def take_apart(
         TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
     pipeline = pipeline or Pipeline()
-    runs = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
+    found = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
+    runs = chain.from_iterable([one] if isinstance(one, str) else labels.cut(one) for one in found)
     parts: list[str | Sentence] = []
     sentences = 0
     for run in runs:

@@ -5,6 +5,7 @@ Settings of Advanced SubStation Alpha, `{\an8}`, are tags.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Place, Run
@@ -30,13 +31,22 @@ def cut(run: Run) -> list[str | Run]:
     if not _ANY.search(run.text):
         return [run]
     run = _without_settings(run)
+    return cut_at(run, _separators(run))
+
+
+def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
+    """A run without these stretches, in order, and each of them, with the tags in it, as it is written."""
     pieces: list[str | Run] = []
     at = tag = 0
-    for first, last in [*_separators(run), (len(run.text), len(run.text))]:
+    for first, last in [*places, (len(run.text), len(run.text))]:
         first_tag = tag
         while tag < len(run.tags) and run.tags[tag].at <= first:
             tag += 1
-        pieces += [run.part(at, first, run.tags[first_tag:tag]), run.text[first:last]]
+        first_within = tag
+        while tag < len(run.tags) and run.tags[tag].at < last:
+            tag += 1
+        pieces.append(run.part(at, first, run.tags[first_tag:first_within]))
+        pieces.append(run.part(first, last, run.tags[first_within:tag]).written())
         at = last
     return [one for one in pieces if (one.text or one.tags if isinstance(one, Run) else one)]
 

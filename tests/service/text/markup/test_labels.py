@@ -1,0 +1,89 @@
+"""Labels of a path keep their order, and what stands between them, whatever a model makes of each."""
+
+from itertools import count
+
+import pytest
+
+from service.text.run import Format
+from tests.service.text.pipelines import take_apart
+from tests.service.text.test_document import unchanged
+
+
+def numbered(text: str, form: Format) -> tuple[list[str], str]:
+    """The sentences of a text, and the text with numbers in their place."""
+    document = take_apart(text, form)
+    numbers = map(str, count())
+    found = [one.translated(next(numbers), None) for one in document.sentences]
+    return [one.text for one in document.sentences], document.assemble(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "written"),
+    [
+        ("Datei → Speichern unter", ["Datei", "Speichern unter"], "0 → 1"),
+        (
+            "Idź do Ustawienia → Konto ⇒ Hasło.",
+            ["Idź do Ustawienia", "Konto", "Hasło."],
+            "0 → 1 ⇒ 2",
+        ),
+        ("Nova ← Stará <-> Iná -> Ďalšia", ["Nova", "Stará", "Iná", "Ďalšia"], "0 ← 1 <-> 2 -> 3"),
+        ("Menú→Ver→Zoom", ["Menú", "Ver", "Zoom"], "0→1→2"),
+        ("10 € ➔ 20 € mehr", ["20 € mehr"], "10 € ➔ 0"),
+        (
+            "Настройки > Конто > Сменить пароль",
+            ["Настройки", "Конто", "Сменить пароль"],
+            "0 > 1 > 2",
+        ),
+        ("设置 > 账户 > 密码", ["设置", "账户", "密码"], "0 > 1 > 2"),
+        ("Ana sayfa › Ürünler\u00a0› Çanta", ["Ana sayfa", "Ürünler", "Çanta"], "0 › 1\u00a0› 2"),
+        ("Kapitola 1 » (Nový) » Začiatok", ["Kapitola 1", "Nový", "Začiatok"], "0 » (1) » 2"),
+        ("Otevřeno pondělí..pátek do 17 h", ["Otevřeno pondělí", "pátek do 17 h"], "0..1"),
+        ("Da | hier\n- Eins → Zwei", ["Da", "hier", "Eins", "Zwei"], "0 | 1\n- 2 → 3"),
+    ],
+)
+def test_labels_of_a_path_are_translated_by_themselves(
+    text: str, labels: list[str], written: str
+) -> None:
+    assert numbered(text, "text") == (labels, written)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "written"),
+    [
+        (
+            '<a href="/">Inicio</a> <span>›</span> <a href="/z">Zapatos</a> &raquo; <b>Rojo</b>',
+            ["Inicio", "Zapatos", "Rojo"],
+            '<a href="/">0</a> <span>›</span> <a href="/z">1</a> » <b>2</b>',
+        ),
+        ("<li>Accueil | Contact</li>", ["Accueil", "Contact"], "<li>0 | 1</li>"),
+    ],
+)
+def test_those_in_html_too(text: str, labels: list[str], written: str) -> None:
+    assert numbered(text, "html") == (labels, written)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Klikni <b>Soubor -&gt; <i>Uložit</i> teď</b>, prosím</p>",
+        "<p>A <b>Soubor <i>→</b> Uložit</i> teď <br> → Ano</p>",
+        "<p><b>Soubor</b>→<b>..</b> A <i>b..c</i> d | <b>|</b> Ne</p>",
+    ],
+)
+def test_tags_around_them_stay_in_their_order(text: str) -> None:
+    assert unchanged(take_apart(text, "html")) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Er sagte « Oui » und ‹ non › dazu.",
+        "Wenn a > b ist, und 3 > 2 oder zwei > 1",
+        "Nimm `a -> b` und {{ eins | zwei }}",
+        "Datei (→ Neu), a->b, Eins>Zwei, so »Ja« war es ...",
+        "→ Weiter ←",
+        "Weiter . . hier .. und 1..2",
+    ],
+)
+def test_what_is_between_no_labels_stays_in_its_sentence(text: str) -> None:
+    assert len(take_apart(text, "text").sentences) == 1
