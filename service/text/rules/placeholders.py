@@ -55,6 +55,8 @@ KINDS = {
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])"
+    # a longer word behind it is none that begins with an apostrophe
+    r"|(?<![\w`])(?P<quotes>`{1,3}+)(?=\S)[^`\n]++(?<=\S)(?P=quotes)(?=[^\W\d_]{3})"
     rf"|(?<!`)(?P<marks>`{{1,3}}+)[^`\s{CODE_SIGNS}]*+[{CODE_SIGNS}][^`\s]*+(?P=marks)(?!`)",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
     "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
@@ -67,6 +69,7 @@ _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
 )
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
+CODE = re.compile(KINDS["code"], re.VERBOSE)
 
 
 class Tokens(Parameters):

@@ -57,6 +57,8 @@ def protected(text: str) -> list[str]:
         ("100%sicher, 5 %davon, 20%dicker, a%20b", []),
         ("`x=1`Hund, Katze`f(x)`, a```b\\c```d", ["`x=1`", "`f(x)`", "```b\\c```"]),
         ("In $HOME/bin, ${DATEN}/neu/a.txt. Je $preis/Tag", ["$HOME/bin", "${DATEN}/neu/a.txt", "$preis"]),
+        ("Erst `git pull`danach, ``a b``потом `c d`и", ["`git pull`", "``a b``"]),
+        ("`n Abend, wie geht`s, `ne Frage", []),
         ("Er sagt: `geht`s gut` und don`t", []),
         ("It`s fine (really), isn`t it?", []),
         ("Use `Item`s (not `Thing`) here.", ["`Thing`"]),
