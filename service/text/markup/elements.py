@@ -138,7 +138,8 @@ def _cut_between_elements(run: Run) -> list[Run]:
     """A run cut where one element ends, the next begins, and two words would become one: `</a><a>`.
 
     What is so written stands apart on the page, as entries of a menu do. Within a word, an element begins
-    behind text, and a single one, as `<wbr>`, is none.
+    behind text, and a single one, as `<wbr>`, is none. In XML, a small letter goes on with a word: converters
+    of documents write so.
     """
     places = [
         (before.at, index)
@@ -148,6 +149,7 @@ def _cut_between_elements(run: Run) -> list[Run]:
         and before.at == tag.at
         and run.text[tag.at - 1 : tag.at].isalnum()
         and run.text[tag.at : tag.at + 1].isalnum()
+        and not (run.format == "xml" and run.text[tag.at].islower())
     ]
     parts: list[Run] = []
     at = first = 0

@@ -149,6 +149,21 @@ def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
     assert sentence.text.count("'") == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "form", "sentences"),
+    [
+        ("<p>Vidí <g>sta</g><g>rý pes. Sp</g><g>í</g></p>", "xml", ["Vidí starý pes.", "Spí"]),
+        ("<p>Menu <g>Soubor</g><g>Nový</g></p>", "xml", ["Menu Soubor", "Nový"]),
+        ("<p>点击<g>文件</g><g>打开</g></p>", "xml", ["点击文件", "打开"]),
+        ("<p>Menu <a>soubor</a><a>nový</a></p>", "html", ["Menu soubor", "nový"]),
+    ],
+)
+def test_elements_side_by_side_cut_no_word_of_xml(
+    text: str, form: Format, sentences: list[str]
+) -> None:
+    assert [one.text for one in take_apart(text, form).sentences] == sentences
+
+
 def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1
