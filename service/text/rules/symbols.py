@@ -51,13 +51,14 @@ _DRAWN = "|".join(
 )
 """Arrows and lines that are drawn with signs."""
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
-_SYMBOL = (
-    f"(?:{_OF_TERMINALS}|[{_PICTURES}]|{_BETWEEN_WORDS}|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
-)
+_OF_NUMBER = rf"(?<=\d)[{_OF_WORD_BEFORE}©]"
+_PICTURE = rf"(?!{_OF_NUMBER})[{_PICTURES}]"
+_SYMBOL = f"(?:{_OF_TERMINALS}|{_PICTURE}|{_BETWEEN_WORDS}|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # signs in words and between them stand alone: it's up-to-date, and/or
     rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
 )
 """A quick look: most texts have nothing of all this."""
+_IS_OF_NUMBER = re.compile(_OF_NUMBER)
 _SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
 _WITH_HASHTAGS = re.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
@@ -87,6 +88,11 @@ class Symbols(Rule):
                 for match, _, lead, trail in found
             ],
         )
+
+
+def is_of_number(text: str, at: int) -> bool:
+    """Whether the sign at a place is a part of the number that it stands right behind: 1999®."""
+    return _IS_OF_NUMBER.match(text, at) is not None
 
 
 def _is_protected(match: re.Match[str], run: Run) -> bool:

@@ -12,6 +12,7 @@ from unicodedata import normalize
 import regex
 
 from service.text.rules.rule import SpellingRule
+from service.text.rules.symbols import is_of_number
 from service.text.run import Protected, Run
 
 # symbols, marks but those of a sentence, figures that are no digits, the micro sign, and what is not assigned
@@ -43,7 +44,7 @@ class Unread(SpellingRule):
         end = 0
         for match in _SIGN.finditer(text):
             sign, at = match[0], match.start()
-            if at < end or (self._spells(sign) and normalize("NFKC", sign) == sign):
+            if at < end or (self._is_read(sign) and not is_of_number(text, at)):
                 continue
             begin = at
             while begin > end and _is_inside(text[begin - 1]):
@@ -60,6 +61,10 @@ class Unread(SpellingRule):
             while text[end - 1] in ".,-":
                 end -= 1
             yield begin, end
+
+    def _is_read(self, sign: str) -> bool:
+        """Whether the vocabulary has a sign, and takes it for no other."""
+        return self._spells(sign) and normalize("NFKC", sign) == sign
 
 
 def _is_inside(character: str) -> bool:

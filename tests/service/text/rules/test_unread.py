@@ -77,6 +77,17 @@ def test_a_sign_of_a_word_is_lifted_out_of_it() -> None:
     assert [tag.raw.strip() for tag in sentence.tags] == ["®", "©", "†"]
 
 
+@pytest.mark.parametrize("sign", "®©™℠†‡°")
+def test_a_sign_right_behind_a_number_stays_there(sign: str) -> None:
+    text = f"Seit 1999{sign} ist sie gewachsen."
+    [sentence] = take_apart(
+        text, "text", spells=everything if sign in "®©" else ascii_only
+    ).sentences
+    assert sentence.readable(f"Urosła od {sentence.stand_ins[0].name} roku.") == (
+        f"Urosła od 1999{sign} roku."
+    )
+
+
 @given(st.text(alphabet="a1.,-·½²€ §'\u00a0", max_size=40))
 def test_whatever_the_text_it_stays_what_it_is(text: str) -> None:
     run = Unread(ascii_only).prepare(Run(text))
