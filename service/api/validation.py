@@ -1,5 +1,6 @@
 """What is wrong with a request's fields, in the terms of JSON, not of the validating library."""
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -49,9 +50,13 @@ def describe(error: RequestValidationError) -> str:
 
 
 def _place(error: dict[str, Any]) -> str:
-    """The field, and the number of an item in it, but not the branches of a union between them."""
+    """The field, and the item or field in it, but not the branches of a union between them."""
     field, *inner = error["loc"]
-    return ".".join(map(str, [field, *(part for part in inner if isinstance(part, int))]))
+    return ".".join(map(str, [field, *(part for part in inner if not _is_type(part))]))
+
+
+def _is_type(part: int | str) -> bool:
+    return isinstance(part, str) and (hasattr(builtins, part) or not part.isidentifier())
 
 
 def _said(error: dict[str, Any]) -> str:

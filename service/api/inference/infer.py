@@ -33,17 +33,30 @@ PARAMETERS = frozenset(TranslateRequest.model_fields) - {
 }
 """What parameters of a request may say, under the names that `POST /translate` has for it."""
 _UNSUPPORTED = frozenset(TranslateRequest.model_fields) - PARAMETERS
-_Parameters = Annotated[
-    dict[str, str | int | float | bool],
-    Field(description="Of an output: `binary_data`. Of a request: see there."),
-]
+
+
+class RequestParameters(BaseModel, extra="allow"):
+    """Fields of a translation, and how it is returned."""
+
+    __pydantic_extra__: dict[str, str | int | float | bool]
+    binary_data_output: Annotated[
+        bool, Field(description="Whether texts are returned as bytes after the JSON.")
+    ] = False
+
+
+class OutputParameters(BaseModel):
+    """How one output is returned."""
+
+    binary_data: Annotated[
+        bool | None, Field(description="The same for this output; by default as for all.")
+    ] = None
 
 
 class RequestedOutput(BaseModel):
     """What is to come back, and how."""
 
     name: Code
-    parameters: _Parameters = {}
+    parameters: OutputParameters = OutputParameters()
 
 
 class InferRequest(BaseModel):
@@ -51,23 +64,21 @@ class InferRequest(BaseModel):
 
     id: Annotated[Id | None, Field(description="Returned unchanged.")] = None
     parameters: Annotated[
-        _Parameters,
+        RequestParameters,
         Field(
-            description="Fields of `POST /translate`: " + ", ".join(sorted(PARAMETERS)) + ". And "
-            "`binary_data_output`: whether texts are returned as bytes after the JSON."
+            description="Fields of `POST /translate`: "
+            + ", ".join(sorted(PARAMETERS))
+            + ". And `binary_data_output`."
         ),
-    ] = {}
+    ] = RequestParameters()
     inputs: Annotated[list[InputTensor], Field(min_length=1, max_length=1)]
     outputs: Annotated[list[RequestedOutput], Field(max_length=1)] = []
 
     @property
     def is_answered_in_binary(self) -> bool:
         """Whether translations are to stand behind the JSON."""
-        default = self.parameters.get("binary_data_output", False)
-        return any(one.parameters.get("binary_data", default) for one in self.outputs or [_ALL])
-
-
-_ALL = RequestedOutput(name=NAME)
+        asked = self.outputs[0].parameters.binary_data if self.outputs else None
+        return self.parameters.binary_data_output if asked is None else asked
 
 
 class InferResponse(BaseModel):
@@ -104,7 +115,7 @@ async def infer(name: ModelName, request: Request) -> Response:
     asked, binary = await _asked(request)
     texts = asked.inputs[0].texts(binary)
     translations = await unless_client_leaves(
-        request, _translations(service, name, texts, asked.parameters)
+        request, _translations(service, name, texts, asked.parameters.model_extra or {})
     )
     return _answer(name, asked, translations)
 

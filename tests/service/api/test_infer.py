@@ -145,8 +145,16 @@ def test_texts_in_binary_get_translations_in_binary(client: TestClient) -> None:
                 "parameters": {"binary_data_size": len(binary)},
             }
         ]
-    answer = in_binary(client, asked(inputs=[one]), BINARY)
-    assert answer.json()["outputs"][0]["data"] == expected["translatedText"]
+    for unwanted in (
+        {},
+        {"parameters": {**GERMAN, "binary_data_output": "false"}},
+        {
+            "parameters": {**GERMAN, "binary_data_output": True},
+            "outputs": [{"name": "text", "parameters": {"binary_data": "false"}}],
+        },
+    ):
+        answer = in_binary(client, asked(inputs=[one], **unwanted), BINARY)
+        assert answer.json()["outputs"][0]["data"] == expected["translatedText"]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +211,14 @@ def test_binary_data_that_make_no_sense(
         (asked(parameters={"alternatives": 1}), "alternatives parameter is not supported here"),
         (asked(parameters={"q": "Hund"}), "q parameter is not supported here"),
         (asked(parameters=5), "parameters parameter"),
+        (
+            asked(parameters={**GERMAN, "binary_data_output": "some"}),
+            'binary_data_output parameter must be true or false, but is "some"',
+        ),
+        (
+            asked(outputs=[{"name": "text", "parameters": {"binary_data": 2.5}}]),
+            "binary_data parameter must be true or false, but is 2.5",
+        ),
         ([], "must be a JSON object"),
         (asked(inputs=[tensor(shape=[1], data=["Hund " * 500])]), "exceeds text limit (2000)"),
     ],
