@@ -56,11 +56,13 @@ class Tolerance:
 TOLERANCES: dict[Precision, Tolerance] = {
     "fp32": Tolerance(score=1e-3, chrf=100, exact=True),
     "fp16": Tolerance(score=0.02, chrf=98),
-    "int8": Tolerance(score=0.1, chrf=80),
+    "int8": Tolerance(score=0.4, chrf=80),
 }
 """Sound int8 graphs reach, with 40 sentences and without VNNI, a chrF of 97.4 (the bundled model), 95.6 to
-98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). The bundled
-model's fp16 graphs reach 100."""
+98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). Scores of
+sources drawn from a vocabulary, which mean nothing, are further away than those of text: 0.1 (the bundled
+model) to 0.2 (the same in post-norm), though both translate text as well as in fp32. The bundled model's
+fp16 graphs reach 100."""
 
 ADVICE = "; this often happens after little training: train longer, or leave {} out of --precisions"
 
@@ -215,14 +217,16 @@ def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> st
         VerificationError: on average, a token's log-probability is more than a tenth of a nat away, or more
             than a tenth of its attention elsewhere.
     """
-    elsewhere, apart = [], []
+    elsewhere: list[float] = []
+    apart = []
     for one in expected:
         found = runner.align(one.source, one.target)
-        elsewhere.append(float(np.abs(found - one.attention).sum(axis=1).mean() / 2))
+        elsewhere += (np.abs(found - one.attention).sum(axis=1) / 2).tolist()
         bias = np.zeros((1, len(one.source)), np.float32)
         [score] = runner.score(np.array([one.source]), bias, np.array([one.target])).tolist()
         apart.append(abs(score - one.log_prob) / (len(one.target) - 1))
-    nats, share = sum(apart) / len(apart), sum(elsewhere) / len(elsewhere)
+    # of translations without a token, as a source without a meaning may have, there is no attention
+    nats, share = sum(apart) / len(apart), sum(elsewhere) / max(1, len(elsewhere))
     line = f"scorer: {nats:.2g} nats a token away from the reference, {share:.1%} of the attention elsewhere"
     if not (nats <= MAX_NATS_APART and share <= MAX_ELSEWHERE):
         raise VerificationError(f"{line}; the limits are {MAX_NATS_APART} and {MAX_ELSEWHERE:.0%}")

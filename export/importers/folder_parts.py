@@ -14,6 +14,7 @@ TAG = re.compile(r">>(.+)<<")
 """A piece in front of a source that asks for a language."""
 LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
 """A token of a language, as NLLB or M2M-100 has them."""
+SURROGATE = re.compile("[\ud800-\udfff]")
 MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
 MODELS_BY_SIDE = "source.spm", "target.spm"
 JOINTS = {"@@": "subword-nmt or fastBPE", "\uffed": "pyonmttok"}
@@ -114,6 +115,7 @@ def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None
     Raises:
         SourceError: they are no ids, or two pieces have the same.
     """
+    check_text(path, ids)
     seen: dict[int, str] = {}
     for piece, id in ids.items():
         if type(id) is not int or not 0 <= id < size:
@@ -121,6 +123,19 @@ def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None
         if id in seen:
             raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
         seen[id] = piece
+
+
+def check_text(path: Path, pieces: Iterable[str]) -> None:
+    """Whether pieces are Unicode; JSON and pickles can hold half of a character's code, which no file can.
+
+    Raises:
+        SourceError: one is not.
+    """
+    for piece in pieces:
+        if not piece.isascii() and SURROGATE.search(piece):
+            raise SourceError(
+                f"{path}: {piece!r} has half of a surrogate pair; supported: pieces in Unicode"
+            )
 
 
 def languages_of_name(name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Models by their names at Hugging Face, downloaded with its own library into its own cache."""
+"""Models by their names at Hugging Face, downloaded with its own library into its cache, or found there."""
 
 import importlib.util
 import re
@@ -12,6 +12,8 @@ from export.importers.imported import SourceError
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 NOT_NEEDED = ["*.h5", "*.msgpack", "*.ot", "*.onnx", "*.onnx_data", "*.gguf"]
 """The same weights for other libraries."""
+CACHED = re.compile(r"models--(?:.+--)?(.+)")
+SNAPSHOTS, MAIN = "snapshots", Path("refs", "main")
 
 
 @contextmanager
@@ -22,26 +24,56 @@ def fetched(source: str) -> Iterator[Path]:
         SourceError: it is to be downloaded, and cannot be.
     """
     path = Path(source)
-    if path.exists() or not NAME.fullmatch(source):
+    if not path.exists() and NAME.fullmatch(source):
+        snapshot, name = _download(source), path.name
+    elif (found := _in_cache(path)) is not None:
+        snapshot, name = found
+    else:
         yield path
         return
+    with tempfile.TemporaryDirectory(prefix="import.") as parent:
+        folder = Path(parent) / name  # as the cache calls it otherwise
+        folder.mkdir()
+        for file in snapshot.iterdir():
+            (folder / file.name).symlink_to(file.resolve())
+        yield folder
+
+
+def _in_cache(path: Path) -> tuple[Path, str] | None:
+    """The files and the name of a model, if the path is its folder in the cache, or a snapshot there.
+
+    Raises:
+        SourceError: there are several snapshots, and none is named.
+    """
+    place = path.absolute()
+    if place.parent.name == SNAPSHOTS and (found := CACHED.fullmatch(place.parents[1].name)):
+        return path, found[1]
+    found = CACHED.fullmatch(place.name)
+    if found is None or not (path / SNAPSHOTS).is_dir():
+        return None
+    snapshots = sorted((path / SNAPSHOTS).iterdir())
+    if (path / MAIN).is_file():
+        snapshots = [path / SNAPSHOTS / (path / MAIN).read_text().strip()]
+    if len(snapshots) != 1 or not snapshots[0].is_dir():
+        raise SourceError(
+            f"{path / SNAPSHOTS}: has {len(snapshots)} versions, and {MAIN} names none; supported: the "
+            "folder of one"
+        )
+    return snapshots[0], found[1]
+
+
+def _download(name: str) -> Path:
     if importlib.util.find_spec("huggingface_hub") is None:
         raise SourceError(
-            f"{source}: is no file here; to download it by that name from Hugging Face, huggingface_hub is "
+            f"{name}: is no file here; to download it by that name from Hugging Face, huggingface_hub is "
             "needed: pip install -e '.[hub]'"
         )
     import huggingface_hub
 
     try:
-        cached = Path(huggingface_hub.snapshot_download(source, ignore_patterns=NOT_NEEDED))
+        return Path(huggingface_hub.snapshot_download(name, ignore_patterns=NOT_NEEDED))
     except Exception as error:  # whatever its many layers raise
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise SourceError(
-            f"{source}: is no file here, and cannot be downloaded from Hugging Face: {reason}"
+            f"{name}: is no file here, and cannot be downloaded from Hugging Face: {reason}"
         ) from None
-    with tempfile.TemporaryDirectory(prefix="import.") as parent:
-        folder = Path(parent) / path.name  # as the cache calls it otherwise
-        folder.mkdir()
-        for file in cached.iterdir():
-            (folder / file.name).symlink_to(file.resolve())
-        yield folder

@@ -77,11 +77,14 @@ def _unquoted(piece: str) -> str:
 
     >>> [_unquoted(piece) for piece in ("the", "'it''s'", r'"\"\u00e4\_"')]
     ['the', "it's", '"ä\xa0']
+    >>> _unquoted(r'"\ud83d\ude00"') == chr(0x1F600)  # escaped in two halves, as in JSON
+    True
     """
     if len(piece) > 1 and piece[0] == piece[-1] == "'":
         return piece[1:-1].replace("''", "'")
     if len(piece) > 1 and piece[0] == piece[-1] == '"':
-        return ESCAPE.sub(_unescaped, piece[1:-1])
+        text = ESCAPE.sub(_unescaped, piece[1:-1])
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return piece
 
 

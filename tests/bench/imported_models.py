@@ -68,7 +68,7 @@ def opus(folder: Path, count: int, sizes: ModelConfig = OPUS) -> ImportedModel:
 
     def write(source: Path, network: Transformer) -> None:
         peer.convert(network, source, names=tokens, add_source_eos=True)
-        _write_vocabulary(source / "sentencepiece.model", tokens)
+        write_vocabulary(source / "sentencepiece.model", tokens)
         # what is measured gets its EOS with the source, as the engine does
         peer.convert(network, folder / "ctranslate2.int8", "int8", tokens)
 
@@ -89,7 +89,7 @@ def write_student_files(source: Path, network: Transformer) -> None:
     sources = random_sources(CALIBRATION, vocab_size)
     marian_files.write_student(source, network, sources)
     tokens = _tokens(marian_files.format_ids(vocab_size))
-    _write_vocabulary(source / "vocab.spm", tokens, eos_id=0, unk_id=1, bos_id=-1)
+    write_vocabulary(source / "vocab.spm", tokens, eos_id=0, unk_id=1, bos_id=-1)
 
 
 def _imported(
@@ -139,7 +139,7 @@ def _text(words: Sequence[str], ids: Sequence[int]) -> str:
     return "".join(words[id] for id in ids if id != EOS_ID).replace("▁", " ").strip()
 
 
-def _write_vocabulary(path: Path, tokens: Iterable[str], **ids: int) -> None:
+def write_vocabulary(path: Path, tokens: Iterable[str], **ids: int) -> None:
     """A SentencePiece model of these pieces, which cuts a text of them at its blanks."""
     model = spm.ModelProto()
     kinds = {"<unk>": spm.ModelProto.SentencePiece.UNKNOWN}

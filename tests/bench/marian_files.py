@@ -1,4 +1,4 @@
-"""A student's network in the layouts that Marian reads: float32 in an npz, int8 for intgemm in a `.bin`.
+"""A post-norm network in the layouts that Marian reads: float32 in an npz, int8 for intgemm in a `.bin`.
 
 Matrices are stored [in, out] and vectors [1, n], layers are counted from 1.
 """
@@ -33,15 +33,21 @@ def format_ids(vocab_size: int) -> list[int]:
 
 def write_student(folder: Path, network: Transformer, sources: Sequence[Sequence[int]]) -> None:
     """`model.npz`, and `model.bin` in int8, whose inputs are scaled to what they are with `sources`."""
+    weights, settings = write_npz(folder / "model.npz", network)
+    largest = _largest_inputs(network, _names(network), sources)
+    (folder / "model.bin").write_bytes(_packed(weights, largest, settings))
+
+
+def write_npz(path: Path, network: Transformer) -> tuple[dict[str, Array], bytes]:
+    """Write the network in float32; returns its weights and its configuration as they are there."""
     settings = json.dumps(_settings(network.config)).encode() + b"\0"
-    names = _names(network)
-    weights = {name: _stored(tensor.detach().numpy()) for name, tensor in _tensors(network, names)}
+    tensors = _tensors(network, _names(network))
+    weights = {name: _stored(tensor.detach().numpy()) for name, tensor in tensors}
     table = network.embedding.weight.detach().numpy()[format_ids(network.config.vocab_size)]
     weights |= {TABLE: table, "decoder_ff_logit_out_b": np.zeros((1, len(table)), np.float32)}
     arrays: dict[str, Any] = {**weights, SETTINGS: np.frombuffer(settings, np.int8)}
-    np.savez(folder / "model.npz", **arrays)
-    largest = _largest_inputs(network, names, sources)
-    (folder / "model.bin").write_bytes(_packed(weights, largest, settings))
+    np.savez(path, **arrays)
+    return weights, settings
 
 
 def _settings(sizes: ModelConfig) -> dict[str, Any]:
@@ -70,7 +76,7 @@ def _settings(sizes: ModelConfig) -> dict[str, Any]:
         "transformer-postprocess": "dan",
         "transformer-postprocess-emb": "d",
         "transformer-postprocess-top": "",
-        "transformer-decoder-autoreg": "rnn",
+        "transformer-decoder-autoreg": "rnn" if sizes.decoder_cell == "ssru" else "self-attention",
         "transformer-tied-layers": [],
         "transformer-guided-alignment-layer": "last",
         "transformer-dim-aan": sizes.d_ff,
@@ -102,13 +108,15 @@ def _names(network: Transformer) -> dict[str, str]:
         for index in range(depth):
             ours, theirs = f"{stack}.{index}", f"{stack}_l{index + 1}"
             attentions = {"self_attention": ("self", "norm_1")}
-            if stack == "decoder":
-                attentions = {"cross_attention": ("context", "norm_2")}
+            if stack == "decoder" and network.config.decoder_cell == "ssru":
+                attentions = {}
                 found |= {
                     f"{ours}.recurrence.w": f"{theirs}_rnn_{{}}",
                     f"{ours}.recurrence.w_f": f"{theirs}_rnn_{{}}f",
                     f"{ours}.norm_1": f"{theirs}_rnn_ffn",
                 }
+            if stack == "decoder":
+                attentions["cross_attention"] = ("context", "norm_2")
             for name, (kind, norm) in attentions.items():
                 found |= {
                     f"{ours}.{name}.w_{part}": f"{theirs}_{kind}_{{}}{part}" for part in "qkvo"

@@ -267,6 +267,16 @@ def test_another_networks_scorer_is_not_published(
         verify_scorer(scored_pairs(network, HEADS, pairs), runner)
 
 
+def test_a_translation_without_a_token_has_no_attention_to_compare(
+    network: Transformer, pairs: list[Pair], tmp_path: Path
+) -> None:
+    runner = runner_with(network, HEADS, tmp_path)
+    empty = Pair(pairs[0].source, np.array([EOS_ID], np.int32))
+    for every in ([empty], [*pairs, empty]):
+        line = verify_scorer(scored_pairs(network, HEADS, every), runner)
+        assert line.endswith(", 0.0% of the attention elsewhere")
+
+
 def test_a_runner_without_a_scorer_says_so() -> None:
     with pytest.raises(RuntimeError, match="without a scorer"):
         OnnxModelRunner(ENCODER, DECODER).align([5, EOS_ID], [BOS_ID, 6, EOS_ID])

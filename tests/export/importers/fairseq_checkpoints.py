@@ -12,8 +12,11 @@ import sentencepiece
 import torch
 import transformers
 
+from model.checkpoint import Checkpoint
+from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from tests import toy
-from tests.export.importers.marian_folders import train_spm
+from tests.export.importers.marian_folders import copy_layers, sizes_of, train_spm
+from tests.export.importers.reshaping import with_halves
 
 SIZES: dict[str, Any] = {
     "d_model": 32,
@@ -58,7 +61,7 @@ def write_folder(
     german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
     texts = [german + english] * 2 if pre_norm else [german, english]
     sizes = [
-        _write_side(folder, code, lines, 70 if pre_norm else size)
+        _write_side(folder, code, train_spm(lines, 70 if pre_norm else size))
         for code, lines, size in zip(("de", "en"), texts, (43, 36), strict=True)
     ]
     options = {**SIZES, "activation_function": "relu", **changes}
@@ -86,12 +89,49 @@ def write_folder(
     return model
 
 
-def _write_side(folder: Path, code: str, lines: list[str], size: int) -> int:
+def write_network(folder: Path, checkpoint: Checkpoint) -> None:
+    """A trained network in post-norm as a checkpoint, from German to English.
+
+    A translation begins with `</s>`, whose vector is that of BOS there, so the target has a table of its own.
+    """
+    folder.mkdir(parents=True)
+    checkpoint = with_halves(checkpoint, position_exponent="inclusive", position_offset=2)
+    data = checkpoint.vocabularies.source.model
+    for code in ("de", "en"):
+        size = _write_side(folder, code, data)
+    config: Any = transformers.FSMTConfig(
+        **{**SIZES, **sizes_of(checkpoint.config.model), "forced_eos_token_id": None},
+        src_vocab_size=size,
+        tgt_vocab_size=size,
+    )
+    model: Any = transformers.FSMTForConditionalGeneration(config)
+    _, pieces = _side(folder, "de")
+    order = [
+        BOS_ID,
+        PAD_ID,
+        EOS_ID,
+        UNK_ID,
+        *map(checkpoint.vocabularies.source.processor.piece_to_id, pieces),
+    ]
+    rows = checkpoint.weights["embedding.weight"][order]
+    with torch.no_grad():
+        copy_layers(model, checkpoint.weights)
+        for table in (
+            model.model.encoder.embed_tokens,
+            model.model.decoder.embed_tokens,
+            model.model.decoder.output_projection,
+        ):
+            table.weight = torch.nn.Parameter(rows.clone())
+        model.model.decoder.embed_tokens.weight[2] = rows[0]
+    torch.save(checkpoint_of(model), folder / "checkpoint_best.pt")
+
+
+def _write_side(folder: Path, code: str, data: bytes) -> int:
     """Its SentencePiece model and its dictionary; returns how many ids there are."""
-    data = train_spm(lines, size)
     (folder / f"spm.{code}.model").write_bytes(data)
     processor = sentencepiece.SentencePieceProcessor(model_proto=data)
-    pieces = [processor.id_to_piece(id) for id in range(3, processor.vocab_size())]
+    every = (processor.id_to_piece(id) for id in range(processor.vocab_size()))
+    pieces = [piece for piece in every if piece not in ("<pad>", "<unk>", "<s>", "</s>")]
     listed = [f"{piece} {9000 - at}\n" for at, piece in enumerate(reversed(pieces))]
     (folder / f"dict.{code}.txt").write_text("".join(listed), encoding="utf-8")
     return len(pieces) + 4

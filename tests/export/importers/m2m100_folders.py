@@ -10,7 +10,11 @@ import sentencepiece
 import torch
 import transformers
 
+from model.checkpoint import Checkpoint
+from model.tokenizer import BOS_ID
 from tests import toy
+from tests.export.importers.marian_folders import copy_layers, sizes_of
+from tests.export.importers.reshaping import with_halves
 
 SIZES: dict[str, Any] = {
     "d_model": 32,
@@ -70,6 +74,35 @@ def write_folder(
     return model
 
 
+def write_network(folder: Path, checkpoint: Checkpoint, source: str, target: str) -> Any:
+    """A trained network in pre-norm as M2M-100's folder, for one direction; returns transformers' model.
+
+    Its tag stands in for the token of the source's language, and BOS for that of the target's.
+    """
+    folder.mkdir(parents=True)
+    checkpoint = with_halves(checkpoint, position_exponent="inclusive", position_offset=2)
+    sizes, weights = checkpoint.config.model, checkpoint.weights
+    vocabulary = checkpoint.vocabularies.source
+    (folder / "sentencepiece.bpe.model").write_bytes(vocabulary.model)
+    size = write_m2m100(folder)
+    config = transformers.M2M100Config(**sizes_of(sizes), vocab_size=size, decoder_start_token_id=2)
+    model: Any = transformers.M2M100ForConditionalGeneration(config).eval()
+    ids: dict[str, int] = json.loads((folder / "vocab.json").read_bytes())
+    first = len(ids)  # of the languages' tokens
+    own = {id: vocabulary.processor.piece_to_id(piece) for piece, id in ids.items()}
+    own |= {first + M2M100.index(source): vocabulary.tag_id(target)}
+    own |= {first + M2M100.index(target): BOS_ID}
+    with torch.no_grad():
+        table = model.model.shared.weight
+        table.zero_()[list(own)] = weights["embedding.weight"][list(own.values())]
+        copy_layers(model, weights)
+    model.generation_config = transformers.GenerationConfig(
+        decoder_start_token_id=2, eos_token_id=2, pad_token_id=1, num_beams=4, max_length=256
+    )
+    model.save_pretrained(folder)
+    return model
+
+
 def _train(lines: Sequence[str], vocab_size: int) -> bytes:
     """BPE, as theirs is."""
     model = io.BytesIO()
@@ -100,7 +133,9 @@ def write_m2m100(folder: Path) -> int:
     processor = sentencepiece.SentencePieceProcessor(
         model_file=str(folder / "sentencepiece.bpe.model")
     )
-    pieces = [processor.id_to_piece(id) for id in range(3, processor.vocab_size())]
+    special = {"<s>", "<pad>", "</s>", "<unk>"}
+    every = (processor.id_to_piece(id) for id in range(processor.vocab_size()))
+    pieces = [piece for piece in every if piece not in special]
     listed = ["<s>", "<pad>", "</s>", "<unk>", *pieces]
     ids = {piece: id for id, piece in enumerate(listed)}
     (folder / "vocab.json").write_text(json.dumps(ids))

@@ -11,10 +11,13 @@ import torch
 import transformers
 
 from model import bundle
+from model.checkpoint import Checkpoint
 from model.evaluate import suppressed_ids
+from model.network_config import ModelConfig
 from model.tokenizer import BOS_ID, EOS_ID
 from tests import toy
 from tests.conftest import TINY_BUNDLE
+from tests.export.importers.reshaping import with_halves
 
 SIZES: dict[str, Any] = {
     "d_model": 32,
@@ -157,52 +160,27 @@ def randomize(model: Any, size: int) -> None:
 
 
 def write_toy_folder(folder: Path) -> Any:
-    """The tiny bundle's network as a folder, with ids in another order; it has learnt the toy language.
+    """The tiny bundle's network as a folder; it has learnt the toy language."""
+    return write_network(folder, bundle.load(TINY_BUNDLE))
 
-    Its sines and cosines stand by turns. Where all sines are first, so are the even dimensions of all that is
-    added to them, and nothing else changes.
-    """
+
+def write_network(folder: Path, checkpoint: Checkpoint) -> Any:
+    """A trained network in post-norm as a folder, with ids in another order; returns transformers' model."""
     folder.mkdir(parents=True)
-    checkpoint = bundle.load(TINY_BUNDLE)
+    checkpoint = with_halves(checkpoint)
     sizes, weights = checkpoint.config.model, checkpoint.weights
     last = sizes.vocab_size - 1
     config = transformers.MarianConfig(
+        **sizes_of(sizes),
         vocab_size=sizes.vocab_size,
-        d_model=sizes.d_model,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=sizes.num_heads,
-        decoder_attention_heads=sizes.num_heads,
-        encoder_ffn_dim=sizes.d_ff,
-        decoder_ffn_dim=sizes.d_ff,
-        max_position_embeddings=128,
-        activation_function="relu",
-        scale_embedding=True,
         pad_token_id=last,
         decoder_start_token_id=last - BOS_ID,
         eos_token_id=last - EOS_ID,
     )
     model: Any = transformers.MarianMTModel(config).eval()
-    turned = [*range(0, sizes.d_model, 2), *range(1, sizes.d_model, 2)]
     with torch.no_grad():
-        model.model.shared.weight.copy_(weights["embedding.weight"].flip(0)[:, turned])
-        for side in ("encoder", "decoder"):
-            layer = getattr(model.model, side).layers[0]
-            kinds = [("self_attn", "self_attention", "norm_1")]
-            kinds += [("encoder_attn", "cross_attention", "norm_2")] if side == "decoder" else []
-            for theirs, ours, norm in kinds:
-                attention, names = getattr(layer, theirs), f"{side}.0.{ours}"
-                for part in "qkv":
-                    projection = getattr(attention, f"{part}_proj")
-                    _copy(projection, weights, f"{names}.w_{part}", columns=turned)
-                _copy(attention.out_proj, weights, f"{names}.w_o", rows=turned)
-                _copy(
-                    getattr(layer, f"{theirs}_layer_norm"), weights, f"{side}.0.{norm}", rows=turned
-                )
-            _copy(layer.fc1, weights, f"{side}.0.feed_forward.w_1", columns=turned)
-            _copy(layer.fc2, weights, f"{side}.0.feed_forward.w_2", rows=turned)
-            norm = f"{side}.0.norm_{len(kinds) + 1}"
-            _copy(layer.final_layer_norm, weights, norm, rows=turned)
+        model.model.shared.weight.copy_(weights["embedding.weight"].flip(0))
+        copy_layers(model, weights)
     processor = checkpoint.vocabularies.source.processor
     tags = {"<2de>": ">>deu<<", "<2en>": ">>eng<<"}
     pieces = [processor.id_to_piece(id) for id in range(sizes.vocab_size)]
@@ -225,15 +203,43 @@ def write_toy_folder(folder: Path) -> Any:
     return model
 
 
-def _copy(
-    module: Any,
-    weights: Mapping[str, torch.Tensor],
-    name: str,
-    rows: Sequence[int] | None = None,
-    columns: Sequence[int] | None = None,
-) -> None:
-    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
-    if rows is not None:
-        weight, bias = weight[rows], bias[rows]
-    module.weight.copy_(weight if columns is None else weight[:, columns])
-    module.bias.copy_(bias)
+def sizes_of(sizes: ModelConfig) -> dict[str, Any]:
+    """A network's sizes as configurations of transformers have them."""
+    return {
+        "d_model": sizes.d_model,
+        "encoder_layers": sizes.num_encoder_layers,
+        "decoder_layers": sizes.num_decoder_layers,
+        "encoder_attention_heads": sizes.num_heads,
+        "decoder_attention_heads": sizes.num_heads,
+        "encoder_ffn_dim": sizes.d_ff,
+        "decoder_ffn_dim": sizes.d_ff,
+        "max_position_embeddings": min(sizes.max_positions, 512),
+        "activation_function": sizes.activation,
+        "scale_embedding": sizes.scaled_embeddings,
+    }
+
+
+def copy_layers(model: Any, weights: Mapping[str, torch.Tensor]) -> None:
+    """Both stacks into a network of transformers' that has fairseq's names."""
+    for side in ("encoder", "decoder"):
+        stack = getattr(model.model, side)
+        for index, layer in enumerate(stack.layers):
+            kinds = [("self_attn", "self_attention")]
+            kinds += [("encoder_attn", "cross_attention")] if side == "decoder" else []
+            for number, (theirs, ours) in enumerate(kinds, start=1):
+                attention, name = getattr(layer, theirs), f"{side}.{index}.{ours}"
+                for part in "qkv":
+                    _copy(getattr(attention, f"{part}_proj"), weights, f"{name}.w_{part}")
+                _copy(attention.out_proj, weights, f"{name}.w_o")
+                norm = getattr(layer, f"{theirs}_layer_norm")
+                _copy(norm, weights, f"{side}.{index}.norm_{number}")
+            _copy(layer.fc1, weights, f"{side}.{index}.feed_forward.w_1")
+            _copy(layer.fc2, weights, f"{side}.{index}.feed_forward.w_2")
+            _copy(layer.final_layer_norm, weights, f"{side}.{index}.norm_{len(kinds) + 1}")
+        if f"{side}_norm.weight" in weights:
+            _copy(stack.layer_norm, weights, f"{side}_norm")
+
+
+def _copy(module: Any, weights: Mapping[str, torch.Tensor], name: str) -> None:
+    module.weight.copy_(weights[f"{name}.weight"])
+    module.bias.copy_(weights[f"{name}.bias"])

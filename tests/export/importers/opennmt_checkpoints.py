@@ -10,8 +10,10 @@ import torch
 from ctranslate2.converters import OpenNMTPyConverter
 from torch import Tensor
 
+from model.checkpoint import Checkpoint
 from model.transformer import Transformer
 from tests.export.importers.ctranslate2_peer import learnt_network, untrained_network
+from tests.export.importers.reshaping import with_sizes
 
 EPSILON = 1e-6
 ATTENTION = {
@@ -67,6 +69,17 @@ def write_folder(
                     parameter.normal_(is_norm, 0.1 * (biases or not is_bias))
     save(network, names, folder / "model_step_100.pt", biases=biases or learnt)
     return folder
+
+
+def write_network(folder: Path, checkpoint: Checkpoint) -> None:
+    """A trained network in pre-norm as a checkpoint; without tags, it reads the target off the source."""
+    folder.mkdir(parents=True)
+    vocabulary = checkpoint.vocabularies.source
+    bias = {"projection_bias": torch.zeros(vocabulary.vocab_size)}
+    biased = with_sizes(checkpoint, {**checkpoint.weights, **bias}, projection_bias=True)
+    pieces = [vocabulary.processor.id_to_piece(id) for id in range(vocabulary.vocab_size)]
+    save(biased.network(), ["<blank>", *pieces[1:]], folder / "model_step_100.pt", biases=True)
+    (folder / "sentencepiece.model").write_bytes(vocabulary.model)
 
 
 def save(network: Transformer, names: list[str], path: Path, *, biases: bool) -> None:

@@ -115,6 +115,7 @@ CASES: list[tuple[Break, str]] = [
     (vocabulary(lambda tokens: tokens[:40]), "is of shape [71, 32], the configuration says [40, 32]"),
     (vocabulary(lambda tokens: dict.fromkeys(tokens)), "shared_vocabulary.json: is no list of tokens"),
     (vocabulary(lambda tokens: [*tokens[:9], 7]), "shared_vocabulary.json: is no list of tokens"),
+    (vocabulary(lambda tokens: [*tokens[:9], "\udc00"]), "'\\udc00' has half of a surrogate pair"),
     (vocabulary(lambda tokens: tokens[:3]), "has 3 tokens; supported: 4 to 999999"),
     (vocabulary(lambda tokens: [*tokens[:60], *(f"{one}@@" for one in tokens[60:])]), "marked with @@, like"),
     (removed("shared_vocabulary.json"), "has no known format; supported: Hugging Face Marian"),

@@ -96,6 +96,7 @@ CASES: list[tuple[Break, str]] = [
     (setting("num_beams", 0, "generation_config.json"), "generation_config.json: num_beams = 0") ,
     (setting("▁neu", 1000, "vocab.json"), "vocab.json: '▁neu' = 1000; supported: ids below vocab_size"),
     (setting("▁neu", "x", "vocab.json"), "vocab.json: '▁neu' = 'x'; supported: ids"),
+    (setting("\ud83d", 1, "vocab.json"), "vocab.json: '\\ud83d' has half of a surrogate pair; supported"),
     (setting("▁neu", 0, "vocab.json"), "vocab.json: '▁neu' and '</s>' have the same id, 0"),
     (tensor(FC1, lambda _: None), f"model.safetensors: has no {FC1}, which must be of shape [48, 32]"),
     (tensor(FC1, lambda one: one.T), f"{FC1} is of shape [32, 48], the configuration says [48, 32]"),

@@ -41,6 +41,40 @@ def test_what_is_there_is_not_downloaded(tmp_path: Path, monkeypatch: pytest.Mon
             assert place == Path(source)
 
 
+@pytest.fixture
+def cached(tmp_path: Path) -> Path:
+    """A model as huggingface_hub, transformers and EasyNMT keep it: two versions, files elsewhere."""
+    folder = tmp_path / "models--Helsinki-NLP--opus-mt-de-en"
+    for name in ("blobs", "refs", "snapshots/old", "snapshots/new"):
+        (folder / name).mkdir(parents=True)
+    for version in ("old", "new"):
+        (folder / "blobs" / version).write_text(version)
+        (folder / "snapshots" / version / "config.json").symlink_to(f"../../blobs/{version}")
+    (folder / "refs" / "main").write_text("new")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("part", "version"), [("", "new"), ("snapshots/new", "new"), ("snapshots/old", "old")]
+)
+def test_a_model_of_the_cache_is_found_and_has_its_name(
+    cached: Path, part: str, version: str
+) -> None:
+    with fetched(str(cached / part)) as folder:
+        assert folder.name == folder.resolve().name == "opus-mt-de-en"
+        assert (folder / "config.json").read_text() == version
+    assert (cached / "blobs" / version).exists()
+
+
+def test_of_several_versions_one_must_be_named(cached: Path) -> None:
+    (cached / "refs" / "main").unlink()
+    with (
+        pytest.raises(SourceError, match="has 2 versions, and refs/main names none"),
+        fetched(str(cached)),
+    ):
+        pass
+
+
 def test_a_download_that_fails_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,123 @@
+"""`python -m tests.bench.import_quality --data DIR`: what int8 costs a trained model, format by format.
+
+The bundled model is written in the layout of each format, imported in fp32 and int8 with the default
+calibration, and translates `DIR/SPLIT.de`. Printed are BLEU and chrF against `DIR/SPLIT.en`, and the chrF of
+int8's translations against fp32's.
+"""
+
+import argparse
+import logging
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+import onnxruntime
+import sacrebleu
+
+from export.importers.conversion import import_model
+from export.material import ExportOptions
+from export.verify import TOLERANCES, Tolerance
+from model import bundle
+from model.data.corpus import encode_pairs
+from model.data.text import read_aligned
+from service import Translator
+from service.models.bundle import DEFAULT_BUNDLE, Precision
+from tests.bench import report
+from tests.bench.import_layouts import FOLDER, LAYOUTS, SOURCE, TARGET, Trained
+from tests.bench.measure import Row
+
+BEAM_SIZE = 4
+PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
+SPREAD_PAIRS = 100
+"""Of the text, for the network in post-norm."""
+EXACT = "int8, exact sums"
+
+
+def translated(folder: Path, precision: Precision, texts: Sequence[str]) -> list[str]:
+    """Whole lines, each a sentence of its own."""
+    with Translator.load(folder, device="cpu", precision=precision) as translator:
+        found = translator.translate(
+            texts, source=SOURCE, target=TARGET, beam_size=BEAM_SIZE, splitting="none"
+        )
+    return [one.text for one in found]
+
+
+@contextmanager
+def exact_sums() -> Iterator[None]:
+    """ONNX Runtime multiplies as with VNNI: slower, but no sum of two products overflows."""
+
+    def options() -> onnxruntime.SessionOptions:
+        made = plain()
+        made.add_session_config_entry("session.x64quantprecision", "1")
+        return made
+
+    plain = onnxruntime.SessionOptions
+    with mock.patch.object(onnxruntime, "SessionOptions", options):
+        yield
+
+
+def row(name: str, translations: dict[str, list[str]], references: Sequence[str]) -> Row:
+    """Scores against the references, and of int8 against fp32."""
+    chrf, bleu = sacrebleu.corpus_chrf, sacrebleu.corpus_bleu
+    found: Row = {"format": name}
+    for metric, score in (("BLEU", bleu), ("chrF", chrf)):
+        for kind, lines in translations.items():
+            found[f"{metric}, {kind}"] = round(score(lines, [references]).score, 2)
+    for kind, lines in translations.items():
+        if kind != "fp32":
+            found[f"chrF, {kind} against fp32"] = round(
+                chrf(lines, [translations["fp32"]]).score, 1
+            )
+    return found
+
+
+def main() -> None:
+    """Import, translate and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.import_quality", description=__doc__
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with SPLIT.de and SPLIT.en"
+    )
+    parser.add_argument("--split", default="test", help="comma-separated (default test)")
+    parser.add_argument(
+        "--lines", type=int, default=500, help="of all splits together (default 500)"
+    )
+    parser.add_argument(
+        "--formats", default=",".join(LAYOUTS), help="comma-separated (default all)"
+    )
+    options = parser.parse_args()
+    if unknown := set(options.formats.split(",")) - LAYOUTS.keys():
+        parser.error(f"--formats: {min(unknown)} is none of {', '.join(LAYOUTS)}")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    text: dict[str, list[str]] = {SOURCE: [], TARGET: []}
+    for split in options.split.split(","):
+        for code, lines in read_aligned(options.data, split, (SOURCE, TARGET)).items():
+            text[code] = [*text[code], *lines][: options.lines]
+    checkpoint = bundle.load(DEFAULT_BUNDLE)
+    few = {code: lines[:SPREAD_PAIRS] for code, lines in text.items()}
+    trained = Trained.of(
+        checkpoint, encode_pairs(few, checkpoint.config.data, checkpoint.vocabularies)
+    )
+    TOLERANCES["int8"] = Tolerance(score=math.inf, chrf=0.0)  # what it costs is measured here
+    rows = []
+    for name in options.formats.split(","):
+        with tempfile.TemporaryDirectory() as place:
+            source, out = LAYOUTS[name](Path(place, FOLDER), trained), Path(place, "bundle")
+            wanted = ExportOptions(name, PRECISIONS, golden_sentences=8)
+            import_model(source, out, wanted, [SOURCE], [TARGET])
+            translate = partial(translated, out, texts=text[SOURCE])
+            found: dict[str, list[str]] = {one: translate(one) for one in PRECISIONS}
+            with exact_sums():
+                found[EXACT] = translate("int8")
+        rows.append(row(name, found, text[TARGET]))
+        logging.info(rows[-1])
+    print(f"{len(text[SOURCE])} lines; {report.machine()}\n\n{report.table(rows)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""`python -m tests.bench.nllb`: what a model of NLLB-600M's shape takes to import and to serve.
+
+Its weights are random, and its translations end; the import runs without transformers, as for a user who has
+not installed it, or with `--transformers`. Printed are times, peak and resident memory, and speed.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
+
+from tests.bench import report
+from tests.bench.imported_models import write_vocabulary
+from tests.bench.over_http import UNLIMITED, serving
+from tests.bench.overload import memory_of, server_pid
+
+PIECES, VOCABULARY = 256_000, 256_206
+"""Of the SentencePiece model; rows of the table."""
+ENDING = 0.03
+"""Share of the tokens after which `</s>` is the likeliest."""
+LOUDNESS = 5.0
+"""By which the table is larger than transformers makes it: choices are no ties."""
+LINES, TOKENS = 2, 20
+TOGETHER = 8
+IMPORT = "import sys; {}from export.__main__ import main; sys.exit(main(sys.argv[1:]))"
+HIDDEN = "sys.modules['transformers'] = None; "
+
+
+def word(number: int) -> str:
+    """One of letters alone, another for each number."""
+    letters = ""
+    while number or not letters:
+        number, digit = divmod(number, 26)
+        letters += chr(ord("a") + digit)
+    return letters
+
+
+@torch.inference_mode()
+def write_model(folder: Path) -> None:
+    """The folder as it is downloaded, without what only transformers' tokenizer reads."""
+    torch.manual_seed(0)
+    config = transformers.M2M100Config(vocab_size=VOCABULARY)  # its other sizes are NLLB-600M's
+    model: Any = transformers.M2M100ForConditionalGeneration(config).eval()
+    table = model.model.shared.weight.mul_(LOUDNESS)
+    ids = torch.randint(4, PIECES, (4, TOKENS))
+    logits = model(input_ids=ids, decoder_input_ids=ids.flip(0)).logits.flatten(0, 1)
+    end = table[config.eos_token_id]
+    behind = (logits.max(-1).values - logits[:, config.eos_token_id]).quantile(ENDING)
+    model.model.decoder.layer_norm.bias.add_(end * behind / end.square().sum())
+    model.save_pretrained(folder)
+    names = ["<unk>", "<s>", "</s>", *(f"▁{word(id)}" for id in range(3, PIECES))]
+    ids_of_it = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": -1}
+    write_vocabulary(folder / "sentencepiece.bpe.model", names, **ids_of_it)
+    tokens = {"additional_special_tokens": list(FAIRSEQ_LANGUAGE_CODES)}
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokens))
+
+
+def texts(count: int) -> list[str]:
+    """Lines of random words, each a token."""
+    drawn = torch.randint(3, PIECES, (count, TOKENS), generator=torch.Generator().manual_seed(1))
+    return [" ".join(map(word, row)) for row in drawn.tolist()]
+
+
+def translated(port: int, text: str) -> tuple[float, int]:
+    """Seconds, and tokens of the translation."""
+    fields = {"q": text, "source": "de", "target": "en", "max_decoding_length": TOKENS}
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/translate",
+        json.dumps(fields).encode(),
+        {"content-type": "application/json"},
+    )
+    started = time.perf_counter()
+    with urllib.request.urlopen(request, timeout=600) as response:
+        found = json.load(response)["translatedText"]
+    return time.perf_counter() - started, len(found.split())
+
+
+def serve(folder: Path, port: int) -> None:
+    """Start the service, ask it, and print what it takes."""
+    began = time.perf_counter()
+    with serving(["service"], port, **{**UNLIMITED, "ATTENDANT_BUNDLE": str(folder)}):
+        pid = server_pid(port)
+        print(f"start: {time.perf_counter() - began:.0f} s, {memory_of(pid):.0f} MiB", flush=True)
+        found = [translated(port, text) for text in texts(20)]
+        seconds, tokens = zip(*found, strict=True)
+        print(
+            f"20 alone: median {statistics.median(seconds):.2f} s, {statistics.mean(tokens):.1f} tokens, "
+            f"then {memory_of(pid):.0f} MiB",
+            flush=True,
+        )
+        began = time.perf_counter()
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            list(pool.map(lambda text: translated(port, text), texts(6 * TOGETHER)))
+        rate = 6 * TOGETHER / (time.perf_counter() - began)
+        print(f"{TOGETHER} in flight: {rate:.2f} requests/s, then {memory_of(pid):.0f} MiB")
+
+
+def main() -> None:
+    """Make, import, serve."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.nllb", description=__doc__)
+    parser.add_argument("--folder", type=Path, help="for the model and its bundle; kept")
+    parser.add_argument("--transformers", action="store_true", help="the import compares with it")
+    parser.add_argument("--port", type=int, default=8794)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.folder or Path(made)
+        model, lines, out = folder / "nllb-600M", folder / "lines.txt", folder / "bundle"
+        if not model.exists():
+            write_model(model)
+        lines.write_text("".join(f"{text}\n" for text in texts(LINES)))
+        if not out.exists():
+            program = IMPORT.format("" if options.transformers else HIDDEN)
+            arguments = [
+                str(model),
+                "--out",
+                str(out),
+                "--precisions",
+                "int8",
+                "--data",
+                str(lines),
+            ]
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program, "import", *arguments], check=True)
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+            seconds = time.perf_counter() - began
+            print(f"import: {seconds:.0f} s, at most {peak:.1f} GiB", flush=True)
+        serve(out, options.port)
+    print(f"{report.machine()}, {len(os.sched_getaffinity(0))} of its cores")
+
+
+if __name__ == "__main__":
+    main()
