@@ -1,8 +1,16 @@
-"""What the bar says, by a clock of its own."""
+"""What the bar says, by a clock of its own, and when it is shown."""
+
+import io
+import sys
 
 import pytest
 
 from service.bulk.progress import ProgressBar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def test_rate_and_time_left() -> None:
@@ -24,3 +32,30 @@ def test_the_end_is_all_of_it(total: int) -> None:
     bar = ProgressBar(total, clock=lambda: 0.0)
     bar.add(total, 1, 1)
     assert "] 100%  1 lines" in bar.line()
+
+
+def test_on_a_terminal_the_line_is_written_over_now_and_then_and_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, terminal = 0.0, Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    bar = ProgressBar(100, clock=lambda: now)
+    now = 0.25
+    bar.add(10, 1, 1)
+    assert terminal.getvalue() == ""
+    now = 1.0
+    bar.add(50, 1, 1)
+    first = "\r[##########          ]  50%  2 lines, 2.0 sentences/s, 0:00:01 left\x1b[K"
+    assert terminal.getvalue() == first
+    now = 2.0
+    bar.add(100, 2, 6)
+    bar.close()
+    shown = "\r[####################] 100%  4 lines, 4.0 sentences/s, 0:00:00 left\x1b[K"
+    assert terminal.getvalue() == f"{first}{shown}{shown}\n"
+
+
+def test_elsewhere_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ProgressBar(10)
+    bar.add(10, 1, 1)
+    bar.close()
+    assert capsys.readouterr() == ("", "")
