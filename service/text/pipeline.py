@@ -15,6 +15,7 @@ from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
+from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
@@ -39,6 +40,7 @@ ORDER: tuple[type[Rule], ...] = (
     Quotes,
     Ellipses,
     Slashes,
+    Operators,
     Punctuation,
     Case,
     Names,

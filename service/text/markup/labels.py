@@ -21,23 +21,25 @@ _BETWEEN = regex.compile(
     rf"""
       (?<=\S)[ \u00a0]++(?:[{_ARROWS}]\ufe0f?|{_TYPED})[ \u00a0]++(?=\S)
     | (?<=\w)[{_ARROWS}](?=\w)
-    | (?<=(?:{_LETTER}{{2}}|\p{{Nd}})[)\]"”’“]?)[ \u00a0]++[>»›|][ \u00a0]++(?=[(\["“„‘]?{_LETTER}{{2}})
+    | (?<=\S)[ \u00a0]++[»›|][ \u00a0]++(?=\S)
     | (?<={_LETTER})\.\.(?={_LETTER})
     """,
     regex.VERBOSE,
 )
-_MAY_HAVE_ONE = re.compile(rf"[{_ARROWS}>»›|<.](?:(?<![<.])|(?<=<)-|(?<=\.)\.\w)")
+_MAY_HOLD_ONE = re.compile(
+    rf"[{_ARROWS}»›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
+)
 """A quick look, which begins with a set: most texts have nothing of all this."""
 
 
 def cut(run: Run) -> list[str | Run]:
     """Runs and what is between them, in order; the run alone, if there is nothing of all this in it."""
-    if _MAY_HAVE_ONE.search(run.text) is None:
+    if _MAY_HOLD_ONE.search(run.text) is None:
         return [run]
     found = list(_separators(run.text))
     if not found:
         return [run]
-    placeholders = Placeholders().prepare(run)  # `a > b` in backticks
+    placeholders = Placeholders().prepare(run)  # `a -> b` in backticks
     return cut_at(run, [one for one in found if not placeholders.protected_between(*one)])
 
 

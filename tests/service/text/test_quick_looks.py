@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
+from service.text.markup import labels
 from service.text.pipeline import ORDER
 from service.text.rules import (
     already,
@@ -26,6 +27,7 @@ from service.text.rules.already import Already
 from service.text.rules.directions import Directions
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
+from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
@@ -45,9 +47,10 @@ LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
     "scripts": (scripts, lambda text: Scripts(str.isascii).prepare(Run(text))),
     "symbols": (symbols, lambda text: Symbols().prepare(Run(text))),
     "unread": (unread, lambda text: Unread(str.isascii).prepare(Run(text))),
+    "labels": (labels, lambda text: labels.cut(Run(text))),
     "already": (already, lambda text: Already("de", "en").leaves(Run(text))),
 }
-"""By rule, where its quick look is, and what it does."""
+"""By rule, or what else looks so, where its quick look is, and what it does."""
 PIECES = (
     *".,:…+@#%{}[]()<>\\$_`&/~-!'\"„“”«»‚‘’‹›「」",
     *(
@@ -67,7 +70,24 @@ PIECES = (
         "日",
         "ª",
     ),
-    *("?!", "!!!", "...", "->", "<==", "--", "- - - -", "++", "****", "||", "^^", "😀", "⃣"),
+    *(
+        "?!",
+        "!!!",
+        "...",
+        "..",
+        "→",
+        "->",
+        "<-",
+        "<==",
+        "--",
+        "- - - -",
+        "++",
+        "****",
+        "||",
+        "^^",
+        "😀",
+        "⃣",
+    ),
     *(
         "a",
         "A",
@@ -109,6 +129,7 @@ OF_SIGNS: dict[str, Rule] = {
     "quotes": Quotes("„“‚‘"),
     "ellipses": Ellipses(),
     "slashes": Slashes(),
+    "operators": Operators(),
     "punctuation": Punctuation("en"),
 }
 """Where a vocabulary matters, the one with which they do the most."""
