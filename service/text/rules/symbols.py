@@ -127,7 +127,7 @@ def _taken(match: re.Match[str]) -> tuple[Place, str, str]:
         return (first, last, ""), "", ""
     if before and text[first] in _OF_WORD_BEFORE and not (behind.isalnum() and not trail):
         return (begin, last, ""), lead, ""
-    if (lead and trail) or not before:
+    if (lead and trail) or not before or before in "([{":
         return (first, end, ""), "", trail
     if lead:
         if behind.isalnum():

@@ -57,6 +57,7 @@ from tests.service.text.test_document import aligned, unchanged
             "Der Hund schläft",
             [(4, "\x1b[1;31m"), (8, "\x1b[0m")],
         ),
+        ("(→ Seite 5) [😀Ja]", "(Seite 5) [Ja]", [(1, "→ "), (11, "😀")]),
         ("In 1999® und 5©, mit B2™ 🎉", "In 1999® und 5©, mit B2™", [(24, " 🎉")]),
         (
             "\ufeffDas\u2060 Haus\u00adtür\u00ad\u200b ein\u034f Wet\u00ad\u200bter.",
