@@ -19,7 +19,8 @@ from service.api.connections import Connections, limit_for
 from service.api.server import ACCEPTS_PER_TURN, Server, Stop
 from service.api.tracing import TracingError
 from service.app import create_app
-from service.engine.process_memory import keep_large_apart
+from service.engine.cores import available_cores
+from service.engine.process_memory import configure_malloc
 from service.errors import BundleError
 from service.keys import KeysError
 from service.models import bundle
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     logs.configure(settings.log_level, settings.log_format)
     for line in [*misspelt(os.environ), *doubtful(settings)]:
         logging.getLogger(__name__).warning(line)
-    keep_large_apart()
+    configure_malloc(available_cores())
     failures: list[str] = []
 
     def fail(reason: str) -> None:

@@ -9,7 +9,7 @@ LARGE_BYTES = 4 << 20
 """So large a piece is mapped by itself, and goes back when it is freed; everyday ones are smaller."""
 KEPT_BYTES = 64 << 20
 """Free at the end of the heap, beyond which it is given back."""
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # of glibc's malloc.h
 
 
 def resident_bytes() -> int | None:
@@ -21,15 +21,20 @@ def resident_bytes() -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def keep_large_apart() -> None:
-    """Have malloc put large pieces beside its heaps, where it is glibc's.
+def configure_malloc(cores: int) -> None:
+    """Have malloc keep less of what is freed, where it is glibc's.
 
-    By itself it does so at first only: what is freed teaches it to put the next one of that size on a heap,
-    and a heap is full of holes once models of another generation were there.
+    Large pieces are put beside its heaps. By itself it does so at first only: what is freed teaches it to put
+    the next one of that size on a heap, and a heap is full of holes once models of another generation were
+    there. There is a heap for each core's thread, and two for the others; by itself it has eight a core, and
+    each keeps holes as large as what its threads once had. `MALLOC_ARENA_MAX` in the environment counts
+    instead.
     """
     if (libc := _glibc()) is not None:
         libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
         libc.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
+        if "MALLOC_ARENA_MAX" not in os.environ:
+            libc.mallopt(_M_ARENA_MAX, cores + 2)
 
 
 def trim() -> None:
