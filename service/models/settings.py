@@ -160,7 +160,7 @@ class ModelSettings(BaseSettings):
         bool,
         Field(
             description="Whether hypotheses are reranked by the opposite direction, unless a request says "
-            "otherwise: fewer omissions, but two fifths less throughput."
+            "otherwise: fewer omissions, but less than half the throughput."
         ),
     ] = False
     max_beam_size: Annotated[
