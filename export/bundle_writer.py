@@ -142,12 +142,12 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
 
     graphs = _write_graphs(material, ranges, heads, folder, options.precisions)
     described = _describe(material, graphs, vocabulary, folder, options)
-    piece = material.pieces[1]
+    piece, has_text = material.pieces[1], material.has_text
     del material, network  # a large one and its graphs need not be in memory together
     for precision, files in graphs.items():
         encoder, decoder = folder / files.encoder, folder / files.decoder
         found = engine_translations(encoder, decoder, SPECIAL, sources, starts)
-        logger.info(verify(precision, reference, found, piece))
+        logger.info(verify(precision, reference, found, piece, has_text))
     if heads:
         runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
         logger.info(verify_scorer(scored, runner))

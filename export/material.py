@@ -60,6 +60,8 @@ class Material:
     provenance: Provenance
     ends_source: bool = True
     """Whether EOS stands behind a source."""
+    has_text: bool = True
+    """Whether the sources of the pairs are of a language, and not drawn from the vocabulary."""
     rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     """Those that its text needs beside those for every model: names and parameters."""
 

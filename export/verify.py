@@ -56,13 +56,14 @@ class Tolerance:
 TOLERANCES: dict[Precision, Tolerance] = {
     "fp32": Tolerance(score=1e-3, chrf=100, exact=True),
     "fp16": Tolerance(score=0.02, chrf=98),
-    "int8": Tolerance(score=0.4, chrf=80),
+    "int8": Tolerance(score=0.1, chrf=80),
 }
 """Sound int8 graphs reach, with 40 sentences and without VNNI, a chrF of 97.4 (the bundled model), 95.6 to
-98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). Scores of
-sources drawn from a vocabulary, which mean nothing, are further away than those of text: 0.1 (the bundled
-model) to 0.2 (the same in post-norm), though both translate text as well as in fp32. The bundled model's
-fp16 graphs reach 100."""
+98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). The bundled
+model's fp16 graphs reach 100."""
+TOLERANCES_WITHOUT_TEXT = TOLERANCES | {"int8": Tolerance(score=0.4, chrf=80)}
+"""For sources drawn from a vocabulary, which mean nothing. Their scores are further away than those of text:
+0.1 (the bundled model) to 0.2 (the same in post-norm), though both translate text as well as in fp32."""
 
 ADVICE = "; this often happens after little training: train longer, or leave {} out of --precisions"
 
@@ -130,10 +131,11 @@ def verify(
     reference: Sequence[Sequence[Found]],
     found: Sequence[Sequence[Hypothesis]],
     piece: Callable[[int], str],
+    has_text: bool = True,
 ) -> str:
     """Compare the two; returns one line that says how well they agree.
 
-    `piece` gives the piece of a target token's id.
+    `piece` gives the piece of a target token's id; `has_text` is False for sources drawn from a vocabulary.
 
     Raises:
         VerificationError: they differ by more than the precision's tolerance.
@@ -142,7 +144,7 @@ def verify(
     def text(ids: Sequence[int]) -> str:
         return "".join(map(piece, ids)).replace(BLANK, " ")
 
-    tolerance = TOLERANCES[precision]
+    tolerance = (TOLERANCES if has_text else TOLERANCES_WITHOUT_TEXT)[precision]
     equal, differences = 0, []
     for expected, got in zip(reference, found, strict=True):
         count = len(got) if tolerance.exact else 1

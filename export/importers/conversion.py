@@ -136,6 +136,7 @@ def _material(
         decoding=imported.decoding,
         provenance=provenance,
         ends_source=imported.ends_source,
+        has_text=bool(texts),
         rules=imported.rules,
     )
 

@@ -97,9 +97,17 @@ def test_int8_may_be_off_by_what_a_sound_network_loses_on_words_at_random() -> N
 @pytest.mark.parametrize("score", [-1.5, -0.5, math.nan])
 def test_scores_that_are_off_or_no_number_fail(score: float) -> None:
     with pytest.raises(
-        VerificationError, match=r"the limit on average is 0\.4; .* leave int8 out of --precisions"
+        VerificationError, match=r"the limit on average is 0\.1; .* leave int8 out of --precisions"
     ):
         verify("int8", REFERENCE, engine(score=score), piece)
+
+
+def test_scores_of_sources_without_a_meaning_may_be_further_off() -> None:
+    assert "10 of 10" in verify("int8", REFERENCE, engine(score=-1.3), piece, has_text=False)
+    with pytest.raises(VerificationError, match=r"the limit on average is 0\.4"):
+        verify("int8", REFERENCE, engine(score=-1.5), piece, has_text=False)
+    with pytest.raises(VerificationError, match=r"the limit on average is 0\.02"):
+        verify("fp16", REFERENCE, engine(score=-1.3), piece, has_text=False)
 
 
 @pytest.mark.parametrize("precision", TOLERANCES)
