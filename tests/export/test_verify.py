@@ -90,10 +90,6 @@ def test_fp16_may_lose_less() -> None:
         verify("fp16", REFERENCE, engine(other=other), piece)
 
 
-def test_int8_may_be_off_by_what_a_sound_network_loses_on_words_at_random() -> None:
-    assert "scores differ by 0.2 on average" in verify("int8", REFERENCE, engine(-1.2), piece)
-
-
 @pytest.mark.parametrize("score", [-1.5, -0.5, math.nan])
 def test_scores_that_are_off_or_no_number_fail(score: float) -> None:
     with pytest.raises(
