@@ -20,7 +20,8 @@ from service.engine.types import StopRule
 from service.models.bundle import load
 from service.settings import Settings
 from tests import toy
-from tests.export.importers.marian_npz_models import Reference, write_model, write_student
+from tests.export.importers.marian_npz_models import write_model, write_student
+from tests.export.importers.marian_npz_reference import Reference
 from tests.export.importers.test_importing import bundle_of, translated
 
 WORDS = sorted({word for german, _ in toy.sentences() for word in german.rstrip(".").split()})

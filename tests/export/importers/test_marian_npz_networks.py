@@ -12,7 +12,8 @@ from export.importers.imported import Imported
 from export.importers.marian_npz import read, recognises
 from model.tokenizer import BOS_ID
 from service.engine.types import DecodingOptions, StopRule
-from tests.export.importers.marian_npz_models import SHAPES, Reference, write_model
+from tests.export.importers.marian_npz_models import SHAPES, write_model
+from tests.export.importers.marian_npz_reference import Reference
 from tests.export.importers.test_marian_networks import engine_of, network_of
 
 LIMIT, ALPHA = 20, 1.25

@@ -1,9 +1,11 @@
-"""Texts taken apart by every rule there is, in their order, with a vocabulary that does as it is told."""
+"""Texts taken apart by every rule there is and put together, with a vocabulary that does as it is told."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from service.text import document
 from service.text.document import Document
@@ -16,6 +18,7 @@ from service.text.rules.punctuation import Punctuation
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
+from service.text.words import Alignment, align_words, word_spans
 
 
 def every_rule(
@@ -51,6 +54,27 @@ def take_apart(
 ) -> Document:
     """A text taken apart by every rule."""
     return document.take_apart(text, form, splitting, ignored, every_rule(**rules))
+
+
+def aligned(source: str, target: str, links: list[int]) -> Alignment:
+    """Each word of `target` looks at one word of `source`."""
+    weights = np.eye(len(word_spans(source)), dtype=np.float32)[links]
+    return align_words(source, target, word_spans(source), word_spans(target), weights)
+
+
+def assembled(
+    document: Document, texts: Sequence[str], alignments: Sequence[Alignment | None]
+) -> str:
+    """The document with these translations of its sentences."""
+    found = zip(document.sentences, texts, alignments, strict=True)
+    return document.assemble([one.translated(text, alignment) for one, text, alignment in found])
+
+
+def unchanged(document: Document) -> str:
+    """The document with its sentences for their own translations."""
+    texts = [sentence.text for sentence in document.sentences]
+    same = [aligned(text, text, list(range(len(word_spans(text))))) for text in texts]
+    return assembled(document, texts, same)
 
 
 def mended(names: Names, source: str, translation: str) -> str:

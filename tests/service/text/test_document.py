@@ -1,48 +1,17 @@
-"""Taking apart and putting together: nothing is lost, tags nest, placeholders come through."""
+"""Taking apart and putting together: nothing is lost, tags go with their words, placeholders come through."""
 
 import doctest
-import random
-from collections.abc import Sequence
-from html.parser import HTMLParser
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from service.errors import LimitExceededError
 from service.text import words
 from service.text.document import Document
-from service.text.markup import elements as html_elements
-from service.text.markup import lexer
-from service.text.markup.projection import project, tree
-from service.text.run import Format, Run
-from service.text.words import Alignment, align_words, word_spans
-from tests.service.text.pipelines import take_apart
+from service.text.run import Format
+from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
 def test_the_examples_in_the_docstrings() -> None:
     assert doctest.testmod(words) == (0, 2)
-
-
-def aligned(source: str, target: str, links: list[int]) -> Alignment:
-    """Each word of `target` looks at one word of `source`."""
-    weights = np.eye(len(word_spans(source)), dtype=np.float32)[links]
-    return align_words(source, target, word_spans(source), word_spans(target), weights)
-
-
-def assembled(
-    document: Document, texts: Sequence[str], alignments: Sequence[Alignment | None]
-) -> str:
-    """The document with these translations of its sentences."""
-    found = zip(document.sentences, texts, alignments, strict=True)
-    return document.assemble([one.translated(text, alignment) for one, text, alignment in found])
-
-
-def unchanged(document: Document) -> str:
-    texts = [sentence.text for sentence in document.sentences]
-    same = [aligned(text, text, list(range(len(word_spans(text))))) for text in texts]
-    return assembled(document, texts, same)
 
 
 @pytest.mark.parametrize(
@@ -168,171 +137,6 @@ def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1
     assert take_apart("50 % der Hunde", "text").sentences[0].stand_ins == ()
-
-
-KINDS: tuple[lexer.Kind, ...] = ("html", "xml")
-LARGEST = 50_000
-"""Characters: as many as a request may have."""
-
-
-# What a pattern may begin to match, and give up on, in every place: if it looks at all the rest each time,
-# the largest text takes minutes, in which nobody else is served.
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "!",
-        "! ",
-        "Ja! ",
-        "。",
-        "ä",
-        "a.",
-        "a-",
-        "@a",
-        "a@",
-        "%(",
-        "{a} Ja ",
-        "#a ",
-        "#a b ",
-        "😀",
-        "*a b",
-        "`",
-        "`a` ",
-        "(",
-        "„a",
-        "a“ ",
-        "\u00ad",
-        "http://",
-        '("',
-        "z.B. ",
-    ],
-)
-def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
-    for text in (
-        unit * (LARGEST // len(unit)),
-        f"Ja{unit[0]}" + unit[-1] * LARGEST,
-        unit[0] * LARGEST + "ja",
-        "%" + "0" * LARGEST,
-    ):
-        document = take_apart(text, "text")
-        same = [sentence.text for sentence in document.sentences]
-        assert assembled(document, same, [None] * len(same)) == text
-
-
-@pytest.mark.parametrize(("unit", "kept"), [("😀 Ja ", "😀"), ("*a* ", "*"), ("a\u00ad", "a")])
-def test_the_largest_text_of_what_is_lifted_out_loses_nothing(unit: str, kept: str) -> None:
-    text = unit * (LARGEST // len(unit))
-    parts = take_apart(text, "text").parts
-    found = sum(
-        part.count(kept)
-        if isinstance(part, str)
-        else part.text.count(kept) + sum(tag.raw.count(kept) for tag in part.tags)
-        for part in parts
-    )
-    assert found == text.count(kept)
-
-
-@pytest.mark.parametrize(
-    "unit", ["<!--", "<![CDATA[", "<?", "<code>", "<a b='", "</a ", "<i></i>x"]
-)
-def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
-    text = unit * (LARGEST // len(unit))
-    for kind in KINDS:
-        assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
-        take_apart(text, kind, "sentences")
-
-
-@pytest.mark.parametrize(
-    "text", ["<b>" * 101 + "Ja" + "</b>" * 101, "Ja <b>" * 101, "Ja</b> " * 101]
-)
-def test_elements_that_are_nested_too_deep_are_refused(text: str) -> None:
-    with pytest.raises(LimitExceededError, match="nested 101 deep, the limit is 100"):
-        take_apart(text, "html", "sentences")
-
-
-class Nesting(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.mistakes = 0
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        self.mistakes += not self.open or self.open.pop() != tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def nested(rng: random.Random, pieces: list[str], depth: int = 0) -> str:
-    """The words in random elements within elements."""
-    parts, at = [], 0
-    while at < len(pieces):
-        if depth < 3 and rng.random() < 0.4:
-            count, name = rng.randint(1, len(pieces) - at), rng.choice("abiu")
-            inner = nested(rng, pieces[at : at + count], depth + 1)
-            parts.append(f"<{name}>{inner}</{name}>")
-            at += count
-        else:
-            parts.append(pieces[at])
-            at += 1
-    return " ".join(parts)
-
-
-def tags_of(text: str) -> list[str]:
-    return sorted(token.raw for token in lexer.tokens(text, "html") if token.kind != "text")
-
-
-@given(st.integers(0, 2**32).map(random.Random))
-@settings(max_examples=500)
-def test_whatever_the_alignment_tags_nest_and_nothing_is_lost(rng: random.Random) -> None:
-    for _ in range(4):
-        sources = rng.randint(1, 7)
-        html = nested(rng, [f"w{index}" for index in range(sources)])
-        [run] = html_elements.parse(html, "html")
-        assert isinstance(run, Run)
-        target = " ".join(f"t{index}" for index in range(rng.randint(0, 8)))
-        links = [rng.randrange(sources) for _ in target.split()]
-        elements = tree(run.tags, len(run.text))
-        written = Run(
-            target, project(elements, aligned(run.text, target, links)), (), "html"
-        ).written()
-        check = Nesting()
-        check.feed(written)
-        assert (check.mistakes, check.open, check.text) == (0, [], target), (html, written)
-        assert tags_of(written) == tags_of(html)
-
-
-@given(st.integers(0, 2**32).map(random.Random))
-@settings(max_examples=250)
-def test_elements_over_several_sentences_nest_too(rng: random.Random) -> None:
-    for _ in range(4):
-        sentences = [f"W{index} v{index}." for index in range(rng.randint(2, 5))]
-        pieces = [piece for sentence in sentences for piece in sentence.split()]
-        html = f"<p>{nested(rng, pieces)}</p>"
-        document = take_apart(html, "html", "sentences")
-        targets, alignments = [], []
-        for sentence in document.sentences:
-            size = len(word_spans(sentence.text))
-            target = " ".join(f"t{index}" for index in range(rng.randint(1, 4)))
-            targets.append(target)
-            links = [rng.randrange(size) for _ in target.split()]
-            alignments.append(aligned(sentence.text, target, links))
-        written = assembled(document, targets, alignments)
-        check = Nesting()
-        check.feed(written)
-        assert (check.mistakes, check.open) == (0, []), (html, written)
-        assert tags_of(written) == tags_of(html)
-        assert check.text.lower().split() == " ".join(targets).split()
-
-
-@given(st.text(alphabet="<>/ab\"'=! -&;[]?", max_size=40), st.sampled_from(KINDS))
-@settings(max_examples=1000)
-def test_any_input_comes_through_the_tokens_whole(text: str, kind: lexer.Kind) -> None:
-    assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
-    take_apart(text, kind, "sentences")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from service.text.document import Document
 from service.text.languages import profile
 from service.text.rules.numbers import Numbers
 from service.text.run import Format, Run
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import take_apart, unchanged
 
 SENTENCES = {
     "pl": ("Żółw ma 3 żabki.", "Ślimak śpi już od rana."),

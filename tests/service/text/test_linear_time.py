@@ -1,10 +1,8 @@
 """No text takes longer than in proportion to its length: one request cannot stop the service."""
 
-import html
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from service.text import stand_ins, words
 from service.text.detector import Detector
 from service.text.document import Document, take_apart
 from service.text.languages import lookup, profile
-from service.text.markup import elements, lexer
+from service.text.markup import lexer
 from service.text.rules import casing
 from service.text.rules.clauses import Clauses
 from service.text.rules.ellipses import Ellipses
@@ -35,191 +33,11 @@ from service.translation.preparation import Preparation
 from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 from tests.growth import beyond_linear
-from tests.service.text.pipelines import every_rule
-from tests.service.text.test_document import assembled
+from tests.service.text.pipelines import assembled, every_rule
+from tests.service.text.repetitions import PATTERNS, UNITS, repeated
 
 CHARACTERS = 1_000
 """Of the shorter text; the other is four times as long."""
-
-MARKS = (
-    *".,;:!?…-–*~_`'\"„“«»‚‘()[]{}<>/\\|@#%&=•😀。！",
-    *("\u00ad", "\u200b", "\x00", "\x01", "\u2066", "\u202a", "\u200e", "\u0301", "\ufffc"),
-    *(" ", "\u00a0", "\t", "\n", "\r\n", "\u2028"),
-)
-WORDS = (
-    *("a", "A", "1", "ß", "я", "日", "ﷺ", "a ", "Ab ", "z. B. ", "z.B. ", "1. ", "A. ", "Bonn. "),
-    *("a) ", "(1) ", "- ", "Nr. 5 ", "str. 5 ", "etc. ", "ab, ", "ab – ", "ABC DEF ", "a\u00ad"),
-)
-PLACEHOLDERS = (
-    *(
-        "%s",
-        "%1$s ",
-        "%(a)s",
-        "%(",
-        "%1",
-        "%%a%%",
-        "%a",
-        "{a}",
-        "{a",
-        "{{ ",
-        "`a`",
-        "`a",
-        "#a ",
-        "#1",
-    ),
-    *(
-        "http://a",
-        "http://.",
-        "a@b.c ",
-        "a@",
-        "@a@",
-        "&#",
-        "&amp;",
-        "&#65;",
-        ":)",
-        ":)) ",
-        "<3",
-        "• a ",
-    ),
-)
-PAIRS = ("*a* ", "**a", "~~a~~ ", "„a“ ", '"a" ', "'ab' ", "(a) ", "\u2066a\u2069", "\u2066a", "«a")
-TAGS = (
-    *(
-        "</",
-        "<a",
-        "</a",
-        "<b>",
-        "</b>",
-        "<b>a",
-        "a</b>",
-        "<b>a</b> ",
-        "<b></b>",
-        "<wbr>",
-        "a <wbr>",
-    ),
-    *(
-        "<p>a",
-        "<p>a</p>",
-        "<!--",
-        "<!--a-->",
-        "<![CDATA[",
-        "<?",
-        "<!a",
-        "<a b='",
-        '<a b="',
-        "<a b='c'>",
-    ),
-    *(
-        "<code>a",
-        "<code>a</code>",
-        "<b translate=no>a</b>",
-        "<b><i>a</b></i>",
-        "<b>%s</b>",
-        "<b>a b</b>",
-    ),
-    *("„<b>a</b>“ ", "A. <b>B</b>. ", "<x>a</x>"),
-)
-MARKDOWN = (
-    *(
-        "[",
-        "![",
-        "[a](",
-        "[a](b) ",
-        "[a][",
-        "[a]: b\n",
-        "[a\n",
-        "[^1]",
-        "> ",
-        "> - ",
-        "- a\n ",
-        "- [ ] a\n",
-    ),
-    *(
-        "# a\n",
-        "a\n===\n",
-        "---\n",
-        "---\na:\n",
-        "```\n",
-        "~~~ a ~~~\n",
-        "\n\n    a",
-        "|a|\n|-|\n",
-        "``a` ",
-    ),
-    *(
-        "*_",
-        "*a_ ",
-        "**a** ",
-        "_a ",
-        "\\*",
-        "<http:",
-        "<div>\n",
-        "<kbd>",
-        "<kbd>a</kbd>",
-        "<pre>\n",
-    ),
-)
-CELLS = (
-    *("a\tb ", "a | b ", "ab > ", "a → ", " »", "a..", "| a |\n", "\\N", "a\\n ", "{\\an8}", "{\\"),
-    *("0:01.0 --> 0:02.0\na\n", "1\n0:01.0 --> 0:02.0\n\n", "0:01.0 -->"),
-)
-MESSAGES = (
-    *(
-        "{a, plural,",
-        "{a, plural, one {",
-        "{a,select,b{",
-        "'{",
-        "{a,select,b{c}} ",
-        "{a,plural,b{#}}d",
-    ),
-    *("{a, plural,}", "{a,select,b{c}x}", "{ ", "{a ,"),
-)
-OPENED = (
-    *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
-    *("*", "„", "'", "(", "\u2066", '<b class="'),
-)
-FILLINGS = ("a", "1", " ", ".-")
-NESTED = (
-    ("<b>", "</b>"),
-    ("(", ")"),
-    ("„", "“"),
-    ("<p>", "</p>"),
-    ("{", "}"),
-    ('"', '"'),
-    ("*", "*"),
-    ("[", "](a)"),
-    ("{a,plural,b{", "}}"),
-    ("{a,plural,", "}"),
-)
-
-DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
-
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
-
-
-def _repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:
-    return before + unit * (length // len(unit)) + behind
-
-
-def _nested(opening: str, closing: str, length: int) -> str:
-    count = length // (len(opening) + len(closing))
-    return opening * count + "a" + closing * count
-
-
-PATTERNS: dict[str, Callable[[int], str]] = {
-    **{
-        f"{unit!r} in a sentence": partial(_repeated, unit, before="Ab ", behind=" cd.")
-        for unit in UNITS
-    },
-    **{
-        f"{unit!r} between words": partial(_repeated, unit, before="a", behind="-b")
-        for unit in DRAWN
-    },
-    **{
-        f"{opened!r} and {filling!r}": partial(_repeated, filling, before=f"a {opened}")
-        for opened, filling in product(OPENED, FILLINGS)
-    },
-    **{f"{pair!r} nested": partial(_nested, *pair) for pair in NESTED},
-}
 
 BUNDLE = load(TINY_BUNDLE)
 TOKENIZERS = load_tokenizers(BUNDLE)
@@ -335,7 +153,7 @@ def test_every_step_takes_time_in_proportion_to_its_text(name: str) -> None:
 )
 @settings(max_examples=30)
 def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
-    assert grows(name, partial(_repeated, "".join(units))) == ""
+    assert grows(name, partial(repeated, "".join(units))) == ""
 
 
 @pytest.mark.parametrize(
@@ -360,7 +178,7 @@ def test_so_does_a_text_as_long_as_may_be_asked_for(
     name: str, unit: str, length: int, around: tuple[str, str]
 ) -> None:
     before, behind = around
-    pattern = partial(_repeated, unit, before=before, behind=behind)
+    pattern = partial(repeated, unit, before=before, behind=behind)
     assert grows(name, pattern, length // 4) == ""
 
 
@@ -369,27 +187,3 @@ def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
     text = f"a{unread * 1_000} b"
     assert len(TOKENIZER.encode_with_spans(text)[0]) <= 10
     assert [text[begin:end] for begin, end in words.word_spans(text)] == ["a", "b"]
-
-
-@given(st.text("0123456789xa;&# ", max_size=30))
-def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
-    assert elements.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("&#00065;", "A"),
-        ("&#" + "0" * 5_000 + "65;", "A"),
-        ("&#" + "0" * 5_000 + ";", "\ufffd"),
-        ("&#" + "9" * 5_000 + ";b", "\ufffdb"),
-        ("&#x" + "9" * 5_000 + ";b", "\ufffdb"),
-        (
-            "&#1114111;&#1114112;",
-            "\ufffd",
-        ),  # the last character of all is none; behind it, there is none
-    ],
-    ids=lambda given: given[:9],
-)
-def test_references_of_any_number_are_read(text: str, read: str) -> None:
-    assert elements.unescaped(text) == read

@@ -8,8 +8,7 @@ import pytest
 from service.text.languages import profile
 from service.text.run import Format
 from service.text.sentence import Sentence
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import take_apart, unchanged
 
 GERMAN, ENGLISH = profile("de"), profile("en")
 

@@ -5,8 +5,7 @@ from itertools import count
 import pytest
 
 from service.text.run import Format
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import take_apart, unchanged
 
 
 def numbered(text: str, form: Format) -> tuple[list[str], str]:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from service.text.markup.lexer import tokens
 from service.text.run import Format
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import take_apart, unchanged
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -12,8 +12,7 @@ from markdown_it import MarkdownIt
 from service.text.markup import html_tags, plain
 from service.text.run import Run
 from service.text.segmenter import Splitting
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import take_apart, unchanged
 
 Tags = list[tuple[int, str]]
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -9,8 +9,7 @@ from service.text.languages import profile
 from service.text.rules.casing import Case, in_truecase, is_in_capitals, says_nothing
 from service.text.run import Run
 from service.text.tokenizer import Tokenizer
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import assembled
+from tests.service.text.pipelines import assembled, take_apart
 
 LOWER: dict[str, Any] = {"truecase": str.lower, "source": profile("de")}
 

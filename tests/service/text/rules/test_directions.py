@@ -5,8 +5,7 @@ import pytest
 from service.text.rules.directions import Directions
 from service.text.run import Run
 from service.text.sentence import Sentence
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import aligned, assembled, unchanged
+from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import aligned, assembled, unchanged
+from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
 @pytest.mark.parametrize(

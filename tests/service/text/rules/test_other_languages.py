@@ -20,8 +20,7 @@ from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.unread import Unread
 from service.text.run import Run
-from tests.service.text.pipelines import mended, take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import mended, take_apart, unchanged
 
 
 class Sample(NamedTuple):

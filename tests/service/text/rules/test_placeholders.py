@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import unchanged
+from tests.service.text.pipelines import take_apart, unchanged
 
 
 def protected(text: str) -> list[str]:

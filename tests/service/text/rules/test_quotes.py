@@ -7,8 +7,7 @@ from service.text.rules.placeholders import Placeholders
 from service.text.rules.quotes import Quotes
 from service.text.run import Format, Run, Tag
 from service.text.sentence import Sentence
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import aligned, assembled, unchanged
+from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from service.text.tokenizer import Tokenizer
 from tests.conftest import TINY_BUNDLE
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import assembled
+from tests.service.text.pipelines import assembled, take_apart
 
 
 def latin(character: str) -> bool:

@@ -6,8 +6,7 @@ from service.text.rules.placeholders import Placeholders
 from service.text.rules.symbols import Symbols
 from service.text.run import Run
 from service.text.sentence import Sentence
-from tests.service.text.pipelines import take_apart
-from tests.service.text.test_document import aligned, unchanged
+from tests.service.text.pipelines import aligned, take_apart, unchanged
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""References to characters, against the standard library."""
+
+import html
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.text.markup import elements
+
+
+@given(st.text("0123456789xa;&# ", max_size=30))
+def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
+    assert elements.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("&#00065;", "A"),
+        ("&#" + "0" * 5_000 + "65;", "A"),
+        ("&#" + "0" * 5_000 + ";", "\ufffd"),
+        ("&#" + "9" * 5_000 + ";b", "\ufffdb"),
+        ("&#x" + "9" * 5_000 + ";b", "\ufffdb"),
+        (
+            "&#1114111;&#1114112;",
+            "\ufffd",
+        ),  # the last character of all is none; behind it, there is none
+    ],
+    ids=lambda given: given[:9],
+)
+def test_references_of_any_number_are_read(text: str, read: str) -> None:
+    assert elements.unescaped(text) == read

@@ -1,0 +1,86 @@
+"""Texts of one thing many times over, as long as is asked for: what a pattern may look at again and again."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+
+MARKS = (
+    *".,;:!?…-–*~_`'\"„“«»‚‘()[]{}<>/\\|@#%&=•😀。！",
+    *("\u00ad", "\u200b", "\x00", "\x01", "\u2066", "\u202a", "\u200e", "\u0301", "\ufffc"),
+    *(" ", "\u00a0", "\t", "\n", "\r\n", "\u2028"),
+)
+WORDS = (
+    *("a", "A", "1", "ß", "я", "日", "ﷺ", "a ", "Ab ", "z. B. ", "z.B. ", "1. ", "A. ", "Bonn. "),
+    *("a) ", "(1) ", "- ", "Nr. 5 ", "str. 5 ", "etc. ", "ab, ", "ab – ", "ABC DEF ", "a\u00ad"),
+)
+PLACEHOLDERS = (
+    *("%s", "%1$s ", "%(a)s", "%(", "%1", "%%a%%", "%a", "{a}", "{a", "{{ ", "`a`", "`a", "#a "),
+    *("#1", "http://a", "http://.", "a@b.c ", "a@", "@a@", "&#", "&amp;", "&#65;", ":)", ":)) "),
+    *("<3", "• a "),
+)
+PAIRS = ("*a* ", "**a", "~~a~~ ", "„a“ ", '"a" ', "'ab' ", "(a) ", "\u2066a\u2069", "\u2066a", "«a")
+TAGS = (
+    *("</", "<a", "</a", "<b>", "</b>", "<b>a", "a</b>", "<b>a</b> ", "<b></b>", "<wbr>"),
+    *("a <wbr>", "<p>a", "<p>a</p>", "<!--", "<!--a-->", "<![CDATA[", "<?", "<!a", "<a b='"),
+    *('<a b="', "<a b='c'>", "<code>a", "<code>a</code>", "<b translate=no>a</b>"),
+    *("<b><i>a</b></i>", "<b>%s</b>", "<b>a b</b>", "„<b>a</b>“ ", "A. <b>B</b>. ", "<x>a</x>"),
+)
+MARKDOWN = (
+    *("[", "![", "[a](", "[a](b) ", "[a][", "[a]: b\n", "[a\n", "[^1]", "> ", "> - ", "- a\n "),
+    *("- [ ] a\n", "# a\n", "a\n===\n", "---\n", "---\na:\n", "```\n", "~~~ a ~~~\n", "\n\n    a"),
+    *("|a|\n|-|\n", "``a` ", "*_", "*a_ ", "**a** ", "_a ", "\\*", "<http:", "<div>\n", "<kbd>"),
+    *("<kbd>a</kbd>", "<pre>\n"),
+)
+CELLS = (
+    *("a\tb ", "a | b ", "ab > ", "a → ", " »", "a..", "| a |\n", "\\N", "a\\n ", "{\\an8}", "{\\"),
+    *("0:01.0 --> 0:02.0\na\n", "1\n0:01.0 --> 0:02.0\n\n", "0:01.0 -->"),
+)
+MESSAGES = (
+    *("{a, plural,", "{a, plural, one {", "{a,select,b{", "'{", "{a,select,b{c}} "),
+    *("{a,plural,b{#}}d", "{a, plural,}", "{a,select,b{c}x}", "{ ", "{a ,"),
+)
+OPENED = (
+    *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
+    *("*", "„", "'", "(", "\u2066", '<b class="'),
+)
+FILLINGS = ("a", "1", " ", ".-")
+NESTED = (
+    ("<b>", "</b>"),
+    ("(", ")"),
+    ("„", "“"),
+    ("<p>", "</p>"),
+    ("{", "}"),
+    ('"', '"'),
+    ("*", "*"),
+    ("[", "](a)"),
+    ("{a,plural,b{", "}}"),
+    ("{a,plural,", "}"),
+)
+DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
+
+
+def repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:
+    return before + unit * (length // len(unit)) + behind
+
+
+def _nested(opening: str, closing: str, length: int) -> str:
+    count = length // (len(opening) + len(closing))
+    return opening * count + "a" + closing * count
+
+
+PATTERNS: dict[str, Callable[[int], str]] = {
+    **{
+        f"{unit!r} in a sentence": partial(repeated, unit, before="Ab ", behind=" cd.")
+        for unit in UNITS
+    },
+    **{
+        f"{unit!r} between words": partial(repeated, unit, before="a", behind="-b")
+        for unit in DRAWN
+    },
+    **{
+        f"{opened!r} and {filling!r}": partial(repeated, filling, before=f"a {opened}")
+        for opened, filling in product(OPENED, FILLINGS)
+    },
+    **{f"{pair!r} nested": partial(_nested, *pair) for pair in NESTED},
+}

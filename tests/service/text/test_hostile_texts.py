@@ -1,0 +1,85 @@
+"""Texts made to be hard, as large as they may be or of any signs of markup: not a character is lost."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.text.markup import lexer
+from tests.service.text.pipelines import assembled, take_apart
+
+KINDS: tuple[lexer.Kind, ...] = ("html", "xml")
+LARGEST = 50_000
+"""Characters: as many as a request may have."""
+
+
+# What a pattern may begin to match, and give up on, in every place: if it looks at all the rest each time,
+# the largest text takes minutes, in which nobody else is served.
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "!",
+        "! ",
+        "Ja! ",
+        "。",
+        "ä",
+        "a.",
+        "a-",
+        "@a",
+        "a@",
+        "%(",
+        "{a} Ja ",
+        "#a ",
+        "#a b ",
+        "😀",
+        "*a b",
+        "`",
+        "`a` ",
+        "(",
+        "„a",
+        "a“ ",
+        "\u00ad",
+        "http://",
+        '("',
+        "z.B. ",
+    ],
+)
+def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
+    for text in (
+        unit * (LARGEST // len(unit)),
+        f"Ja{unit[0]}" + unit[-1] * LARGEST,
+        unit[0] * LARGEST + "ja",
+        "%" + "0" * LARGEST,
+    ):
+        document = take_apart(text, "text")
+        same = [sentence.text for sentence in document.sentences]
+        assert assembled(document, same, [None] * len(same)) == text
+
+
+@pytest.mark.parametrize(("unit", "kept"), [("😀 Ja ", "😀"), ("*a* ", "*"), ("a\u00ad", "a")])
+def test_the_largest_text_of_what_is_lifted_out_loses_nothing(unit: str, kept: str) -> None:
+    text = unit * (LARGEST // len(unit))
+    parts = take_apart(text, "text").parts
+    found = sum(
+        part.count(kept)
+        if isinstance(part, str)
+        else part.text.count(kept) + sum(tag.raw.count(kept) for tag in part.tags)
+        for part in parts
+    )
+    assert found == text.count(kept)
+
+
+@pytest.mark.parametrize(
+    "unit", ["<!--", "<![CDATA[", "<?", "<code>", "<a b='", "</a ", "<i></i>x"]
+)
+def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
+    text = unit * (LARGEST // len(unit))
+    for kind in KINDS:
+        assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
+        take_apart(text, kind, "sentences")
+
+
+@given(st.text(alphabet="<>/ab\"'=! -&;[]?", max_size=40), st.sampled_from(KINDS))
+@settings(max_examples=1000)
+def test_any_input_comes_through_the_tokens_whole(text: str, kind: lexer.Kind) -> None:
+    assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
+    take_apart(text, kind, "sentences")
