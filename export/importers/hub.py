@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from export.importers.imported import SourceError
+from service.errors import quoted
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 NOT_NEEDED = ["*.h5", "*.msgpack", "*.ot", "*.onnx", "*.onnx_data", "*.gguf"]
@@ -53,11 +54,14 @@ def _in_cache(path: Path) -> tuple[Path, str] | None:
         return None
     snapshots = sorted((path / SNAPSHOTS).iterdir())
     if (path / MAIN).is_file():
-        snapshots = [path / SNAPSHOTS / (path / MAIN).read_text().strip()]
-    if len(snapshots) != 1 or not snapshots[0].is_dir():
+        name = (path / MAIN).read_text().strip()
+        snapshots = [one for one in snapshots if one.name == name]
+        if not snapshots:
+            raise SourceError(f"{path / MAIN}: names {quoted(name)}, which is not in {SNAPSHOTS}")
+    if len(snapshots) != 1:
         raise SourceError(
-            f"{path / SNAPSHOTS}: has {len(snapshots)} versions, and {MAIN} names none; supported: the "
-            "folder of one"
+            f"{path / SNAPSHOTS}: has {len(snapshots)} versions, and there is no {MAIN} that names one; "
+            "supported: the folder of one"
         )
     return snapshots[0], found[1]
 

@@ -113,8 +113,8 @@ def _part(part: bytes) -> tuple[str, str]:
         raise _unreadable("a part has no name")
     if disposition.keys() & {"filename", "filename*"}:
         raise _unreadable("a part is a file, which is not supported")
-    encoding = fields.get("content-transfer-encoding", ("binary", {}))[0]
-    if encoding not in ("7bit", "8bit", "binary"):
+    encoding = fields.get("content-transfer-encoding", ("", {}))[0]
+    if encoding not in ("", "7bit", "8bit", "binary"):
         raise _unreadable(f"a part is encoded as {shortened(encoding)}, which is not supported")
     kind, parameters = fields.get("content-type", ("", {}))
     if kind.startswith("multipart/"):

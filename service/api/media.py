@@ -10,6 +10,8 @@ from service.errors import InvalidRequestError
 _PARAMETER = re.compile(r';\s*+([\w!#$%&\'*+.^`|~-]++)=(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+))')
 _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 _UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
+_AS_IT_IS = ("", "identity", "utf-8")
+"""Codings that change nothing; some clients name their charset here."""
 
 
 def parse_value(value: str) -> tuple[str, dict[str, str]]:
@@ -19,15 +21,16 @@ def parse_value(value: str) -> tuple[str, dict[str, str]]:
     ('form-data', {'name': 'a "b"', 'size': '5'})
 
     Raises:
-        InvalidRequestError: a parameter comes twice.
+        InvalidRequestError: a parameter has two values.
     """
     parameters: dict[str, str] = {}
     for name, quoted, token in _PARAMETER.findall(value):
-        if name.lower() in parameters:
+        meant = re.sub(r"\\(.)", r"\1", quoted) or token
+        if parameters.setdefault(name.lower(), meant) != meant:
             raise InvalidRequestError(
-                f"Invalid request: {shortened(name)} is given more than once in {shortened(value)}"
+                f"Invalid request: {shortened(name)} is given more than once in "
+                f"{shortened(value.strip())}"
             )
-        parameters[name.lower()] = re.sub(r"\\(.)", r"\1", quoted) or token
     return value.partition(";")[0].strip().lower(), parameters
 
 
@@ -40,7 +43,7 @@ def check_coding(coding: str) -> None:
     Raises:
         InvalidRequestError: it is; names how.
     """
-    if coding.strip().lower() not in ("", "identity"):
+    if any(one.strip().lower() not in _AS_IT_IS for one in coding.split(",")):
         raise InvalidRequestError(
             f"Invalid request: content-encoding {shortened(coding)} is not supported; "
             "send the body as it is"

@@ -1,6 +1,5 @@
 """What is wrong with a request's fields, in the terms of JSON, not of the validating library."""
 
-import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +28,8 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "value_error": lambda raised: str(raised["error"]),
 }
 """By pydantic's type of error: what is said of a field, given the context of the error."""
+_TYPES = ("str", "int", "float", "bool")
+"""Branches of unions, as pydantic calls them."""
 
 
 def describe(error: RequestValidationError) -> str:
@@ -52,11 +53,12 @@ def describe(error: RequestValidationError) -> str:
 def _place(error: dict[str, Any]) -> str:
     """The field, and the item or field in it, but not the branches of a union between them."""
     field, *inner = error["loc"]
-    return ".".join(map(str, [field, *(part for part in inner if not _is_type(part))]))
+    named = [field, *(part for part in inner if not _is_type(part))]
+    return quoted(".".join(map(str, named))).strip('"')
 
 
 def _is_type(part: int | str) -> bool:
-    return isinstance(part, str) and (hasattr(builtins, part) or not part.isidentifier())
+    return part in _TYPES or (isinstance(part, str) and not part.isidentifier())
 
 
 def _said(error: dict[str, Any]) -> str:

@@ -103,9 +103,8 @@ def main() -> None:
     trained = Trained.of(
         checkpoint, encode_pairs(few, checkpoint.config.data, checkpoint.vocabularies)
     )
-    TOLERANCES_WITHOUT_TEXT["int8"] = Tolerance(
-        math.inf, chrf=0.0
-    )  # what it costs is measured here
+    # what int8 costs is measured here
+    TOLERANCES_WITHOUT_TEXT["int8"] = Tolerance(math.inf, chrf=0.0)
     rows = []
     for name in options.formats.split(","):
         with tempfile.TemporaryDirectory() as place:

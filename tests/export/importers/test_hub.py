@@ -69,9 +69,15 @@ def test_a_model_of_the_cache_is_found_and_has_its_name(
 def test_of_several_versions_one_must_be_named(cached: Path) -> None:
     (cached / "refs" / "main").unlink()
     with (
-        pytest.raises(SourceError, match="has 2 versions, and refs/main names none"),
+        pytest.raises(SourceError, match="has 2 versions, and there is no refs/main"),
         fetched(str(cached)),
     ):
+        pass
+
+
+def test_a_version_that_is_not_there_is_named(cached: Path) -> None:
+    (cached / "refs" / "main").write_text("gone")
+    with pytest.raises(SourceError, match='names "gone", which is not in'), fetched(str(cached)):
         pass
 
 

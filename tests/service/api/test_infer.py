@@ -207,6 +207,8 @@ def test_binary_data_that_make_no_sense(
             "beam_size parameter must be <= 8, but is 50",
         ),
         (asked(parameters={"beam_size": "x"}), "beam_size parameter must be an integer"),
+        (asked(parameters={"format": ["html"]}), "parameters.format parameter must be a string"),
+        (asked(parameters={"a" * 3000: []}), "a... parameter must be a string, but is []"),
         (asked(parameters={"source": "xx"}), "xx is not supported"),
         (asked(parameters={"alternatives": 1}), "alternatives parameter is not supported here"),
         (asked(parameters={"q": "Hund"}), "q parameter is not supported here"),

@@ -1,5 +1,6 @@
 """What a body is, and what its answer may be."""
 
+import json
 from contextlib import suppress
 
 import pytest
@@ -64,6 +65,19 @@ def test_a_parameter_that_comes_twice_has_no_meaning() -> None:
     ):
         parse_value("a; boundary=x; Boundary=y")
     assert preferred("text/plain;q=1;q=0, text/event-stream;q=0.1", OFFERS) == EVENTS
+
+
+@pytest.mark.parametrize("coding", ["", "utf-8", "Identity, identity"])
+def test_a_coding_that_changes_nothing_is_none(client: TestClient, coding: str) -> None:
+    headers = {"content-encoding": coding, "content-type": JSON}
+    body = json.dumps({"q": "ja", "source": "de", "target": "en"})
+    assert client.post("/translate", content=body, headers=headers).status_code == 200
+
+
+def test_a_parameter_may_be_repeated_but_not_contradict_itself() -> None:
+    assert parse_value("a/b; charset=utf-8; Charset=utf-8") == ("a/b", {"charset": "utf-8"})
+    with pytest.raises(InvalidRequestError, match="charset is given more than once in a/b;"):
+        parse_value(" a/b; charset=utf-8; charset=latin-1")
 
 
 @pytest.mark.parametrize("coding", ["br", "GZIP", "deflate, gzip", "identity, gzip"])

@@ -63,7 +63,7 @@ def test_all_else_is_the_applications(in_flight: int, scope: Any) -> None:
     assert counted(metrics, "/translate", "POST", 429) is None
 
 
-def test_what_is_no_request_is_in_the_books_and_its_answer_has_an_id() -> None:
+def test_what_is_no_request_is_logged_and_counted_and_its_answer_has_an_id() -> None:
     metrics = Metrics()
     response = answer(400, "Invalid request: no", "invalid_http")
     refusal_for(0, metrics).note(response, "")
