@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from service.api.forms import Fields, multipart, urlencoded
 from service.errors import InvalidRequestError
 from tests.growth import beyond_linear
+from tests.service.api.toy_request import ENGLISH
 
 FORM = "application/x-www-form-urlencoded"
 PART = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
 WHOLE = PART % (b"q", b"Hund") + PART % (b"source", b"de") + b"--b--\r\n"
-ENGLISH = "The old dog sleeps."
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -1,4 +1,4 @@
-"""Forms and queries as they come."""
+"""Bodies of every type, and queries, as they come."""
 
 import threading
 from typing import Any
@@ -9,6 +9,84 @@ from fastapi.testclient import TestClient
 
 from service.api import inputs
 from service.api.forms import urlencoded
+from tests.service.api.toy_request import ENGLISH, TEXT
+
+FRAU, WOMAN = "Die alte Frau wartet.", "The old woman waits."
+
+
+def test_a_byte_order_mark_is_none_of_the_text(client: TestClient) -> None:
+    marked = "\ufeff".encode()
+    for kind, content in (("application/json", f'{{"q": "{TEXT}"}}'), ("text/plain", TEXT)):
+        answer = client.post(
+            "/translate",
+            params={"source": "de"},
+            content=marked + content.encode(),
+            headers={"content-type": kind},
+        )
+        assert answer.json() == {"translatedText": ENGLISH}
+
+
+def test_a_form_does_as_well(client: TestClient) -> None:
+    answer = client.post("/translate", data={"q": TEXT, "source": "de", "api_key": ""})
+    assert answer.json() == {"translatedText": ENGLISH}
+    answer = client.post(
+        "/translate", data={"q": [TEXT, FRAU], "target": "en", "alternatives": "1"}
+    )
+    assert answer.json()["translatedText"] == [ENGLISH, WOMAN]
+    assert len(answer.json()["alternatives"]) == 2
+
+
+def test_a_query_without_a_body_does_as_well(client: TestClient) -> None:
+    answer = client.post("/translate", params={"q": TEXT, "source": "de", "target": "en"})
+    assert answer.json() == {"translatedText": ENGLISH}
+
+
+def test_plain_text_in_and_out_works_in_a_pipe(client: TestClient) -> None:
+    headers = {"content-type": "text/plain; charset=utf-8", "accept": "text/plain"}
+    answer = client.post(
+        "/translate?source=de&target=en", content=f"{TEXT}\n{FRAU}\n", headers=headers
+    )
+    assert answer.text == f"{ENGLISH}\n{WOMAN}\n"
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def test_other_content_types_are_refused_by_name(client: TestClient) -> None:
+    answer = client.post("/translate", content=b"x", headers={"content-type": "image/png"})
+    assert answer.status_code == 400
+    assert "content-type image/png is not supported" in answer.json()["error"]
+
+
+def test_a_form_in_several_parts_is_read_as_browsers_send_it(client: TestClient) -> None:
+    parts = {"source": (None, "de"), "target": (None, "en"), "format": (None, "")}
+    one = client.post("/translate", files={"q": (None, TEXT), **parts})
+    assert one.json() == {"translatedText": ENGLISH}
+    several = [("q", (None, TEXT)), ("q", (None, "42")), *parts.items()]
+    assert client.post("/translate", files=several).json() == {"translatedText": [ENGLISH, "42"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "message"),
+    [
+        ("multipart/form-data", b"--b--\r\n", "the content-type has no valid boundary"),
+        ("multipart/form-data; boundary=b", b"no part", "cannot be read"),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\ncontent-disposition: form-data; name="q"; filename="a"\r\n\r\nx\r\n--b--\r\n',
+            "a part is a file",
+        ),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\ncontent-disposition: form-data; name="q"\r\n\r\n\xff\r\n--b--\r\n',
+            "not valid UTF-8",
+        ),
+    ],
+)
+def test_a_form_in_parts_that_cannot_be_read_is_told(
+    client: TestClient, kind: str, body: bytes, message: str
+) -> None:
+    answer = client.post("/translate", content=body, headers={"content-type": kind})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert message in answer.json()["error"]
 
 
 @pytest.mark.parametrize("place", ["form", "query"])

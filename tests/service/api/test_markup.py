@@ -2,7 +2,7 @@
 
 from fastapi.testclient import TestClient
 
-SUPPORTED = {"source": "de", "target": "en"}
+from tests.service.api.toy_request import SUPPORTED
 
 
 def translate(client: TestClient, text: str, **more: object) -> str:

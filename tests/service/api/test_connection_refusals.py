@@ -1,0 +1,197 @@
+"""What a connection refuses: no HTTP, too much of it, too little; and how its client is told."""
+
+import asyncio
+
+import pytest
+from starlette.responses import Response
+from starlette.types import Scope
+
+from tests.service.api.conversation import HEAD, POST, Connect, refusal, talk
+
+
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x02\x00\x01\xfc\r\n\r\n", b"GET /\r\n\r\n"])
+def test_what_is_no_request_is_told_in_the_shape_of_all_errors(sent: bytes) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent)
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "invalid_http")
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (HEAD + b"a: " + b"b" * 6000, b"431", "headers_too_large"),
+        (b"GET /" + b"a" * 6000, b"414", "address_too_long"),
+    ],
+)
+def test_a_head_that_is_too_large_is_told_what_of_it_is(
+    sent: bytes, end: bytes, status: bytes, code: str
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent + end)
+        found, error = await refusal(reader)
+        assert (found, error["code"]) == (status, code)
+        assert "address and header fields have more than 5000 bytes" in error["error"]
+
+    talk(conversation)
+
+
+def test_a_body_that_breaks_off_into_nonsense_ends_the_connection() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(b"POST / HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b"2\r\nab\r\nno number\r\n")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "invalid_http")
+        reader, writer = await connect()
+        writer.write(HEAD + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (HEAD + b"a:\r\n" * 300 + b"\r\n", b"431", "headers_too_large"),
+        (HEAD + b"a:\r\n" * 300, b"431", "headers_too_large"),
+        (
+            POST + b"transfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 5000,
+            b"400",
+            "too_many_chunks",
+        ),
+    ],
+)
+def test_fields_and_chunks_are_counted_and_the_refusal_arrives(
+    sent: bytes, status: bytes, code: str
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent)
+        writer.write(b"b" * 100_000)  # what is read no more must not reset the connection
+        await writer.drain()
+        found, error = await refusal(reader)
+        assert (found, error["code"]) == (status, code)
+        assert "more than" in error["error"]
+
+    talk(conversation)
+
+
+def test_what_is_refused_within_a_request_has_its_id() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        chunks = b"transfer-encoding: chunked\r\n\r\nzz\r\n"
+        writer.write(POST + b"x-request-id: job-17\r\n" + chunks)
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert answer.lower().count(b"\r\nx-request-id: job-17\r\n") == 1
+
+    talk(conversation)
+
+
+def test_a_length_beside_chunks_is_refused_and_ends_the_connection() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        chunks = b"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n2\r\nab\r\n0\r\n\r\n"
+        writer.write(POST + chunks + HEAD + b"\r\n")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "invalid_http")
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize(
+    ("rest", "status"),
+    [
+        (b" HTTP/1.1\r\n\r\n", b"400"),  # no host
+        (b" HTTP/1.1\r\nhost: here\r\n" + b"a:\r\n" * 300, b"431"),
+        (b" HTTP/1.1\r\na: " + b"b" * 6000, b"431"),
+        (b"?text=" + b"a" * 6000, b"414"),
+    ],
+)
+def test_what_is_wrong_with_a_head_is_told_in_the_shape_of_its_path(
+    rest: bytes, status: bytes
+) -> None:
+    async def conversation(connect: Connect) -> None:
+        for path, shape in (
+            (b"/v2/translate", {"message", "detail"}),
+            (b"/translate", {"error", "code"}),
+        ):
+            reader, writer = await connect()  # what was asked for before is another matter
+            writer.write(HEAD.replace(b" / ", b" /v2/usage ") + b"\r\n")
+            await reader.readuntil(b"ok")
+            writer.write(b"POST ")
+            await asyncio.sleep(0.02)
+            writer.write(path + rest)
+            found, error = await refusal(reader)
+            assert (found, set(error)) == (status, shape)
+
+    talk(conversation)
+
+
+@pytest.mark.parametrize("sent", [HEAD, POST + b"content-length: 5\r\n\r\nabc"])
+def test_a_request_that_is_broken_off_is_told_so(sent: bytes) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(sent)
+        writer.write_eof()
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "request_incomplete")
+
+    talk(conversation)
+
+
+def test_who_broke_off_a_request_for_a_head_gets_that() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(POST.replace(b"POST", b"HEAD") + b"content-length: 5\r\n\r\nabc")
+        writer.write_eof()
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        assert (head[9:12], body) == (b"400", b"")
+
+    talk(conversation)
+
+
+def test_an_error_behind_a_request_waits_for_its_turn() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /slow ") + b"\r\nnonsense\r\n\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"400", "invalid_http")
+
+    talk(conversation)
+
+
+def test_what_is_refused_in_front_of_the_application_costs_no_task_and_keeps_the_connection() -> (
+    None
+):
+    class Refusing:
+        """Refuses all but one path."""
+
+        def refusal(self, scope: Scope) -> Response | None:
+            return None if scope["path"] == "/" else Response("no", 429)
+
+        def note(self, response: Response, path: str) -> None:
+            response.headers["x-noted"] = "yes"
+
+    post = POST.replace(b" / ", b" /translate ") + b"content-length: 5\r\n\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write((post + b"hello") * 3_000)  # more than the interpreter's stack could take
+        for _ in range(3_000):
+            assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
+        writer.write(post)  # its body comes behind the refusal
+        assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
+        writer.write(b"hello" + HEAD + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        writer.write(b"nonsense\r\n\r\n")
+        assert b"x-noted: yes" in await reader.read()
+
+    talk(conversation, early_refusal=Refusing())  # type: ignore[arg-type]

@@ -1,0 +1,47 @@
+"""Pools of models that do nothing, and bundles to be changed."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.models.bundle import Bundle, describe
+from service.models.pool import ModelPool
+from service.models.pooled_model import PooledModel
+from tests.conftest import TINY_BUNDLE
+from tests.service.models.pools import SIZE, Machine, Pooled
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+@pytest.fixture
+def pooled(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pooled]:
+    """All of its pools are closed in the end, and nothing is left of their models."""
+    monkeypatch.setattr("service.models.pool.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("service.models.pool.gc.collect", lambda: 0)  # there is nothing to collect
+    pools: list[ModelPool] = []
+
+    def make(names: Sequence[str], **limits: Any) -> tuple[ModelPool, list[PooledModel]]:
+        pools.append(machine.pool(**limits))
+        manifest = describe(TINY_BUNDLE).manifest
+        models = [PooledModel(Bundle(Path(name), manifest), pools[-1]) for name in names]
+        for model in models:
+            model.bytes = SIZE
+        return pools[-1], models
+
+    yield make
+    machine.may_load.set()
+    for pool in pools:
+        assert pool.close()
+    assert machine.loaded == []
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The tiny bundle, to be changed."""
+    return Path(shutil.copytree(TINY_BUNDLE, tmp_path / "models" / "bundle"))

@@ -1,0 +1,144 @@
+"""A pool of models with room for some of them: who makes room for whom, and who waits for it."""
+
+import asyncio
+from concurrent.futures import Future
+from typing import cast
+
+import pytest
+
+from service.errors import BundleError, DeadlineExceededError, ModelUnavailableError
+from service.models.loading import ServedModel
+from service.models.pooled_model import PooledModel
+from tests.service.models.pools import SIZE, Loaded, Machine, Pooled, use
+from tests.waiting import until, wait_until
+
+
+def test_the_one_used_longest_ago_makes_room(machine: Machine, pooled: Pooled) -> None:
+    _, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+    a, b, c = models
+    for at, model in enumerate([a, b, a, c, a]):
+        machine.now = at
+        asyncio.run(use(model))
+        assert len(machine.loaded) <= 2
+    assert machine.loads == ["a", "b", "c"]
+    assert machine.loaded == ["a", "c"]
+    assert [one.state for one in models] == ["loaded", "unloaded", "loaded"]
+
+
+def test_a_model_is_not_unloaded_while_it_serves(machine: Machine, pooled: Pooled) -> None:
+    _, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+
+    async def run() -> None:
+        async with a.lease(10):
+            others = [asyncio.ensure_future(use(b))]
+            await until(lambda: a.is_leaving)
+            others.append(asyncio.ensure_future(use(a)))
+            await asyncio.sleep(0.02)
+            assert machine.loaded == ["a"], "it was unloaded, or another took its room"
+        assert await asyncio.gather(*others) == ["b", "a"]  # who came meanwhile is not forgotten
+
+    asyncio.run(run())
+    assert machine.loads == ["a", "b", "a"]
+
+
+def test_of_models_in_use_the_first_that_is_free_makes_room(
+    machine: Machine, pooled: Pooled
+) -> None:
+    _, [a, b, c] = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+
+    async def run() -> None:
+        async with a.lease(10):
+            machine.now = 1
+            async with b.lease(10):
+                machine.now = 2
+                waiting = asyncio.ensure_future(use(c))
+                await until(lambda: a.is_leaving)
+                late = asyncio.ensure_future(use(a))
+                await asyncio.sleep(0)
+            assert await waiting == "c", "it waited for the one used longest ago"
+            assert await late == "a", "who came while it was to leave was forgotten"
+
+    asyncio.run(run())
+    assert machine.loads == ["a", "b", "c"]
+    assert machine.loaded == ["a", "c"]
+
+
+def test_a_model_that_nobody_waits_for_any_more_holds_up_nobody(
+    machine: Machine, pooled: Pooled
+) -> None:
+    _, [a, b, c] = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+    b.bytes = 2 * SIZE
+
+    async def run() -> None:
+        async with a.lease(10):
+            with pytest.raises(DeadlineExceededError):
+                await use(b, 0.02)
+            assert await use(c) == "c"
+            assert await use(a) == "a"
+
+    asyncio.run(run())
+    assert machine.loads == ["a", "c"]
+
+
+def test_nothing_makes_room_for_one_whose_waiters_have_left_the_line(
+    machine: Machine, pooled: Pooled
+) -> None:
+    pool, [a, b, c, d] = pooled(["a", "b", "c", "d"], max_bytes=2 * SIZE)
+    asyncio.run(use(a))
+    c.bytes, d.bytes = 2 * SIZE, 0  # for `d`, there is room
+    machine.may_load.clear()
+    machine.broken = BundleError("of another format")
+    asked = [pool.ask(model) for model in (b, c, d)]
+    pool.give_back(c, asked[1])
+    machine.may_load.set()
+    assert isinstance(asked[2].exception(60), ModelUnavailableError)
+    assert machine.loads == ["a", "b", "d"]
+    assert machine.loaded == ["a"]
+
+
+def test_nor_for_one_whose_waiters_leave_just_as_a_model_is_free(
+    machine: Machine, pooled: Pooled
+) -> None:
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+    in_use = pool.ask(a)
+    in_use.result(60)
+    asked = pool.ask(b)
+    wait_until(lambda: a.is_leaving)
+    with pool._changed:  # the pool sees both at once
+        pool.give_back(b, asked)
+        pool.give_back(a, in_use)
+    wait_until(lambda: not a.is_leaving)
+    assert asyncio.run(use(a)) == "a"
+    assert machine.loads == ["a"]
+
+
+def test_who_asks_just_as_the_others_leave_waits_for_room_too(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+    in_use, asked, late = pool.ask(a), pool.ask(b), list[Future[ServedModel]]()
+    make_room = pool._make_room
+
+    def then_somebody_asks(wanted: PooledModel | None) -> bool:
+        found = make_room(wanted)
+        if asked.cancelled() and not late:
+            late.append(pool.ask(b))
+        return found
+
+    monkeypatch.setattr(pool, "_make_room", then_somebody_asks)
+    wait_until(lambda: a.is_leaving)
+    pool.give_back(b, asked)
+    wait_until(lambda: bool(late) and (a.is_leaving or b.loaded is not None))
+    assert machine.loaded == ["a"]
+    pool.give_back(a, in_use)
+    assert cast(Loaded, late[0].result(60)).name == "b"
+    assert machine.loaded == ["b"]
+
+
+def test_only_what_fits_is_preloaded(
+    machine: Machine, pooled: Pooled, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
+    pool.preload(models)
+    assert machine.loaded == ["a", "b"]
+    assert "no room in memory: tiny" in caplog.text
