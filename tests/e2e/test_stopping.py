@@ -1,15 +1,11 @@
-"""How a real server ends: what is in flight, what waits in the kernel, and signals at every moment."""
+"""How a real server ends: what is in flight, what waits in the kernel, what hangs."""
 
 import asyncio
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,7 @@ from tests.e2e.test_server import Server, serving
 from tests.raw_http import CLOSE, exchange, request, status_and_body
 from tests.waiting import wait_until
 
-resource = pytest.importorskip("resource", reason="needs a POSIX system")
+pytest.importorskip("resource", reason="needs a POSIX system")
 
 LONG = [" ".join(german for german, _ in toy.sentences()[n : n + 5]) for n in range(0, 600, 5)]
 BODY = json.dumps({"q": "Der Hund schläft.", "source": "de", "target": "en"}).encode()
@@ -135,15 +131,11 @@ def test_a_hanging_aligner_ends_the_process_and_all_it_keeps_waiting_are_told(
     assert "Traceback" not in log.read_text()
 
 
-def connected(server: Server) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=60)
-
-
 def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
     with serving(TINY_BUNDLE) as server:
         # stopped, the process takes in no connection: the kernel alone has them
         server.process.send_signal(signal.SIGSTOP)
-        early = [connected(server) for _ in range(200)]
+        early = [server.connect() for _ in range(200)]
         for connection in early[::2]:
             connection.sendall(REQUEST)
         server.process.send_signal(signal.SIGTERM)
@@ -160,7 +152,7 @@ def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
 
 def test_a_request_that_is_not_complete_does_not_delay_the_end() -> None:
     with serving(TINY_BUNDLE) as server, ExitStack() as opened:
-        half = [opened.enter_context(connected(server)) for _ in range(3)]
+        half = [opened.enter_context(server.connect()) for _ in range(3)]
         for connection, size in zip(half, (-5, -5, len(REQUEST) // 8), strict=True):
             connection.sendall(REQUEST[:size])
         wait_until(lambda: server.metric("attendant_requests_in_flight") == 3)  # its own is one
@@ -179,179 +171,6 @@ def http_answer(connection: socket.socket) -> tuple[int, bytes]:
     """Status and head of what comes until the connection ends."""
     received = b"".join(iter(lambda: connection.recv(65536), b""))
     return status_and_body(received)[0], received.partition(b"\r\n\r\n")[0]
-
-
-def heeds(pid: int, number: int) -> bool:
-    """Whether a process ignores or catches a signal, which by default would end it."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    fields = dict(line.split(":\t", 1) for line in lines)
-    mask = int(fields["SigIgn"], 16) | int(fields["SigCgt"], 16)
-    return bool(mask >> (number - 1) & 1)
-
-
-@contextmanager
-def starting() -> Iterator[subprocess.Popen[str]]:
-    """A service that has just begun to start: the interpreter is up, the service is not yet."""
-    with serving(TINY_BUNDLE) as waited_for:  # so that its files are in memory
-        assert httpx.get(f"{waited_for.url}/health", timeout=60).status_code == 200
-    environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE), "ATTENDANT_PORT": "0"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "service"], env=environment, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        wait_until(lambda: all(heeds(process.pid, one) for one in (signal.SIGHUP, signal.SIGTERM)))
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_hangup_in_the_first_second_does_no_harm() -> None:
-    with starting() as process:
-        for _ in range(20):
-            process.send_signal(signal.SIGHUP)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.05)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-
-
-HELD = """
-import sys
-from pathlib import Path
-
-def hold(*_):
-    Path({pipe!r}).read_bytes()
-
-class Holding:
-    def find_spec(self, name, *_):
-        if name in {modules}:
-            hold()
-
-{script}
-"""
-IMPORTING = """
-sys.meta_path.insert(0, Holding())
-from {package}.__main__ import main
-sys.exit(main({arguments}))
-"""
-LOADING = """
-from service import __main__, process
-process.bundle.load = hold
-sys.exit(__main__.main([]))
-"""
-STARTS = {
-    "python -m service": IMPORTING.format(package="service", arguments=[]),
-    "attendant serve": IMPORTING.format(package="attendant", arguments=["serve"]),
-    "with its bundle": LOADING,
-}
-HEAVY = ("dataclasses", "importlib.metadata", "numpy", "pydantic", "service.process")
-"""Modules that take long to import, or import others that do."""
-
-
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_are_heeded_before_anything_is_imported_that_takes_long(
-    start: str, number: int, tmp_path: Path
-) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    modules = HEAVY if STARTS[start] != LOADING else ()
-    script = HELD.format(pipe=str(pipe), modules=modules, script=STARTS[start])
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
-    written: list[int] = []
-    try:
-        wait_until(lambda: has_reader(pipe, written) or process.poll() is not None)
-        process.send_signal(signal.SIGHUP)
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-        assert (process.returncode, said) == (0 if number == signal.SIGTERM else 130, "")
-    finally:
-        process.kill()
-        process.wait()
-        for end in written:
-            os.close(end)
-
-
-def has_reader(pipe: Path, written: list[int]) -> bool:
-    """Whether somebody waits for what is written there; `written` takes the open end."""
-    with suppress(OSError):
-        written.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
-    return bool(written)
-
-
-ENDING = """
-import atexit, os, sys
-from functools import partial
-from service import __main__
-from service.api.server import Server
-
-Server.run = lambda self: setattr(self, "started", True)
-
-class Late:
-    def __init__(self, stop):
-        self.__class__.__del__ = lambda _: stop()
-
-stop = partial(os.kill, os.getpid(), {number})
-atexit.register(stop)
-sys.late = Late(stop)  # deleted as one of the last, with its module
-sys.exit(__main__.main({arguments}))
-"""
-
-
-@pytest.mark.parametrize(
-    ("number", "arguments", "status"),
-    [(signal.SIGTERM, [], 0), (signal.SIGINT, ["--port", "x"], 2)],
-)
-def test_signals_while_the_interpreter_ends_change_nothing(
-    number: int, arguments: list[str], status: int
-) -> None:
-    environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE)}
-    script = ENDING.format(number=int(number), arguments=arguments)
-    process = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert process.returncode == status
-    assert "Traceback" not in process.stderr
-    assert "ignored" not in process.stderr
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_signal_to_stop_in_the_first_second_is_heeded() -> None:
-    with starting() as process:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(0.9)
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == 0
-        assert "Traceback" not in said
-
-
-def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256 if hard == 256 else hard))
-    try:
-        with serving(TINY_BUNDLE, log, max_connections="200", log_level="warning") as server:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            idle = [connected(server) for _ in range(600)]
-            for _ in range(5):
-                assert httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
-                assert (
-                    httpx.post(f"{server.url}/translate", content=BODY, timeout=60).status_code
-                    == 200
-                )
-            lines = httpx.get(f"{server.url}/metrics", timeout=60).text.splitlines()
-            count = next(line for line in lines if line.startswith("attendant_connections "))
-            assert float(count.split()[1]) <= 200
-            for connection in idle:
-                connection.close()
-            assert server.stop() == 0
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert len(log.read_text().splitlines()) < 10
 
 
 @pytest.mark.slow
