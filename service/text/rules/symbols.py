@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
+import regex
+
 from service.text.rules.placeholders import HASHTAG
 from service.text.rules.rule import Rule
 from service.text.run import Place, Run
@@ -23,9 +25,9 @@ _EMPTY = (
     "\U000e0000-\U000e0fff"
 )
 """What takes no room; within a word, a soft hyphen or the like is left to the rule `spelling`."""
-_BETWEEN_WORDS = (
+_BETWEEN_WORDS = (  # to `regex`, unlike `re`, vowel signs and other marks belong to a word
     rf"(?<![\w{_EMPTY}])[{_EMPTY}]++|(?<=\w)[{_EMPTY}]++(?!\w)"
-    r"|(?<![^\0-\u024f])[\u200c\u200d]++(?!\w)"  # in many scripts, joiners belong to a word
+    r"|(?<![^\0-\u024f])[\u200c\u200d]++(?!\w)"  # in many scripts, so do joiners
 )
 _PICTURES = (  # those in private use are an icon font's
     f"•©®™℠†‡¶{_DIRECTION}{_CONTROL}{_NONE}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
@@ -51,16 +53,17 @@ _DRAWN = "|".join(
 )
 """Arrows and lines that are drawn with signs."""
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
-_OF_NUMBER = rf"(?<=\d)[{_OF_WORD_BEFORE}©]"
+_OF_NUMBER = rf"[{_OF_WORD_BEFORE}©](?![\w-])(?<=(?<![\w.,·-])\d[\d.,]*[{_OF_WORD_BEFORE}©])"
+"""In Windows11® and 365®-users, the sign belongs to a word."""
 _PICTURE = rf"(?!{_OF_NUMBER})[{_PICTURES}]"
 _SYMBOL = f"(?:{_OF_TERMINALS}|{_PICTURE}|{_BETWEEN_WORDS}|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # signs in words and between them stand alone: it's up-to-date, and/or
     rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
 )
 """A quick look: most texts have nothing of all this."""
-_IS_OF_NUMBER = re.compile(_OF_NUMBER)
-_SYMBOLS = re.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
-_WITH_HASHTAGS = re.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
+_IS_OF_NUMBER = regex.compile(_OF_NUMBER)
+_SYMBOLS = regex.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
+_WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
 _SPACES = " \t\u00a0"
 
@@ -91,11 +94,11 @@ class Symbols(Rule):
 
 
 def is_of_number(text: str, at: int) -> bool:
-    """Whether the sign at a place is a part of the number that it stands right behind: 1999®."""
+    """Whether the sign at a place belongs to a number, right behind it, that is no part of a word: 1999®."""
     return _IS_OF_NUMBER.match(text, at) is not None
 
 
-def _is_protected(match: re.Match[str], run: Run) -> bool:
+def _is_protected(match: regex.Match[str], run: Run) -> bool:
     """Whether symbols touch what is protected; hashtags are by themselves, and may be all of it."""
     first, last = match.span()
     touched = run.protected_between(first, last)
@@ -104,7 +107,7 @@ def _is_protected(match: re.Match[str], run: Run) -> bool:
     return "#" not in match.group() or touched[0].begin < first or touched[-1].end > last
 
 
-def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
+def _matches(text: str, first: int, last: int) -> Iterator[regex.Match[str]]:
     """Symbols, and at the end of a line hashtags; others are words of their sentence."""
     for match in _WITH_HASHTAGS.finditer(text, first, last):
         if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
@@ -113,7 +116,7 @@ def _matches(text: str, first: int, last: int) -> Iterator[re.Match[str]]:
             yield from _SYMBOLS.finditer(text, *match.span())
 
 
-def _taken(match: re.Match[str]) -> tuple[Place, str, str]:
+def _taken(match: regex.Match[str]) -> tuple[Place, str, str]:
     """What to take out and to leave in its place, and the spaces in front of and behind the symbols."""
     text, (first, last) = match.string, match.span()
     begin, end = first, last

@@ -8,6 +8,15 @@ from service.text.run import Run
 from service.text.sentence import Sentence
 from tests.service.text.pipelines import aligned, take_apart, unchanged
 
+WITH_MARKS = (
+    "Der Ba\u0308\u00adcker",
+    "\u05d1\u05b0\u034f\u05bc\u05e8\u05b5\u05d0",
+    "\u1780\u17b6\u200b\u1781\u17b6\u200b\u1782",
+    "\u0e17\u0e35\u0e48\u200b\u0e2b\u0e19\u0e36\u0e48\u0e07",
+    "\u0939\u0940\u200b\u0928",
+)
+"""Words with a combining mark or a vowel sign in front of a character that takes no room."""
+
 
 @pytest.mark.parametrize(
     ("text", "left", "taken"),
@@ -57,7 +66,15 @@ from tests.service.text.pipelines import aligned, take_apart, unchanged
             [(4, "\x1b[1;31m"), (8, "\x1b[0m")],
         ),
         ("(→ Seite 5) [😀Ja]", "(Seite 5) [Ja]", [(1, "→ "), (11, "😀")]),
-        ("In 1999® und 5©, mit B2™ 🎉", "In 1999® und 5©, mit B2™", [(24, " 🎉")]),
+        *((text, text, []) for text in WITH_MARKS),
+        ("In 1999® und 5©, mit 1.5™ 🎉", "In 1999® und 5©, mit 1.5™", [(25, " 🎉")]),
+        ("我喜欢Windows11®系统", "我喜欢Windows11 系统", [(13, "® ")]),
+        (
+            "Die Office365®-Benutzer mit B2™",
+            "Die Office365-Benutzer mit B2",
+            [(13, "®"), (29, "™")],
+        ),
+        ("Wir haben 365®-Pläne, 10™版", "Wir haben 365-Pläne, 10 版", [(13, "®"), (24, "™ ")]),
         (
             "\ufeffDas\u2060 Haus\u00adtür\u00ad\u200b ein\u034f Wet\u00ad\u200bter.",
             "Das Haus\u00adtür ein Wet\u00ad\u200bter.",

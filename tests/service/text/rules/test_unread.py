@@ -88,6 +88,21 @@ def test_a_sign_right_behind_a_number_stays_there(sign: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我喜欢Windows11®系统的新功能。",
+        "日本語のWindows11™は良いです。",
+        "我们有10®系统。",
+        "Die Office365®-Benutzer sind zufrieden.",
+    ],
+)
+def test_a_sign_behind_the_number_of_a_word_keeps_nothing_untranslated(text: str) -> None:
+    [sentence] = take_apart(text, "text", spells=everything).sentences
+    assert sentence.stand_ins == ()
+    assert len(sentence.text) >= len(text) - 1
+
+
 @given(st.text(alphabet="a1.,-·½²€ §'\u00a0", max_size=40))
 def test_whatever_the_text_it_stays_what_it_is(text: str) -> None:
     run = Unread(ascii_only).prepare(Run(text))
