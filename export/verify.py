@@ -65,7 +65,10 @@ TOLERANCES_WITHOUT_TEXT = TOLERANCES | {"int8": Tolerance(score=0.4, chrf=80)}
 """For sources drawn from a vocabulary, which mean nothing. Their scores are further away than those of text:
 0.1 (the bundled model) to 0.2 (the same in post-norm), though both translate text as well as in fp32."""
 
-ADVICE = "; this often happens after little training: train longer, or leave {} out of --precisions"
+ADVICE = (
+    "; this often happens after little training: train longer, calibrate with more text (--data), or leave "
+    "{} out of --precisions"
+)
 
 
 def reference_translations(
