@@ -1,10 +1,11 @@
-"""Runs cut at what stands between the labels of a path, so that these keep their order: File → Save as.
+"""Runs that are nothing but labels of a path, cut between these, which keeps their order: File → Save as.
 
-Two dots between words are of this kind, too: Monday..Friday.
+A path within a sentence does not cut it. Two words with two dots between are labels, too: Monday..Friday.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import pairwise
 
 import regex
 
@@ -12,39 +13,63 @@ from service.text.markup.cells import cut_at
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 
+_MOST_WORDS = 3
+"""Of a label."""
+_MOST_CHARACTERS = 5
+"""Of a label in a script without blanks."""
 _ARROWS = "\u2190-\u21ff\u2794\u2798-\u27be\u27f0-\u27ff\u2900-\u297f▶▸►"
 _TYPED = "<?-{1,3}>|={1,2}>|<-{1,3}"
-_LETTER = r"[\p{L}\p{M}]"
-_OPENING = {"»": "«", "›": "‹"}
-"""Of marks that close a quotation behind a blank in French."""
 _BETWEEN = regex.compile(
     rf"""
       (?<=\S)[ \u00a0]++(?:[{_ARROWS}]\ufe0f?|{_TYPED})[ \u00a0]++(?=\S)
     | (?<=\w)[{_ARROWS}](?=\w)
     | (?<=\S)[ \u00a0]++[»›|][ \u00a0]++(?=\S)
-    | (?<={_LETTER})\.\.(?={_LETTER})
     """,
     regex.VERBOSE,
 )
+_TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")
 _MAY_HOLD_ONE = re.compile(
     rf"[{_ARROWS}»›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
 )
 """A quick look, which begins with a set: most texts have nothing of all this."""
+_WITHOUT_BLANKS = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+)
+_OF_PROSE = regex.compile(
+    r"""
+      \p{Sentence_Terminal}[\s\p{Pe}\p{Pf}"']*+\Z
+    | [«‹]  # whose other half is no separator
+    | \([^()]*+\Z | \A[^()]*+\)  # brackets with a separator in between
+    """,
+    regex.VERBOSE,
+)
 
 
 def cut(run: Run) -> list[str | Run]:
-    """Runs and what is between them, in order; the run alone, if there is nothing of all this in it."""
+    """Labels and what is between them, in order; the run alone, if it is anything else."""
     if _MAY_HOLD_ONE.search(run.text) is None:
         return [run]
-    found = list(_separators(run.text))
-    if not found:
-        return [run]
-    placeholders = Placeholders().prepare(run)  # `a -> b` in backticks
-    return cut_at(run, [one for one in found if not placeholders.protected_between(*one)])
+    if two_words := _TWO_WORDS.fullmatch(run.text):
+        return cut_at(run, [two_words.span(1)])
+    found = [match.span() for match in _BETWEEN.finditer(run.text)]
+    if found:
+        placeholders = Placeholders().prepare(run)  # `a -> b` in backticks
+        found = [one for one in found if not placeholders.protected_between(*one)]
+    return cut_at(run, found) if _are_labels(run.text, found) else [run]
 
 
-def _separators(text: str) -> Iterator[tuple[int, int]]:
-    for match in _BETWEEN.finditer(text):
-        opening = _OPENING.get(match[0].strip())
-        if opening is None or opening not in text:
-            yield match.span()
+def _are_labels(text: str, separators: Sequence[tuple[int, int]]) -> bool:
+    """Whether all that is between separators is."""
+    edges = [(0, 0), *separators, (len(text), len(text))]
+    return bool(separators) and all(
+        _is_label(text[end:begin]) for (_, end), (begin, _) in pairwise(edges)
+    )
+
+
+def _is_label(text: str) -> bool:
+    """Whether it is as short as one, and has nothing of a sentence."""
+    return (
+        len(text.split(maxsplit=_MOST_WORDS)) <= _MOST_WORDS
+        and len(_WITHOUT_BLANKS.findall(text)) <= _MOST_CHARACTERS
+        and _OF_PROSE.search(text) is None
+    )

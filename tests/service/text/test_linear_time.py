@@ -171,6 +171,7 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
         ("text", ">", 50_000, ("", "")),
         ("text", "*_", 50_000, ("", "")),
         ("text", "[a](b) ", 49_000, ("", "")),
+        ("text", "日 » ", 48_000, ("", "")),
         ("text", "-=", 50_000, ("a", "b")),
     ],
 )

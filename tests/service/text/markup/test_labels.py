@@ -20,18 +20,16 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
     ("text", "labels", "written"),
     [
         ("Datei → Speichern unter", ["Datei", "Speichern unter"], "0 → 1"),
-        (
-            "Idź do Ustawienia → Konto ⇒ Hasło.",
-            ["Idź do Ustawienia", "Konto", "Hasło."],
-            "0 → 1 ⇒ 2",
-        ),
+        ("Ustawienia → Konto ⇒ Hasło i PIN", ["Ustawienia", "Konto", "Hasło i PIN"], "0 → 1 ⇒ 2"),
+        ("B.A. Bildende Kunst » Ja", ["B.A. Bildende Kunst", "Ja"], "0 » 1"),
         ("Nova ← Stará <-> Iná -> Ďalšia", ["Nova", "Stará", "Iná", "Ďalšia"], "0 ← 1 <-> 2 -> 3"),
         ("Menú→Ver→Zoom", ["Menú", "Ver", "Zoom"], "0→1→2"),
         ("10 € ➔ 20 € mehr", ["20 € mehr"], "10 € ➔ 0"),
         ("设置 » 账户 » 3 » A", ["设置", "账户", "A"], "0 » 1 » 3 » 2"),
         ("Ana sayfa › Ürünler\u00a0› Çanta", ["Ana sayfa", "Ürünler", "Çanta"], "0 › 1\u00a0› 2"),
         ("Kapitola 1 » (Nový) » Začiatok", ["Kapitola 1", "Nový", "Začiatok"], "0 » (1) » 2"),
-        ("Otevřeno pondělí..pátek do 17 h", ["Otevřeno pondělí", "pátek do 17 h"], "0..1"),
+        ("设置→隐私与安全", ["设置", "隐私与安全"], "0→1"),
+        ("pondělí..pátek", ["pondělí", "pátek"], "0..1"),
         ("Da | hier\n- Eins → Zwei", ["Da", "hier", "Eins", "Zwei"], "0 | 1\n- 2 → 3"),
     ],
 )
@@ -77,7 +75,21 @@ def test_tags_around_them_stay_in_their_order(text: str) -> None:
         "Datei (→ Neu), a->b, Eins>Zwei, so »Ja« war es ...",
         "→ Weiter ←",
         "Weiter . . hier .. und 1..2",
+        "Er hat das Ticket Berlin → Hamburg für den Freitag gekauft.",
+        "Wir haben die Miete von 500 → 600 Euro erhöht",
+        "I have chosen File → Print in the menu",
+        "Wybierz Plik → Drukuj.",
+        "我买了从北京→上海的票",
+        "北京→上海。",
+        "Ich glaube..dass er morgen kommt.",
+        "Otevřeno pondělí..pátek",
+        "Das steht in « Datei › Neu",
     ],
 )
-def test_what_is_between_no_labels_stays_in_its_sentence(text: str) -> None:
+def test_what_is_no_label_stays_in_its_sentence(text: str) -> None:
     assert len(take_apart(text, "text").sentences) == 1
+
+
+def test_a_probability_is_no_path() -> None:
+    [sentence] = take_apart("<p>Gilt P(A | B)?</p>", "html").sentences
+    assert sentence.text == "Gilt P(A | B)?"
