@@ -23,6 +23,8 @@ RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
 """Elements that are kept as they are, with all that is in them."""
 UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 """Inline elements whose text comes through untouched."""
+_OF_FORMAT = re.compile(r"</?(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph|it|hi|r|run)(?![^\s/>])")
+"""Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
 _SAYS_NO = re.compile(
     r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
 )
@@ -138,8 +140,8 @@ def _cut_between_elements(run: Run) -> list[Run]:
     """A run cut where one element ends, the next begins, and two words would become one: `</a><a>`.
 
     What is so written stands apart on the page, as entries of a menu do. Within a word, an element begins
-    behind text, and a single one, as `<wbr>`, is none. In XML, a small letter goes on with a word: converters
-    of documents write so.
+    behind text, and a single one, as `<wbr>`, is none. In formats for translators and of office documents,
+    a small letter goes on with a word.
     """
     places = [
         (before.at, index)
@@ -149,7 +151,7 @@ def _cut_between_elements(run: Run) -> list[Run]:
         and before.at == tag.at
         and run.text[tag.at - 1 : tag.at].isalnum()
         and run.text[tag.at : tag.at + 1].isalnum()
-        and not (run.format == "xml" and run.text[tag.at].islower())
+        and not (run.format == "xml" and run.text[tag.at].islower() and _are_formatted(before, tag))
     ]
     parts: list[Run] = []
     at = first = 0
@@ -157,6 +159,11 @@ def _cut_between_elements(run: Run) -> list[Run]:
         parts.append(run.part(at, end, run.tags[first:last]))
         at, first = end, last
     return parts
+
+
+def _are_formatted(*tags: Tag) -> bool:
+    """Whether these begin and end nothing but stretches of one form."""
+    return all(_OF_FORMAT.match(tag.raw) for tag in tags)
 
 
 def unescaped(text: str) -> str:

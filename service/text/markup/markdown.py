@@ -16,7 +16,7 @@ import numpy as np
 from pyromark import Options, events_with_range
 
 from service.text.markup.html_tags import kind_of, untranslated
-from service.text.rules.placeholders import CODE, Placeholders
+from service.text.rules.placeholders import CODE_SIGNS, Placeholders
 from service.text.run import Run
 
 _OPTIONS = (
@@ -35,6 +35,7 @@ _LETTER_IN_WORD = re.compile(
 )
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
+_OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
 _CODE_SIGN = re.compile(
     r"[={}\\|`]|\w\(|_\w|</?\w|(?:^|[ \t])(?:--?\w|\.{0,2}/\w|~/|//|\$[ \w]|# )", re.MULTILINE
 )
@@ -177,7 +178,7 @@ class _Reader:
         if event.of in _LINKS:
             return False
         first, last = event.first, event.last
-        if event.name == "Code" and (code := CODE.match(self.text, first)) and code.end() == last:
+        if event.name == "Code" and _OF_CODE.fullmatch(self.text, first, last):
             return False
         marks = [first] if event.name == "Code" else [first, last - 1]
         if any(self._is_within_placeholder(mark) for mark in marks):

@@ -19,6 +19,7 @@ CODE_SIGNS = r"={}\\|<>()"
 """Where one of them, and no blank, is between backticks, these are no apostrophes, even beside a word."""
 _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]"
 _ENDS_URL = r"""\s<>"'()\]}“”„«»‚‘’"""
+_AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "‘’", "«": "»", "»": "«"}
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
     # without the mark behind it, or the bracket that is around it
@@ -37,8 +38,11 @@ KINDS = {
     r"(?:/[\w.@+-]*[\w@+-])++/?",
     "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
-    # "--force", (--size=2): a model that knows dashes as -- keeps those between blanks only
-    "option": r"(?<=[\"'(„“‚‘«»])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[\"')“”‘’»«,;])",
+    # "--force", (--size=2), but not "--well, no": a model that knows dashes as -- keeps those between blanks
+    "option": "|".join(
+        rf"(?<=[{opening}])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[{closing}])"
+        for opening, closing in _AROUND_OPTIONS.items()
+    ),
     "Windows path": r"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\s:*?\"<>|,;]*[^\s:*?\"<>|,;.!]",
     "template": r"<%[^%<>]{1,200}%>",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
@@ -55,8 +59,6 @@ KINDS = {
     "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
     "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
     "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])"
-    # a longer word behind it is none that begins with an apostrophe
-    r"|(?<![\w`])(?P<quotes>`{1,3}+)(?=\S)[^`\n]++(?<=\S)(?P=quotes)(?=[^\W\d_]{3})"
     rf"|(?<!`)(?P<marks>`{{1,3}}+)[^`\s{CODE_SIGNS}]*+[{CODE_SIGNS}][^`\s]*+(?P=marks)(?!`)",
     "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
     "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
@@ -69,7 +71,6 @@ _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
 )
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
-CODE = re.compile(KINDS["code"], re.VERBOSE)
 
 
 class Tokens(Parameters):

@@ -122,6 +122,9 @@ def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
     ("text", "form", "sentences"),
     [
         ("<p>Vidí <g>sta</g><g>rý pes. Sp</g><g>í</g></p>", "xml", ["Vidí starý pes.", "Spí"]),
+        ("<p>Vidí <w:r>sta</w:r><w:r b='1'>rý</w:r> pes.</p>", "xml", ["Vidí starý pes."]),
+        ("<menu>x <item>apples</item><item>pears</item> y</menu>", "xml", ["x apples", "pears y"]),
+        ("<p>Menu <g>soubor</g><go>nový</go></p>", "xml", ["Menu soubor", "nový"]),
         ("<p>Menu <g>Soubor</g><g>Nový</g></p>", "xml", ["Menu Soubor", "Nový"]),
         ("<p>点击<g>文件</g><g>打开</g></p>", "xml", ["点击文件", "打开"]),
         ("<p>Menu <a>soubor</a><a>nový</a></p>", "html", ["Menu soubor", "nový"]),
