@@ -2,12 +2,15 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from service.text.rules.rule import Rule
 from service.text.run import Protected, Run
 
-_OPERATOR = re.compile(r"[<>=+](?<=\s.)(?=\s)")  # begins with a set, which `re` finds fast
+_OPERATOR = re.compile(r"[<>=+|›»](?<=\s.)(?=\s)")  # begins with a set, which `re` finds fast
+_QUOTE = re.compile("[«‹]")
+"""Where there is one, the others may close quotations: « Oui »."""
 
 
 class Operators(Rule):
@@ -20,9 +23,14 @@ class Operators(Rule):
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation has each of them as often as its source, or more often."""
-        signs = _OPERATOR.findall(source.text)
-        return not signs or Counter(signs) <= Counter(translation.text)
+        signs = Counter(match[0] for match in _operators(source.text))
+        return not signs or signs <= Counter(translation.text)
 
     def protect(self, run: Run) -> Run:
         """The sentence with them protected."""
-        return run.protecting(Protected(*match.span()) for match in _OPERATOR.finditer(run.text))
+        return run.protecting(Protected(*match.span()) for match in _operators(run.text))
+
+
+def _operators(text: str) -> Iterator[re.Match[str]]:
+    has_quotes = _QUOTE.search(text) is not None
+    return (one for one in _OPERATOR.finditer(text) if not (has_quotes and one[0] in "›»"))

@@ -14,6 +14,9 @@ from tests.service.text.pipelines import take_apart
         ("Настройки > Конто, а + б = с", "Settings > Account, a + b = c", True),
         ("Настройки > Конто, а + б = с", "Settings > Account, a and b = c", False),
         ("Den <b> und a>b, x=y, C++", "The and a, x, C++", True),
+        ("Przejdź do Ustawienia › Konto » Hasło.", "Go to Settings › Account » Password.", True),
+        ("Przejdź do Ustawienia › Konto » Hasło.", "Go to Settings ' Account's Password.", False),
+        ("Il a dit « oui » et ‹ non ›.", 'He said "yes" and "no".', True),
         ("Jeśli a < b", "If b is > a", False),
     ],
 )
@@ -30,3 +33,8 @@ def test_where_one_is_lost_all_are_protected() -> None:
     pieces = sentence.in_pieces()
     assert pieces is not None
     assert [one.strip() for one in pieces.pieces[::2]] == ["Nastavení", "Účet", "Heslo"]
+
+
+def test_a_bar_is_one_too() -> None:
+    [sentence] = take_apart("<p>Platí P(A | B).</p>", "html").sentences
+    assert not sentence.pipeline.came_through(sentence.source, Run("P (A, B) holds."))
