@@ -34,6 +34,14 @@ def test_every_module_of_the_engine_but_its_runner_is_kept_from_onnx_runtime() -
     assert modules <= set(contract["source_modules"])
 
 
+def test_files_of_tests_fit_in_the_head() -> None:
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / "tests").rglob("*.py")
+    }
+    assert {path: length for path, length in lengths.items() if length > 350} == {}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_and_functions_fit_in_the_head(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
