@@ -83,12 +83,12 @@ def test_each_process_reads_its_own_of_the_candidates_from_its_step_on(
 def test_workers_go_on_where_a_signal_only_asks_the_run_to_stop(batcher: Batcher) -> None:
     expected = list(islice(map(batcher.update, batcher.plans(0, 0, 1)), 40))
     with closing(made_ahead(batcher.plans(0, 0, 1), batcher.update, 2, pin=False)) as ahead:
-        made = [next(ahead)]
+        made = [next(ahead), next(ahead)]  # one of each worker, which is ready for signals now
         for worker in multiprocessing.active_children():
             assert worker.pid
             os.kill(worker.pid, signal.SIGINT)
             os.kill(worker.pid, signal.SIGTERM)
-        made += islice(ahead, 39)
+        made += islice(ahead, 38)
     assert all(map(same, made, expected))
 
 
