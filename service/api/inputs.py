@@ -85,10 +85,20 @@ async def json_fields(body: bytes) -> Fields:
     return fields
 
 
+async def body_of(request: Request) -> bytes:
+    """The body, as it is.
+
+    Raises:
+        InvalidRequestError: it is declared to be compressed.
+    """
+    body = await request.body()
+    check_coding(",".join(request.headers.getlist("content-encoding")))
+    return body
+
+
 async def _body_fields(request: Request, text: str) -> Fields:
     """The fields of the body."""
-    kind, body = request.headers.get("content-type", ""), await request.body()
-    check_coding(",".join(request.headers.getlist("content-encoding")))
+    kind, body = request.headers.get("content-type", ""), await body_of(request)
     return await _parsed(body, lambda: _fields(kind, body, text))
 
 

@@ -18,8 +18,7 @@ from service.api.inference.tensors import (
     packed,
     split,
 )
-from service.api.inputs import JSON, json_fields, openapi_schema, parse
-from service.api.media import check_coding
+from service.api.inputs import JSON, body_of, json_fields, openapi_schema, parse
 from service.api.native.routes import ERRORS, options_of, timeout_of
 from service.api.native.schemas import TranslateRequest
 from service.errors import InvalidRequestError
@@ -129,8 +128,7 @@ async def infer_version(name: ModelName, version: ModelVersion, request: Request
 
 async def _asked(request: Request) -> tuple[InferRequest, bytes]:
     """The request, and the bytes of its input."""
-    check_coding(",".join(request.headers.getlist("content-encoding")))
-    head, binary = split(request, await request.body())
+    head, binary = split(request, await body_of(request))
     fields = await json_fields(head)
     inputs = fields.get("inputs")
     if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
