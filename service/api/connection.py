@@ -255,6 +255,7 @@ class Connection(asyncio.Protocol):
             return
         exchange = self.exchange
         if exchange is None or not exchange.has_started:
+            start = self._heads if exchange is None else exchange.head
             path = self._heads.path if exchange is None else exchange.scope["path"]
             response = answer(status, message, code, path=path)
             if exchange is not None:  # which the application notes
@@ -262,7 +263,7 @@ class Connection(asyncio.Protocol):
             elif self.early_refusal is not None:
                 self.early_refusal.note(response, path)
             fields = [*self.default_fields, *response.raw_headers, CLOSE]
-            has_body = exchange is None or exchange.head.method != "HEAD"
+            has_body = start.method != "HEAD"
             self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)
         if exchange is not None:  # whoever waits for more of the request waits in vain
             exchange.cut()

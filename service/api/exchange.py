@@ -72,7 +72,6 @@ class Exchange:
         if self.is_answered:
             return
         self._unread += piece
-        self.is_last |= self._body.has_more_behind
         if piece or self.is_received:
             self._may_send = True
             self._news.set()

@@ -92,7 +92,8 @@ def multipart(body: bytes, boundary: str) -> Fields:
     """
     if not boundary or not boundary.isascii():
         raise _unreadable("the content-type has no valid boundary")
-    delimiter = re.compile(rb"\r\n--%b(?:(--)|[ \t]*+\r\n)" % re.escape(boundary.encode()))
+    dashed = b"--" + boundary.encode()
+    delimiter = re.compile(rb"\r\n%b(--)?[ \t]*+(?(1)(?:\r\n|\Z)|\r\n)" % re.escape(dashed))
     body, found = b"\r\n" + body, []
     for one in delimiter.finditer(body):
         found.append(one)
@@ -101,6 +102,8 @@ def multipart(body: bytes, boundary: str) -> Fields:
         _check_number(len(found), "form")
     else:
         raise _unreadable("it does not end with its boundary and two hyphens")
+    if dashed in body[: found[0].start()]:
+        raise _unreadable("its first boundary is not a line of its own")
     return Fields.of_form(_part(body[begin.end() : end.start()]) for begin, end in pairwise(found))
 
 

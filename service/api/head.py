@@ -10,7 +10,7 @@ from service.errors import quoted
 MAX_FIELDS = 256
 """Header fields of a request: browsers behind several proxies send a quarter as many."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
-_START = re.compile(rb"\S{1,40}+ ([^\s?]{1,200}+)[\s?]")
+_START = re.compile(rb"(\S{1,40}+) ([^\s?]{1,200}+)[\s?]")
 _CHUNKED = b"chunked"
 _SINGLE = (b"host", b"transfer-encoding", b"content-type", b"authorization")
 """Of two, a proxy may have gone by the other."""
@@ -111,8 +111,8 @@ class HeadReader:
     def __init__(self, max_bytes: int) -> None:
         """A head has at most `max_bytes`."""
         self.max_bytes = max_bytes
-        self.path = ""
-        """Of the request whose head is coming, as soon as that is known."""
+        self.method = self.path = ""
+        """Of the request whose head is coming, as soon as they are known."""
         self._scanned = self._fields = 0
 
     def read(self, buffer: bytearray) -> Head | None:
@@ -134,23 +134,23 @@ class HeadReader:
         self._fields += buffer.count(b"\n", self._scanned, end)
         self._scanned = end
         if not found or end > self.max_bytes or self._fields > MAX_FIELDS:
-            self._note_path(buffer)
+            self._note_start(buffer)
             self._check_size()
             return None
         raw = bytes(buffer[: found.end()])
         try:
             head = Head(raw)
         except ProtocolError:
-            self._note_path(buffer)
+            self._note_start(buffer)
             raise
         del buffer[: found.end()]
-        self.path, self._scanned, self._fields = "", 0, 0
+        self.method, self.path, self._scanned, self._fields = "", "", 0, 0
         return head
 
-    def _note_path(self, buffer: bytearray) -> None:
-        """Look for the path while it is there: what is wrong may be behind it."""
+    def _note_start(self, buffer: bytearray) -> None:
+        """Look for method and path while they are there: what is wrong may be behind them."""
         if not self.path and (found := _START.match(buffer)):
-            self.path = found[1].decode("latin-1")
+            self.method, self.path = (part.decode("latin-1") for part in found.groups())
 
     def _check_size(self) -> None:
         too_large = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"

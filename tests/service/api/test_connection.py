@@ -144,6 +144,34 @@ def test_empty_lines_before_a_request_are_passed_over() -> None:
     talk(conversation)
 
 
+CHUNKS = b"2\r\nab\r\n0\r\n\r\n"
+AFTER = POST + b"x: GET /hasty HTTP/1.1\r\ncontent-length: 4\r\n\r\nmore"
+
+
+@pytest.mark.parametrize(
+    "cut", [0, 3, len(CHUNKS), len(CHUNKS) + len(POST) + 3, len(CHUNKS + AFTER)]
+)
+@pytest.mark.parametrize(("path", "first"), [(b" / ", b"abok"), (b" /hasty ", b"ok")])
+def test_a_request_behind_chunks_is_answered_wherever_the_network_cut_it(
+    path: bytes, first: bytes, cut: int
+) -> None:
+    head = POST.replace(b" / ", path) + b"transfer-encoding: chunked\r\n\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(head)
+        if path == b" /hasty ":  # as a refusal: answered before its body has come
+            await reader.readuntil(first)
+        writer.write((CHUNKS + AFTER)[:cut])
+        await asyncio.sleep(0.02)
+        writer.write((CHUNKS + AFTER)[cut:])
+        if path == b" / ":
+            await reader.readuntil(first)
+        assert (await reader.readuntil(b"moreok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation)
+
+
 def test_requests_that_are_sent_at_once_are_answered_in_turn_and_held_as_bytes() -> None:
     class Counting(Connections):
         """Remembers what connections hold."""

@@ -146,10 +146,19 @@ def test_a_request_that_is_broken_off_is_told_so(sent: bytes) -> None:
     talk(conversation)
 
 
-def test_who_broke_off_a_request_for_a_head_gets_that() -> None:
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"content-length: 5\r\n\r\nabc",
+        b"content-length: x\r\n\r\n",
+        b"host: there\r\n\r\n",
+        b"a: b",
+    ],
+)
+def test_who_asks_for_a_head_gets_no_body_with_an_error(rest: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
-        writer.write(POST.replace(b"POST", b"HEAD") + b"content-length: 5\r\n\r\nabc")
+        writer.write(POST.replace(b"POST", b"HEAD") + rest)
         writer.write_eof()
         head, _, body = (await reader.read()).partition(b"\r\n\r\n")
         assert (head[9:12], body) == (b"400", b"")

@@ -78,6 +78,9 @@ def test_a_form_in_parts_that_breaks_off_anywhere_is_refused() -> None:
             )
         ),
         (PART % (b'q"; name="a', b"") + b"--b--", "name is given more than once"),
+        (b"\n" + WHOLE, "its first boundary is not a line of its own"),
+        (b"--b" + WHOLE, "its first boundary is not a line of its own"),
+        (WHOLE.rstrip() + b"x\r\n", "does not end with its boundary"),
     ],
 )
 def test_parts_that_cannot_be_read_are_refused(body: bytes, message: str) -> None:
