@@ -187,6 +187,7 @@ def _describe(
         target_vocabulary=vocabulary.target,
         pieces=vocabulary.pieces,
         target_pieces=vocabulary.target_pieces,
+        moses=material.moses,
         vocab_size=network.config.vocab_size,
         special_tokens=SpecialTokens(
             pad=PAD_ID, unk=UNK_ID, bos=BOS_ID, eos=EOS_ID, ends_source=material.ends_source

@@ -29,7 +29,8 @@ def describe(bundle: Bundle) -> str:
         "origin": f"{origin.format}: {origin.name}" if origin else "trained here",
         "network": ", ".join(f"{key} {sizes[key]}" for key in SIZES if key in sizes),
         "parameters": f"{provenance.parameters:,}",
-        "vocabulary": f"{manifest.vocab_size:,} tokens",
+        "vocabulary": f"{manifest.vocab_size:,} tokens"
+        + (", cut by Moses' tokenizer and BPE" if manifest.moses else ""),
         "limits": f"{manifest.limits.max_source_length} tokens of a source, "
         f"{manifest.limits.max_target_length} of a translation",
         "decoding": f"beam {manifest.decoding.beam_size}, length penalty "

@@ -10,7 +10,15 @@ from model.data.corpus import Pair, encode_pairs
 from model.evaluate import suppressed_ids
 from model.tokenizer import FILE_NAME, TARGET_FILE_NAME
 from model.transformer import Transformer
-from service.models.bundle import Bundle, DecodingDefaults, Direction, Limits, Precision, Provenance
+from service.models.bundle import (
+    Bundle,
+    DecodingDefaults,
+    Direction,
+    Limits,
+    Moses,
+    Precision,
+    Provenance,
+)
 
 Pieces = tuple[Callable[[int], str], Callable[[int], str]]
 """The pieces of source and target by id."""
@@ -62,6 +70,8 @@ class Material:
     """Whether EOS stands behind a source."""
     has_text: bool = True
     """Whether the sources of the pairs are of a language, and not drawn from the vocabulary."""
+    moses: Moses | None = None
+    """How words are cut before BPE, where SentencePiece does not cut the text."""
     rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     """Those that its text needs beside those for every model: names and parameters."""
 

@@ -7,12 +7,14 @@ from export.importers import ctranslate2_folder
 from export.importers.folder_parts import length_penalty
 from export.importers.imported import Imported, SourceError
 from export.importers.settings import Settings
-from service.models.bundle import DecodingDefaults
+from service.models.bundle import DecodingDefaults, Moses
 
 FORMAT = "Argos Translate"
-METADATA, FOLDER, MODEL, BPE = "metadata.json", "model", "sentencepiece.model", "bpe.model"
+METADATA, FOLDER = "metadata.json", "model"
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.2
 """Of Argos itself."""
+MOSES = Moses(splits_hyphens=False, escapes=True)
+"""Likewise, whatever the model was trained with."""
 
 
 def recognises(source: Path) -> bool:
@@ -30,12 +32,7 @@ def read(source: Path) -> Imported:
     """
     metadata, folder = Settings(source / METADATA), source / FOLDER
     metadata.refuse("type", "translate")
-    model = source / MODEL
-    if not model.exists() and (source / BPE).exists():
-        raise SourceError(
-            f"{source / BPE}: splits words as subword-nmt does, which is not supported; supported: {MODEL}"
-        )
-    imported = ctranslate2_folder.read_beside(folder, (model, model))
+    imported = ctranslate2_folder.read_beside(folder, source)
     codes = [metadata.get(key, str) for key in ("from_code", "to_code")]
     penalty = length_penalty(LENGTH_PENALTY)
     prefix = metadata.get("target_prefix", str, "")
@@ -47,6 +44,8 @@ def read(source: Path) -> Imported:
         target_languages=codes[1:],
         target_start=_id_of(prefix, imported, metadata.path) if prefix else None,
         decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=penalty),
+        moses=imported.moses and MOSES,
+        rules={"punctuation": {}} if imported.moses else {},
     )
 
 

@@ -114,8 +114,8 @@ def _material(
     """The network in torch, held against its library, with text that it has translated."""
     network = network_of(imported)
     with tempfile.TemporaryDirectory() as folder:
-        tokenizers = tokenizers_of(imported, Path(folder))
-    sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported.source)
+        tokenizers = tokenizers_of(imported, Path(folder), directions)
+    sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported)
     oracle = imported.oracle()
     if oracle is not None:
         read = texts or tokenizers.source.decode(sources)
@@ -137,6 +137,7 @@ def _material(
         provenance=provenance,
         ends_source=imported.ends_source,
         has_text=bool(texts),
+        moses=imported.moses,
         rules=imported.rules,
     )
 

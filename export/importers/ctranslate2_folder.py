@@ -24,12 +24,11 @@ from export.importers.folder_parts import (
     languages_among,
     languages_of_name,
     length_penalty,
-    sentencepiece_model,
-    sentencepiece_models,
     tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
+from export.importers.segmentation import segmentation_of
 from service.models.bundle import DecodingDefaults
 
 FORMAT = "CTranslate2"
@@ -51,11 +50,11 @@ def read(source: Path) -> Imported:
     Raises:
         SourceError: something in it is missing, broken or not supported.
     """
-    return read_beside(source, sentencepiece_models(source))
+    return read_beside(source, source)
 
 
-def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
-    """Read such a folder, whose SentencePiece models of source and target are elsewhere.
+def read_beside(source: Path, place: Path) -> Imported:
+    """Read such a folder; what cuts its texts is in another one.
 
     Raises:
         SourceError: something is missing, broken or not supported.
@@ -63,12 +62,14 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
     variables = _variables(source / WEIGHTS)
     tokens = read_tokens(source, variables)
     vocabularies = read_vocabularies(source, tokens.unk)
-    sides = sides_of(vocabularies, tokens, models)
+    cut = segmentation_of(place, {one.path: one.ids for one in vocabularies})
+    sides = sides_of(vocabularies, tokens, cut.models)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = read_network(variables, sides, sizes, tokens.epsilon)
     languages = languages_among(vocabularies[1].ids) if tokens.ends_source else {}
     languages = languages if len(languages) > 1 else {}
-    files = [variables.path, source / CONFIG, *(one.path for one in vocabularies), *models]
+    spm = None if cut.moses else cut.models[0]
+    files = [variables.path, source / CONFIG, *(one.path for one in vocabularies), *cut.models]
     spoken = [[code] if code else [] for code in languages_of_name(source.resolve().name)]
     return Imported(
         format=FORMAT,
@@ -85,8 +86,9 @@ def read_beside(source: Path, models: tuple[Path, Path]) -> Imported:
         languages=languages,
         source_start=vocabularies[0].ids.get(tokens.bos) if tokens.begins_source else None,
         ends_source=tokens.ends_source,
+        moses=cut.moses,
         licence=licence_of(source, languages),
-        oracle=partial(ctranslate2_oracle, source, vocabularies, sides[0].model, tokens),
+        oracle=partial(ctranslate2_oracle, source, vocabularies, spm, tokens),
     )
 
 
@@ -113,7 +115,7 @@ def sides_of(
     """The vocabularies, each with its arrangement in as many ids as the larger one has.
 
     Raises:
-        SourceError: a token with a meaning is missing, or a SentencePiece model is broken.
+        SourceError: a token with a meaning is missing.
     """
     source, target = vocabularies
     unk, eos = target.ids[tokens.unk], target.id_of(tokens.eos, "end of a translation")
@@ -128,8 +130,7 @@ def sides_of(
             end = source.id_of(tokens.eos, "end of a source")
         of_source = Arrangement.of(source.size, None, source.ids[tokens.unk], end, 0)
     most = max(len(arranged.order), len(of_source.order))
-    read, written = (sentencepiece_model(path) for path in models)
     return (
-        Side(read, source.pieces(tokens), of_source.padded(most)),
-        Side(written, target.pieces(tokens), arranged.padded(most)),
+        Side(models[0], source.pieces(tokens), of_source.padded(most)),
+        Side(models[1], target.pieces(tokens), arranged.padded(most)),
     )

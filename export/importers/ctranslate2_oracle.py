@@ -14,9 +14,9 @@ from export.importers.imported import Oracle, SourceError
 
 
 def ctranslate2_oracle(
-    folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], model: Path, tokens: Tokens
+    folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], model: Path | None, tokens: Tokens
 ) -> Oracle | None:
-    """Its Translator in fp32 behind a SentencePiece model; None where it is not installed.
+    """Its Translator in fp32 behind a SentencePiece model, if one cuts texts; None where it is not installed.
 
     Raises:
         SourceError: it is, and cannot load the folder.
@@ -29,7 +29,7 @@ def ctranslate2_oracle(
         translator = ctranslate2.Translator(str(folder), device="cpu", compute_type="float32")
     except (RuntimeError, ValueError) as error:
         raise SourceError(f"{folder}: CTranslate2 cannot load it: {error}") from None
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model)) if model else None
     read, written = ({id: token for token, id in one.ids.items()} for one in vocabularies)
     ids = vocabularies[0].ids
     own_end = [tokens.eos] if tokens.ends_source else []
@@ -55,8 +55,10 @@ def ctranslate2_oracle(
         return torch.from_numpy(logits).float().log_softmax(-1)
 
     def encode(tag: str, text: str) -> Sequence[int]:
+        assert processor is not None
         pieces = [tokens.bos] if tokens.begins_source else [tag] if tag else []
         pieces += [*processor.encode(text, out_type=str), *own_end]
         return [ids.get(piece, ids[tokens.unk]) for piece in pieces]
 
-    return Oracle(f"CTranslate2 {ctranslate2.__version__}", log_probs, encode)
+    name = f"CTranslate2 {ctranslate2.__version__}"
+    return Oracle(name, log_probs, encode if processor else None)

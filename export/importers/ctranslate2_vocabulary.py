@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from export.importers.ctranslate2_variables import Variables
-from export.importers.folder_parts import check_segmentation, check_text
+from export.importers.folder_parts import check_text
 from export.importers.imported import SourceError
 from export.importers.settings import MAX_BYTES, read_json
 from service.models.bundle import MAX_VOCABULARY
@@ -162,7 +162,6 @@ def vocabulary_of(path: Path, tokens: object, unk: str) -> Vocabulary:
     if not 4 <= len(tokens) < MAX_VOCABULARY:
         raise SourceError(f"{path}: has {len(tokens)} tokens; supported: 4 to {MAX_VOCABULARY - 1}")
     check_text(path, tokens)
-    check_segmentation(path, tokens)
     ids: dict[str, int] = {}
     for id, token in enumerate(tokens):
         ids.setdefault(token, id)

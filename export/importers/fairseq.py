@@ -16,15 +16,11 @@ from export.importers.checkpoint import (
     settings_of,
 )
 from export.importers.fairseq_weights import FAIRSEQ, read_weights
-from export.importers.folder_parts import (
-    check_segmentation,
-    length_penalty,
-    sentencepiece_model,
-    sentencepiece_models,
-)
+from export.importers.folder_parts import length_penalty
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.network_settings import Size, SizeKeys, network_settings
+from export.importers.segmentation import segmentation_of
 from export.importers.settings import MAX_BYTES, Settings
 from export.importers.tensors import Tensors, tensors_of
 from model.network_config import ModelConfig
@@ -81,8 +77,8 @@ def read(source: Path) -> Imported:
     languages = [settings.get(f"{side}_lang", str) for side in ("source", "target")]
     dictionaries = [source / f"dict.{language}.txt" for language in languages]
     ids = [_read_dictionary(one) for one in dictionaries]
-    models = sentencepiece_models(source, languages)
-    sides = _sides(ids, models)
+    cut = segmentation_of(source, dict(zip(dictionaries, ids, strict=True)), languages)
+    sides = _sides(ids, cut.models)
     config = _config(settings, sides)
     tensors = Tensors(path, tensors_of(path, checkpoint.get("model")))
     tensors.ignore("encoder.version", "decoder.version")
@@ -95,9 +91,10 @@ def read(source: Path) -> Imported:
         target=sides[1],
         max_length=min(MAX_TOKENS, config.max_positions),
         decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=length_penalty(1.0)),
-        files=list(dict.fromkeys((path, *dictionaries, *models))),
+        files=list(dict.fromkeys((path, *dictionaries, *cut.models))),
         source_languages=languages[:1],
         target_languages=languages[1:],
+        moses=cut.moses,
         licence=licence_of(source),
     )
 
@@ -129,7 +126,7 @@ def _sides(ids: list[dict[str, int]], models: tuple[Path, Path]) -> tuple[Side, 
     pad, eos, unk = (SPECIAL[name] for name in ("<pad>", "</s>", "<unk>"))
     found = [
         Side(
-            sentencepiece_model(model),
+            model,
             each,
             Arrangement.of(len(each), pad, unk, eos, start=eos).padded(most),
         )
@@ -158,7 +155,6 @@ def _read_dictionary(path: Path) -> dict[str, int]:
         ids[token] = len(ids)
     if len(ids) >= MAX_VOCABULARY:
         raise SourceError(f"{path}: has {len(lines)} tokens; supported: {MAX_VOCABULARY - 5}")
-    check_segmentation(path, ids)
     return ids
 
 

@@ -1,11 +1,9 @@
-"""What folders of several formats have: pieces and ids, SentencePiece models, names of languages, tags."""
+"""What folders of several formats have: pieces and ids, names of languages, tags."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-import sentencepiece
 
 from export.importers.imported import SourceError
 from export.importers.settings import read_json
@@ -15,12 +13,6 @@ TAG = re.compile(r">>(.+)<<")
 LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
 """A token of a language, as NLLB or M2M-100 has them."""
 SURROGATE = re.compile("[\ud800-\udfff]")
-MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
-MODELS_BY_SIDE = "source.spm", "target.spm"
-JOINTS = {"@@": "subword-nmt or fastBPE", "\uffed": "pyonmttok"}
-"""Marks where words were cut, and what cuts them so."""
-MOST_JOINTS = 0.1
-"""Share of tokens that may have one by chance."""
 LENGTH_PENALTY_FACTOR = 1.25
 MAX_LENGTH_PENALTY = 10.0
 
@@ -29,73 +21,6 @@ def has_model_type(source: Path, model_type: str) -> bool:
     """Whether this is a folder of transformers' that says so."""
     path = source / "config.json"
     return path.is_file() and read_json(path).get("model_type") == model_type
-
-
-def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model.
-
-    Raises:
-        SourceError: it is missing, or none.
-    """
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
-    try:
-        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-        for id in range(processor.vocab_size()):
-            processor.id_to_piece(id)  # which is only now known to be UTF-8
-    except (RuntimeError, OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
-    return processor
-
-
-def sentencepiece_model(path: Path) -> Path:
-    """A file that is one.
-
-    Raises:
-        SourceError: it is missing, or is none.
-    """
-    load_sentencepiece(path)
-    return path
-
-
-def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[Path, Path]:
-    """The SentencePiece models of source and target in a folder; the same one twice if they share it.
-
-    Raises:
-        SourceError: there is none, or which is whose cannot be told.
-    """
-    by_side = [source / name for name in MODELS_BY_SIDE]
-    if all(path.is_file() for path in by_side):
-        return by_side[0], by_side[1]
-    own = [sorted(source.glob(f"*.{code}.model")) for code in languages]
-    if [len(one) for one in own] == [1, 1]:
-        return own[0][0], own[1][0]
-    others = [
-        path for path in sorted(source.glob("*.model")) if not any(path in one for one in own)
-    ]
-    named = [source / name for name in MODELS if (source / name).is_file()]
-    if one := [*named, *others[: len(others) == 1]]:
-        return one[0], one[0]
-    raise SourceError(
-        f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
-        f"{' and '.join(MODELS_BY_SIDE)}, copied there from what it was trained or converted with"
-    )
-
-
-def check_segmentation(path: Path, tokens: Collection[str]) -> None:
-    """Whether the tokens of a vocabulary can be SentencePiece's.
-
-    Raises:
-        SourceError: they are marked as those of another way to cut words.
-    """
-    for joint, tool in JOINTS.items():
-        marked = [token for token in tokens if token.startswith(joint) or token.endswith(joint)]
-        if len(marked) > MOST_JOINTS * len(tokens):
-            raise SourceError(
-                f"{path}: {len(marked)} of {len(tokens)} tokens are marked with {joint}, like {marked[0]!r}: "
-                f"the model reads words cut by {tool}; supported: models trained with SentencePiece, so look "
-                "for such a one, or train it anew"
-            )
 
 
 def read_ids(path: Path, size: int) -> dict[str, int]:

@@ -4,11 +4,13 @@ The translations are the model's own in either case; int8 needs to know the valu
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
 import torch
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from export.importers.imported import Imported, Side, SourceError
@@ -46,8 +48,21 @@ def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
     return lines
 
 
-def drawn_sources(side: Side, seed: int = 0) -> list[list[int]]:
+def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
     """Sources of pieces at random, the likelier ones more often: the bundle's ids, without tag and EOS."""
+    side = imported.source
+    pieces, share = _listed(imported) if imported.moses else _scored(side)
+    if not pieces:
+        raise SourceError(f"{side.model}: none of its pieces has an id in the vocabulary")
+    ids = [side.arrangement.place[side.ids[piece]] for piece in pieces]
+    rng = np.random.default_rng(seed)
+    fewest, most = GENERATED_TOKENS
+    lengths = rng.integers(fewest, most, SENTENCES, endpoint=True)
+    return [rng.choice(ids, length, p=share / share.sum()).tolist() for length in lengths]
+
+
+def _scored(side: Side) -> tuple[list[str], NDArray[np.float64]]:
+    """SentencePiece's pieces of texts, and how frequent they are, by their scores."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(side.model))
     pieces, weights = [], []
     for id in range(processor.vocab_size()):
@@ -56,19 +71,24 @@ def drawn_sources(side: Side, seed: int = 0) -> list[list[int]]:
             processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)
         )
         if is_text and piece in side.ids:
-            pieces.append(side.arrangement.place[side.ids[piece]])
+            pieces.append(piece)
             weights.append(processor.get_score(id))
-    if not pieces:
-        raise SourceError(f"{side.model}: none of its pieces has an id in the vocabulary")
     # a unigram model's scores are log-probabilities; BPE's are ranks, and frequency falls as 1 / rank
     scores = np.array(weights)
-    if scores.min() < -1e3 or np.exp(scores).sum() > 2:
-        scores = -np.log(1 + np.argsort(np.argsort(-scores)))
-    share = np.exp(scores - scores.max())
-    rng = np.random.default_rng(seed)
-    fewest, most = GENERATED_TOKENS
-    lengths = rng.integers(fewest, most, SENTENCES, endpoint=True)
-    return [rng.choice(pieces, length, p=share / share.sum()).tolist() for length in lengths]
+    if len(scores) and (scores.min() < -1e3 or np.exp(scores).sum() > 2):
+        return pieces, 1 / (1 + np.argsort(np.argsort(-scores)))
+    return pieces, np.exp(scores - max(weights, default=0))
+
+
+def _listed(imported: Imported) -> tuple[list[str], NDArray[np.float64]]:
+    """A vocabulary's pieces of texts, the most frequent one first; frequency falls as 1 / rank."""
+    side, asking = imported.source, {*imported.tags.values(), *imported.languages.values()}
+    pieces = [
+        piece
+        for piece, id in sorted(side.ids.items(), key=itemgetter(1))
+        if piece not in asking and side.arrangement.place[id] > EOS_ID
+    ]
+    return pieces, 1 / np.arange(1.0, len(pieces) + 1)
 
 
 def pairs_of(

@@ -14,7 +14,6 @@ from export.importers.folder_parts import (
     has_model_type,
     languages_of_name,
     read_ids,
-    sentencepiece_model,
     tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
@@ -24,6 +23,7 @@ from export.importers.network_settings import (
     decoding_defaults,
     network_settings,
 )
+from export.importers.segmentation import sentencepiece_model
 from export.importers.settings import Settings
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle

@@ -10,7 +10,7 @@ from torch import Tensor
 from export.importers.arrangement import Arrangement
 from model.network_config import ModelConfig
 from model.tokenizer import EOS_ID
-from service.models.bundle import DecodingDefaults
+from service.models.bundle import DecodingDefaults, Moses
 
 
 class SourceError(ValueError):
@@ -29,7 +29,8 @@ class Oracle:
 
     name: str
     log_probs: LogProbs
-    encode: Encode
+    encode: Encode | None = None
+    """None where nothing but the service's own tokenizer cuts texts."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Side:
     """The vocabulary of the source or of the target."""
 
     model: Path
-    """SentencePiece's."""
+    """SentencePiece's, or the merges of a BPE; see `Imported.moses`."""
     ids: Mapping[str, int]
     """The format's own ids by piece."""
     arrangement: Arrangement
@@ -73,6 +74,8 @@ class Imported:
     """Whether EOS stands behind a source."""
     suppressed: Sequence[int] = ()
     """The bundle's ids of tokens that may not be produced, and leave their probability to the others."""
+    moses: Moses | None = None
+    """How words are cut before BPE, where SentencePiece does not cut the text."""
     rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     """What is done to a source before it is cut into pieces: names and parameters of text rules."""
     licence: str = ""

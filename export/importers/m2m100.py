@@ -17,7 +17,6 @@ from export.importers.folder_parts import (
     check_ids,
     has_model_type,
     languages_among,
-    load_sentencepiece,
     read_ids,
 )
 from export.importers.imported import Imported, Side, SourceError
@@ -27,6 +26,7 @@ from export.importers.network_settings import (
     decoding_defaults,
     network_settings,
 )
+from export.importers.segmentation import load_sentencepiece
 from export.importers.settings import Settings, read_json
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import m2m100_oracle

@@ -4,16 +4,18 @@ Positions are all sines, then all cosines, with the exponent i/(T-1); a translat
 zeros; `<unk>` has a probability, and may not be produced. Settings that are not there have Marian's defaults.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from export.importers.folder_parts import languages_of_name, length_penalty, tags_among
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_npz_weights import Tables, read_weights
-from export.importers.marian_vocabulary import side_of
+from export.importers.marian_vocabulary import read_vocabulary, side_of
 from export.importers.model_card import licence_of, rules_of, stated_languages
 from export.importers.network_settings import Size, SizeKeys, network_settings
 from export.importers.npz import load_npz, read_yaml
+from export.importers.segmentation import Segmentation, segmentation_of
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID, UNK_ID
@@ -77,7 +79,10 @@ def read(source: Path) -> Imported:
         settings.refuse(key, *supported)
     for key in ("word-penalty", "word-penalty-constant"):
         decoder.refuse(key, 0, 0.0)
-    sides, vocabularies = _sides(source, settings, decoder)
+    paths = _vocabularies(source, decoder)
+    ids = [read_vocabulary(path) for path in paths]
+    cut = _segmentation(source, paths, ids)
+    sides = _sides(settings, paths, ids, cut)
     config = _config(settings, sides, decoder.get("allow-unk", bool, False))
     weights = read_weights(tensors, config, settings, sides)
     named = languages_of_name(source.resolve().name)
@@ -89,7 +94,7 @@ def read(source: Path) -> Imported:
         source / name
         for name in (decoder.path.name, "README.md", "LICENSE", "metadata.json", "preprocess.sh")
     ]
-    files = dict.fromkeys((path, *vocabularies, *others))
+    files = dict.fromkeys((path, *paths, *others))
     return Imported(
         format=FORMAT,
         config=config,
@@ -102,6 +107,7 @@ def read(source: Path) -> Imported:
         source_languages=spoken[0],
         target_languages=spoken[1],
         tags=tags_among(sides[0].ids),
+        moses=cut.moses,
         rules=rules_of(source),
         licence=licence_of(source),
     )
@@ -144,10 +150,19 @@ def _base_name(name: object) -> str:
     return PureWindowsPath(PurePosixPath(str(name)).name).name
 
 
+def _segmentation(
+    source: Path, paths: Sequence[Path], ids: Sequence[Mapping[str, int]]
+) -> Segmentation:
+    """What cuts texts: the vocabularies, if they are SentencePiece models, or files beside them."""
+    if all(path.suffix == ".spm" for path in paths):
+        return Segmentation((paths[0], paths[1]))
+    return segmentation_of(source, dict(zip(paths, ids, strict=True)))
+
+
 def _sides(
-    source: Path, settings: Settings, decoder: Settings
-) -> tuple[tuple[Side, Side], list[Path]]:
-    """The vocabularies, each with its arrangement in as many ids as the larger one has; their files."""
+    settings: Settings, paths: Sequence[Path], ids: Sequence[Mapping[str, int]], cut: Segmentation
+) -> tuple[Side, Side]:
+    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
     sizes = settings.get("dim-vocabs", list)
     if len(sizes) != 2 or not all(
         type(size) is int and 4 <= size < MAX_VOCABULARY for size in sizes
@@ -155,22 +170,17 @@ def _sides(
         raise SourceError(
             f"{settings.path}: dim-vocabs = {sizes!r}; supported: two numbers from 4 to {MAX_VOCABULARY - 1}"
         )
-    paths = _vocabularies(source, decoder)
-    models = source / "source.spm", source / "target.spm"
-    if not models[0].exists() and any(source.glob("*.bpe")) and paths[0].suffix != ".spm":
-        raise SourceError(f"{models[0]}: is missing; BPE by subword-nmt (*.bpe) is not supported")
-    first, second = (side_of(*each) for each in zip(paths, models, sizes, strict=True))
+    first, second = map(side_of, paths, ids, cut.models, sizes)
     if settings.get("tied-embeddings-all", bool, False) and paths[0] != paths[1]:
         raise SourceError(
             f"{settings.path}: tied-embeddings-all = True with {paths[0].name} and {paths[1].name}; "
             "supported: one vocabulary"
         )
     most = max(len(side.arrangement.order) for side in (first, second))
-    sides = (
-        Side(first.model, first.ids, first.arrangement.padded(most)),
-        Side(second.model, second.ids, second.arrangement.padded(most)),
+    return (
+        replace(first, arrangement=first.arrangement.padded(most)),
+        replace(second, arrangement=second.arrangement.padded(most)),
     )
-    return sides, paths
 
 
 def _vocabularies(source: Path, decoder: Settings) -> list[Path]:

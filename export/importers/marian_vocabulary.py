@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from export.importers.arrangement import Arrangement
-from export.importers.folder_parts import check_ids, load_sentencepiece
+from export.importers.folder_parts import check_ids
 from export.importers.imported import Side, SourceError
+from export.importers.segmentation import load_sentencepiece
 
 MAX_BYTES = 1 << 26
 LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")
@@ -15,30 +17,36 @@ ESCAPED = dict(zip("0abtnvfre_NLP", "\0\a\b\t\n\v\f\r\x1b\xa0\x85\u2028\u2029", 
 """What YAML's escapes of one letter stand for; any other letter is itself."""
 
 
-def side_of(path: Path, sentencepiece: Path, size: int) -> Side:
-    """The side of a vocabulary; `sentencepiece` cuts its text, unless the vocabulary itself does.
+def read_vocabulary(path: Path) -> dict[str, int]:
+    """The ids of its pieces.
 
     Raises:
-        SourceError: a file is missing, broken, or does not fit a table of `size` rows.
+        SourceError: it is missing, broken, or of another kind.
     """
     if path.suffix == ".fsv":
         raise SourceError(f"{path}: factored vocabularies are not supported")
     if not path.is_file():
         raise SourceError(f"{path}: is missing")
     if path.suffix == ".spm":
-        sentencepiece, ids = path, _ids_of_sentencepiece(path)
-    elif path.suffix in (".yml", ".yaml", ".json"):
-        ids = _parse(path)
-    else:
-        lines = _read(path).removesuffix("\n").split("\n")
-        ids = {line.rstrip("\r"): id for id, line in enumerate(lines)}
-    load_sentencepiece(sentencepiece)
+        return _ids_of_sentencepiece(path)
+    if path.suffix in (".yml", ".yaml", ".json"):
+        return _parse(path)
+    lines = _read(path).removesuffix("\n").split("\n")
+    return {line.rstrip("\r"): id for id, line in enumerate(lines)}
+
+
+def side_of(path: Path, ids: Mapping[str, int], model: Path, size: int) -> Side:
+    """The side of a vocabulary, whose text `model` cuts.
+
+    Raises:
+        SourceError: a piece is missing, or they do not fit a table of `size` rows.
+    """
     check_ids(path, ids, size, f"rows of the table, {size}")
     for piece in ("</s>", "<unk>"):
         if piece not in ids:
             raise SourceError(f"{path}: has no {piece}")
     arrangement = Arrangement.of(size, ids.get("<pad>"), ids["<unk>"], ids["</s>"], None)
-    return Side(sentencepiece, ids, arrangement)
+    return Side(model, ids, arrangement)
 
 
 def _read(path: Path) -> str:

@@ -20,10 +20,11 @@ from export.importers.checkpoint import (
 from export.importers.ctranslate2_folder import sides_of
 from export.importers.ctranslate2_vocabulary import Tokens, Vocabulary, vocabulary_of
 from export.importers.fairseq_weights import check_positions
-from export.importers.folder_parts import languages_of_name, length_penalty, sentencepiece_models
+from export.importers.folder_parts import languages_of_name, length_penalty
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.network_settings import MAX_SIZE, Size, SizeKeys, network_settings
+from export.importers.segmentation import segmentation_of
 from export.importers.settings import Settings
 from export.importers.tables import tables_of
 from export.importers.tensors import Tensors, load_tensors, tensors_of
@@ -109,8 +110,8 @@ def read(source: Path) -> Imported:
         settings.refuse(option, *supported)
     vocabularies, start = _vocabularies(path, checkpoint)
     tokens = Tokens(UNK, BOS, EOS, start, begins_source=False, ends_source=False, adds_end=False)
-    models = sentencepiece_models(source)
-    sides = sides_of(vocabularies, tokens, models)
+    cut = segmentation_of(source, {one.path: one.ids for one in vocabularies})
+    sides = sides_of(vocabularies, tokens, cut.models)
     tensors = _tensors(path, checkpoint)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = _network(settings, tensors, sides, sizes)
@@ -123,10 +124,11 @@ def read(source: Path) -> Imported:
         target=sides[1],
         max_length=MAX_POSITIONS // 2,
         decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=length_penalty(1.0)),
-        files=list(dict.fromkeys((path, tensors.path, *models))),
+        files=list(dict.fromkeys((path, tensors.path, *cut.models))),
         source_languages=spoken[0],
         target_languages=spoken[1],
         ends_source=False,
+        moses=cut.moses,
         licence=licence_of(source),
     )
 

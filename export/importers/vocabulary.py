@@ -1,16 +1,20 @@
-"""An imported model's vocabulary as a bundle has it: SentencePiece models, and a list of pieces by id."""
+"""An imported model's vocabulary as a bundle has it: what cuts texts, and a list of pieces by id."""
 
 import json
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from export.importers.imported import Imported, Side
 from export.material import VocabularyFiles
+from service.models.bundle import Direction
+from service.models.vocabularies import language_of
+from service.text.moses_tokenizer import MosesTokenizer
 from service.text.piece_tokenizer import PieceTokenizer
 
 FILES = VocabularyFiles("source.model", "target.model", "pieces.json")
+BPE_FILES = FILES._replace(source="source.bpe", target="target.bpe")
 TARGET_PIECES = "target_pieces.json"
 
 
@@ -23,7 +27,7 @@ class PieceTokenizers(NamedTuple):
 
 def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
     """Write the vocabulary into a folder, and say in which files it is."""
-    files = FILES
+    files = BPE_FILES if imported.moses else FILES
     if imported.source.ids != imported.target.ids:
         files = FILES._replace(target_pieces=TARGET_PIECES)
     hidden = {imported.target_start, *map(imported.target.ids.get, imported.languages.values())}
@@ -38,16 +42,27 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
     return files
 
 
-def tokenizers_of(imported: Imported, folder: Path) -> PieceTokenizers:
+def tokenizers_of(
+    imported: Imported, folder: Path, directions: Sequence[Direction] = ()
+) -> PieceTokenizers:
     """The tokenizers, by way of files in an empty folder.
 
     Raises:
-        BundleError: a SentencePiece model is broken.
+        BundleError: a file is broken, or what a tokenizer needs is not installed.
     """
     files = save_vocabulary(imported, folder)
     source, target, pieces, target_pieces = (folder / (name or "") for name in files)
     last = target_pieces if files.target_pieces else pieces
-    return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
+    if imported.moses is None:
+        return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
+    options = imported.moses.model_dump()
+    read, written = (
+        language_of(getattr(one, side) for one in directions) for side in ("source", "target")
+    )
+    return PieceTokenizers(
+        MosesTokenizer(source, pieces, read, **options),
+        MosesTokenizer(target, last, written, **options),
+    )
 
 
 def _write_pieces(side: Side, path: Path, hidden: Container[int | None]) -> None:

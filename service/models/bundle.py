@@ -131,6 +131,15 @@ class Provenance(_Strict):
     """Of a bundle that was imported."""
 
 
+class Moses(_Strict):
+    """How Moses' tokenizer cuts text, where no SentencePiece model does; see `service.text`."""
+
+    splits_hyphens: bool
+    """Whether a hyphen within a word is a token, as with the option `-a`."""
+    escapes: bool
+    """Whether quotes, brackets, `&` and `|` are XML's entities, as without `-no-escape`."""
+
+
 class Manifest(_Strict):
     """`manifest.json`."""
 
@@ -138,13 +147,15 @@ class Manifest(_Strict):
     name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
     directions: Directions
     vocabulary: FileName
-    """The SentencePiece model of both sides, or of the source."""
+    """The SentencePiece model of both sides, or of the source; with `moses`, the merges of its BPE."""
     target_vocabulary: FileName | None = None
     """That of the target, where it has its own."""
     pieces: FileName | None = None
     """The pieces by id, where SentencePiece's own ids are not the network's; see `service.text`."""
     target_pieces: FileName | None = None
     """Those of the target, where they are others."""
+    moses: Moses | None = None
+    """How words are cut before BPE, where SentencePiece does not cut the text."""
     vocab_size: Annotated[int, Field(strict=True, ge=8, le=MAX_VOCABULARY)]
     """Of each."""
     special_tokens: SpecialTokens
@@ -182,6 +193,8 @@ class Manifest(_Strict):
     @model_validator(mode="after")
     def _ids_make_sense(self) -> Self:
         check_ids(self.special_tokens, self.directions, self.vocab_size)
+        if self.moses and self.pieces is None:
+            raise ValueError("moses needs pieces: merges have no ids")
         return self
 
     def direction(self, source: str, target: str) -> Direction | None:

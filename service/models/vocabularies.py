@@ -1,9 +1,11 @@
 """The vocabularies of a bundle, checked against its manifest."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from service.errors import BundleError
 from service.models.bundle import Bundle
+from service.text.moses_tokenizer import MosesTokenizer
 from service.text.piece_tokenizer import PieceTokenizer
 from service.text.tokenizer import Tokenizer, Tokenizers
 
@@ -15,16 +17,33 @@ def load_tokenizers(bundle: Bundle) -> Tokenizers:
         BundleError: one is no vocabulary, or not the one that the manifest describes.
     """
     manifest = bundle.manifest
-    source = _tokenizer(bundle, bundle.vocabulary, manifest.pieces)
-    if manifest.target_vocabulary is None and manifest.target_pieces is None:
+    read = (one.source for one in manifest.directions)
+    source = _tokenizer(bundle, bundle.vocabulary, manifest.pieces, read)
+    apart = manifest.target_vocabulary, manifest.target_pieces, manifest.moses
+    if apart == (None, None, None):
         return Tokenizers(source, source)
     pieces = manifest.target_pieces or manifest.pieces
-    return Tokenizers(source, _tokenizer(bundle, bundle.target_vocabulary, pieces))
+    written = (one.target for one in manifest.directions)
+    return Tokenizers(source, _tokenizer(bundle, bundle.target_vocabulary, pieces, written))
 
 
-def _tokenizer(bundle: Bundle, model: Path, pieces: str | None) -> Tokenizer:
+def language_of(codes: Iterable[str]) -> str:
+    """The language of a side, without its region; nothing where it has several.
+
+    >>> language_of(["pt-BR", "pt"]), language_of(["de", "en"])
+    ('pt', '')
+    """
+    found = {code.partition("-")[0] for code in codes}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _tokenizer(bundle: Bundle, model: Path, pieces: str | None, codes: Iterable[str]) -> Tokenizer:
     manifest, path = bundle.manifest, bundle.folder / pieces if pieces else model
-    tokenizer = PieceTokenizer(model, path) if pieces else Tokenizer(model)
+    if manifest.moses:
+        options = manifest.moses.model_dump()
+        tokenizer: Tokenizer = MosesTokenizer(model, path, language_of(codes), **options)
+    else:
+        tokenizer = PieceTokenizer(model, path) if pieces else Tokenizer(model)
     if tokenizer.vocab_size != manifest.vocab_size:
         raise BundleError(
             f" has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}", path

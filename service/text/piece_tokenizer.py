@@ -79,8 +79,12 @@ class PieceTokenizer(Tokenizer):
         model alone, whose blanks SentencePiece leaves as they are.
         """
         rows = (list(self._spelled(row, unknown)) for row in ids)
-        texts = (self._processor.decode(row) if row else "" for row in rows)
-        return [text.replace(BLANK, " ").strip() for text in texts]
+        return [self._joined(row).replace(BLANK, " ").strip() if row else "" for row in rows]
+
+    def _joined(self, pieces: Sequence[str]) -> str:
+        """The text that pieces spell."""
+        text: str = self._processor.decode(pieces)
+        return text
 
     def _spelled(self, ids: Sequence[int], unknown: Sequence[str]) -> Iterator[str]:
         """The pieces of a text."""

@@ -31,11 +31,14 @@ class Tokenizer:
         Raises:
             BundleError: the file is not one.
         """
+        self._load(path)
+        self._characters = frozenset("".join(self._spelled_pieces()))
+
+    def _load(self, path: Path) -> None:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         except (RuntimeError, OSError) as error:
             raise BundleError(" is not a SentencePiece model", path, str(error)) from None
-        self._characters = frozenset("".join(self._spelled_pieces()))
 
     def _spelled_pieces(self) -> Iterator[str]:
         """All that it cuts texts into, but for bytes."""

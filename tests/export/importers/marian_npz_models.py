@@ -1,7 +1,7 @@
 """Random models in the layout that Marian saves, of the toy language."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +66,21 @@ SHAPES: dict[str, dict[str, Any]] = {
 DECODER = {"beam-size": 4, "normalize": 1, "word-penalty": 0, "mini-batch": 1}
 
 
-def write_model(folder: Path, *, seed: int = 0, **changes: Any) -> Reference:
-    """A folder as OPUS-MT's archives have it; returns the model that is in it."""
+def write_model(
+    folder: Path,
+    *,
+    seed: int = 0,
+    write_pieces: Callable[[Path], list[list[str]]] | None = None,
+    **changes: Any,
+) -> Reference:
+    """A folder as OPUS-MT's archives have it; returns the model that is in it.
+
+    `write_pieces` writes other vocabularies than SentencePiece's.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     config = {**CONFIG, **changes}
-    pieces = write_vocabularies(folder, separate=tables_of(config)[0] == "encoder_Wemb")
+    separate = tables_of(config)[0] == "encoder_Wemb"
+    pieces = write_pieces(folder) if write_pieces else write_vocabularies(folder, separate=separate)
     config["dim-vocabs"] = [len(one) for one in pieces]
     reference = write_npz(folder / "model.npz", config, seed)
     names = (

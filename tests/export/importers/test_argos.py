@@ -111,10 +111,6 @@ def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
     assert [found[at] for at in known] == [alone[at] for at in known] == expected
 
 
-def bpe(package: Path) -> None:
-    (package / "sentencepiece.model").rename(package / "bpe.model")
-
-
 def no_model(package: Path) -> None:
     (package / "sentencepiece.model").unlink()
 
@@ -125,8 +121,7 @@ def no_model(package: Path) -> None:
         ({"type": "sbd"}, None, "metadata.json: type = 'sbd'; supported: 'translate'"),
         ({"from_code": None}, None, "metadata.json: from_code is missing"),
         ({"to_code": ["en"]}, None, "metadata.json: to_code = ['en']; supported: str"),
-        ({}, bpe, "bpe.model: splits words as subword-nmt does, which is not supported; supported"),
-        ({}, no_model, "sentencepiece.model: is missing"),
+        ({}, no_model, "has no SentencePiece model; supported: sentencepiece.model, or"),
     ],
 )
 def test_other_packages_are_refused(

@@ -55,10 +55,6 @@ def intgemm(folder: Path) -> None:
     written("model.deen.intgemm.alphas.bin", b"\1")(folder)
 
 
-def bpe(folder: Path) -> None:
-    (folder / "source.spm").rename(folder / "source.bpe")
-
-
 def two_models(folder: Path) -> None:
     removed("decoder.yml")(folder)
     shutil.copy(folder / "model.npz", folder / "other.npz")
@@ -103,8 +99,8 @@ CASES: list[tuple[Break, str]] = [
     (decoder(**{"word-penalty": 0.5}), "decoder.yml: word-penalty = 0.5; supported: 0"),
     (written("decoder.yml", b"\t- a: ["), "decoder.yml: is not valid YAML"),
     (removed("decoder.yml", "vocab.yml"), "it is unclear which vocabulary belongs to which side (none)"),
-    (removed("source.spm"), "source.spm: is missing"),
-    (bpe, "source.spm: is missing; BPE by subword-nmt (*.bpe) is not supported"),
+    (removed("source.spm"), "has no SentencePiece model; supported: sentencepiece.model, or source.spm and"),
+    (truncated("source.spm"), "source.spm: is not a SentencePiece model"),
     (removed("vocab.yml"), "vocab.yml: is missing"),
     (removed("README.md"), "the model does not name its source languages"),
     (two_models, "has model.npz, other.npz; supported: one model, or a decoder.yml"),

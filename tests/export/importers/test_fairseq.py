@@ -177,7 +177,7 @@ PROJECTION = "decoder.output_projection.weight"
         (saving([1]), f"{CHECKPOINT}: is a list; supported: a table of parts"),
         (saving({"model": Code()}), f"{CHECKPOINT}: holds more than tensors, and none of it was"),
         (truncated(CHECKPOINT), f"{CHECKPOINT}: cannot be read, it may be truncated"),
-        (cut_by_subword_nmt, "the model reads words cut by subword-nmt or fastBPE; supported"),
+        (cut_by_subword_nmt, "reads words cut by subword-nmt or fastBPE; supported: with the file"),
         (adding_line("▁the 3\n"), "'▁the' is there twice"),
         (adding_line("more\n"), "'more'; supported: token count"),
         (adding_line("more 3\n"), "the configuration says [38, 32]"),

@@ -14,7 +14,7 @@ import sentencepiece
 from export.importers import conversion
 from export.importers.imported import SourceError
 from export.importers.marian_npz import read
-from export.importers.marian_vocabulary import side_of
+from export.importers.marian_vocabulary import read_vocabulary, side_of
 from export.material import ExportOptions
 from service.engine.types import StopRule
 from service.models.bundle import load
@@ -135,9 +135,6 @@ def test_what_stands_nowhere_is_as_in_marian(tmp_path: Path) -> None:
 
 
 def test_a_vocabulary_need_not_be_yaml(tmp_path: Path) -> None:
-    model = tmp_path / "source.spm"
-    write_model(tmp_path / "model")
-    shutil.copy(tmp_path / "model" / "source.spm", model)
     lines = [
         *('</s>: 0', '<unk>: 1', '▁the: 2', '"\\"": 3', "'it''s': 4", "\": 5", "#: 6", ":: 7"),
         *('"\\u00e4\\x85": 8', "\x85: 9", "\u2028x: 10", "- a: 11", ">>deu<<: 12"),
@@ -146,13 +143,13 @@ def test_a_vocabulary_need_not_be_yaml(tmp_path: Path) -> None:
     path = tmp_path / "vocab.yml"
     path.write_text("\n".join([*lines[:5], *lines[6:]]) + "\n", encoding="utf-8")
     others = {"#": 6, ":": 7, "ä\x85": 8, "\x85": 9, "\u2028x": 10, "- a": 11, ">>deu<<": 12}
-    assert side_of(path, model, 13).ids == {**ids, **others}
+    assert read_vocabulary(path) == {**ids, **others}
     path = tmp_path / "vocab.json"
     path.write_text(json.dumps(ids))
-    assert side_of(path, model, 5).ids == ids
+    assert read_vocabulary(path) == ids
     path = tmp_path / "vocab.txt"
     path.write_text("".join(f"{piece}\n" for piece in ids))
-    assert side_of(path, model, 5).ids == ids
+    assert read_vocabulary(path) == ids
 
 
 @pytest.mark.parametrize(
@@ -172,8 +169,8 @@ def test_a_vocabulary_need_not_be_yaml(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_vocabulary_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
-    write_model(tmp_path)
-    (tmp_path / name).write_text(text)
+    path = tmp_path / name
+    path.write_text(text)
     with pytest.raises(SourceError) as caught:
-        side_of(tmp_path / name, tmp_path / "source.spm", 5)
+        side_of(path, read_vocabulary(path), tmp_path / "source.spm", 5)
     assert message in str(caught.value)

@@ -71,8 +71,8 @@ def test_a_group_is_no_language(folder: Path) -> None:
 
 
 def test_likely_pieces_are_drawn_more_often_than_others(folder: Path) -> None:
-    side = read(folder).source
-    drawn = drawn_sources(side)
+    imported = read(folder)
+    side, drawn = imported.source, drawn_sources(imported)
     assert all(4 <= len(one) <= 25 for one in drawn)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(side.model))
     scores = {

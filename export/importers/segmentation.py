@@ -1,0 +1,135 @@
+"""What cuts a model's text into pieces: SentencePiece, or Moses' tokenizer and BPE."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import sentencepiece
+
+from export.importers.imported import SourceError
+from service.errors import BundleError
+from service.models.bundle import Moses
+from service.text.bpe import Bpe
+from service.text.moses_tokenizer import HYPHEN, JOINT
+
+MODELS = "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"
+MODELS_BY_SIDE = "source.spm", "target.spm"
+CODES = "bpecodes", "bpe.codes", "bpe.model"
+CODES_BY_SIDE = "source.bpe", "target.bpe"
+OTHER_JOINT, TRUECASER = "\uffed", "*.tcmodel"
+"""A mark of pyonmttok's, and tables by which Moses gives words their usual case."""
+MOST_JOINTS = 0.1
+"""Share of tokens that may have such a mark by chance."""
+
+
+class Segmentation(NamedTuple):
+    """What cuts the text of both sides."""
+
+    models: tuple[Path, Path]
+    """SentencePiece's, or merges of a BPE."""
+    moses: Moses | None = None
+    """How words are cut before BPE."""
+
+
+def segmentation_of(
+    folder: Path, vocabularies: Mapping[Path, Collection[str]], languages: Sequence[str] = ()
+) -> Segmentation:
+    """What cuts texts into the tokens of these vocabularies, by the files in a folder.
+
+    Raises:
+        SourceError: a file is missing or broken, or another tool cuts them.
+    """
+    if marked := _marked(vocabularies, OTHER_JOINT):
+        raise SourceError(f"{marked}pyonmttok; supported: SentencePiece, subword-nmt, fastBPE")
+    if marked := _marked(vocabularies, JOINT):
+        if any(folder.glob(TRUECASER)):
+            raise SourceError(f"{folder / TRUECASER}: Moses' truecaser is not supported")
+        if (codes := _codes(folder)) is None:
+            raise SourceError(
+                f"{marked}subword-nmt or fastBPE; supported: with the file of its merges, "
+                f"{', '.join(CODES)}, or {' and '.join(CODES_BY_SIDE)}, in {folder}"
+            )
+        tokens = set[str]().union(*vocabularies.values())
+        escapes = tokens.isdisjoint({'"', "'"})
+        return Segmentation(codes, Moses(splits_hyphens=HYPHEN in tokens, escapes=escapes))
+    models = sentencepiece_models(folder, languages)
+    for one in models:
+        load_sentencepiece(one)
+    return Segmentation(models)
+
+
+def _marked(vocabularies: Mapping[Path, Collection[str]], joint: str) -> str:
+    """Says how many tokens have a mark where words were cut; nothing if they may have it by chance."""
+    for path, tokens in vocabularies.items():
+        marked = [token for token in tokens if token.startswith(joint) or token.endswith(joint)]
+        if len(marked) > MOST_JOINTS * len(tokens):
+            return (
+                f"{path}: {len(marked)} of {len(tokens)} tokens are marked with {joint}, like "
+                f"{marked[0]!r}: the model reads words cut by "
+            )
+    return ""
+
+
+def _codes(folder: Path) -> tuple[Path, Path] | None:
+    """The merges of source and target; the same file twice if they share it."""
+    by_side = [folder / name for name in CODES_BY_SIDE]
+    shared = [folder / name for name in CODES if (folder / name).is_file()]
+    if not all(path.is_file() for path in by_side):
+        by_side = shared[:1] * 2
+    try:
+        for path in by_side:
+            Bpe(path)
+    except BundleError as error:
+        raise SourceError(str(error)) from None
+    return (by_side[0], by_side[1]) if by_side else None
+
+
+def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model.
+
+    Raises:
+        SourceError: it is missing, or none.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: is missing")
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        for id in range(processor.vocab_size()):
+            processor.id_to_piece(id)  # which is only now known to be UTF-8
+    except (RuntimeError, OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
+    return processor
+
+
+def sentencepiece_model(path: Path) -> Path:
+    """A file that is one.
+
+    Raises:
+        SourceError: it is missing, or is none.
+    """
+    load_sentencepiece(path)
+    return path
+
+
+def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[Path, Path]:
+    """The SentencePiece models of source and target in a folder; the same one twice if they share it.
+
+    Raises:
+        SourceError: there is none, or which is whose cannot be told.
+    """
+    by_side = [source / name for name in MODELS_BY_SIDE]
+    if all(path.is_file() for path in by_side):
+        return by_side[0], by_side[1]
+    own = [sorted(source.glob(f"*.{code}.model")) for code in languages]
+    if [len(one) for one in own] == [1, 1]:
+        return own[0][0], own[1][0]
+    others = [
+        path for path in sorted(source.glob("*.model")) if not any(path in one for one in own)
+    ]
+    named = [source / name for name in MODELS if (source / name).is_file()]
+    if one := [*named, *others[: len(others) == 1]]:
+        return one[0], one[0]
+    raise SourceError(
+        f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
+        f"{' and '.join(MODELS_BY_SIDE)}, copied there from what it was trained or converted with"
+    )

@@ -1,0 +1,87 @@
+"""Cuts words as subword-nmt and fastBPE do: byte-pair encoding over characters, by a list of merges."""
+
+import heapq
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from service.errors import BundleError, quoted
+from service.models.bundle_files import read_text
+
+END = "</w>"
+"""Behind a word's last character, in merges."""
+VERSION = "#version:"
+CACHED, CACHED_LENGTH = 1 << 14, 32
+"""Words whose pieces are kept, and most characters of each."""
+
+
+class Bpe:
+    """Merges neighbouring symbols of a word, the pair that was learnt first before all others.
+
+    Sennrich, Haddow and Birch, 2016, section 3.2.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read a file of merges, two symbols a line; fastBPE puts a count behind them.
+
+        Raises:
+            BundleError: it is none.
+        """
+        lines = read_text(path).removesuffix("\n").split("\n")
+        version = lines.pop(0).split()[-1] if lines[0].startswith(VERSION) else ""
+        if version not in ("", "0.1", "0.2"):
+            raise BundleError(f": has version {quoted(version)}; supported: 0.1, 0.2", path)
+        self._ranks: dict[tuple[str, str], int] = {}
+        for number, line in enumerate(lines, start=2 if version else 1):
+            symbols = line.strip("\r ").split(" ")
+            if len(symbols) not in (2, 3) or not all(symbols):
+                raise BundleError(f": line {number}: {quoted(line)} is no pair of symbols", path)
+            self._ranks.setdefault((symbols[0], symbols[1]), len(self._ranks))
+        if not self._ranks:
+            raise BundleError(": has no pair of symbols", path)
+        # in subword-nmt's first files, which have no version, the end of a word is a symbol of its own
+        self._ends_apart = version != "0.2" and len(symbols) == 2
+        self._kept = lru_cache(CACHED)(self._cut)
+
+    def cut(self, word: str) -> tuple[str, ...]:
+        """The pieces of a word that is not empty, without marks of where it goes on."""
+        return self._kept(word) if len(word) <= CACHED_LENGTH else self._cut(word)
+
+    def _cut(self, word: str) -> tuple[str, ...]:
+        symbols = [*word, END] if self._ends_apart else [*word[:-1], word[-1] + END]
+        merged = list(self._merged(symbols))
+        merged[-1] = merged[-1].removesuffix(END)
+        return tuple(filter(None, merged))
+
+    def _merged(self, symbols: list[str]) -> Iterator[str]:
+        """All occurrences of a pair at once, from left to right, in O(n log n) of n symbols."""
+        size = len(symbols)
+        before, behind = list(range(-1, size - 1)), list(range(1, size + 1))
+        found: list[tuple[int, int]] = []
+
+        def rank_at(at: int) -> int | None:
+            if not symbols[at] or behind[at] == size:
+                return None
+            return self._ranks.get((symbols[at], symbols[behind[at]]))
+
+        def note(at: int) -> None:
+            if at >= 0 and (rank := rank_at(at)) is not None:
+                heapq.heappush(found, (rank, at))
+
+        for at in range(size):
+            note(at)
+        while found:
+            rank = found[0][0]
+            places = []
+            while found and found[0][0] == rank:
+                places.append(heapq.heappop(found)[1])
+            for at in places:
+                if rank_at(at) == rank:  # neither side was merged with another meanwhile
+                    other = behind[at]
+                    symbols[at], symbols[other] = symbols[at] + symbols[other], ""
+                    behind[at] = behind[other]
+                    if behind[at] < size:
+                        before[behind[at]] = at
+                    note(before[at])
+                    note(at)
+        return filter(None, symbols)

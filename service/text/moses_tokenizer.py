@@ -1,0 +1,129 @@
+"""Words cut by Moses' tokenizer and then by subword-nmt's BPE, as before SentencePiece.
+
+Moses' rules are those of sacremoses, which is optional: the extra `moses`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from service.errors import BundleError
+from service.text.bpe import Bpe
+from service.text.piece_tokenizer import PieceTokenizer
+
+JOINT = "@@"
+"""Behind a piece whose word goes on."""
+HYPHEN = "@-@"
+"""A hyphen within a word, with `splits_hyphens`."""
+_JOINTS = re.compile(f"{JOINT}(?: |$)")
+_CHARACTER = re.compile(r"&(?:amp|lt|gt|apos|quot|#91|#93|#124);|.", re.DOTALL)
+"""A character as Moses writes it."""
+
+
+class MosesTokenizer(PieceTokenizer):
+    """Cuts as Moses and subword-nmt do, and takes the ids of the pieces from a list."""
+
+    def __init__(
+        self, codes: Path, pieces: Path, language: str, *, splits_hyphens: bool, escapes: bool
+    ) -> None:
+        """Load a list of merges, and the pieces by id.
+
+        Args:
+            codes: subword-nmt's or fastBPE's file.
+            pieces: see `PieceTokenizer`.
+            language: code without a region, whose abbreviations and apostrophes are known; English otherwise.
+            splits_hyphens: whether hyphens within words are tokens, `@-@`.
+            escapes: whether quotes, brackets, `&` and `|` are written as XML's entities.
+
+        Raises:
+            BundleError: a file is not what it should be, or sacremoses is not installed.
+        """
+        try:
+            import sacremoses
+        except ImportError:
+            raise BundleError(
+                ": its texts are cut by Moses' tokenizer, for which sacremoses is missing: "
+                "pip install 'attendant[moses]'",
+                codes,
+            ) from None
+        self._split = sacremoses.MosesTokenizer(language)
+        self._split.isanyalpha = frozenset(
+            self._split.IsAlpha
+        ).intersection  # made anew for each word there
+        self._join = sacremoses.MosesDetokenizer(language)
+        self._join_plainly = sacremoses.MosesDetokenizer("")
+        self._splits_hyphens, self._escapes = splits_hyphens, escapes
+        super().__init__(codes, pieces)
+
+    def _load(self, path: Path) -> None:
+        self._bpe = Bpe(path)
+
+    def pieces(self, sentence: str) -> list[str]:
+        """What a sentence is cut into."""
+        return [piece for word in self._words(sentence) for piece in self._cut(word)]
+
+    def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of a sentence, and the characters that each stands for."""
+        ids, spans, at = [], [], 0
+        for word in self._words(sentence):
+            places, at = self._places(sentence, word, at)
+            begin = 0
+            for piece in self._cut(word):
+                end = begin + len(piece.removesuffix(JOINT))
+                ids.append(self.id_of(piece))
+                spans.append((places[begin][0], places[end - 1][1]))
+                begin = end
+        return ids, spans
+
+    def has_piece(self, piece: str) -> bool:
+        """Whether that is a token."""
+        return piece in self._ids
+
+    def spells(self, character: str) -> bool:
+        """Whether a character can be written with pieces; Moses changes none."""
+        return character in self._characters
+
+    def _words(self, sentence: str) -> list[str]:
+        words: list[str] = self._split.tokenize(
+            sentence, aggressive_dash_splits=self._splits_hyphens, escape=self._escapes
+        )
+        return words
+
+    def _cut(self, word: str) -> list[str]:
+        *parts, last = self._bpe.cut(word)
+        return [*(part + JOINT for part in parts), last]
+
+    def _places(self, sentence: str, word: str, at: int) -> tuple[list[tuple[int, int]], int]:
+        """Where in the sentence each character of a word is, from `at` on; and where it ends."""
+        places = []
+        for written in [HYPHEN] if word == HYPHEN else self._characters_of(word):
+            found = sentence.find("-" if written == HYPHEN else unescape(written), at)
+            begin, at = (found, found + 1) if found >= 0 else (at, at)
+            places += [(begin, at)] * len(written)
+        return places, at
+
+    def _characters_of(self, word: str) -> list[str]:
+        return _CHARACTER.findall(word) if self._escapes else list(word)
+
+    def _joined(self, pieces: Sequence[str]) -> str:
+        words = _JOINTS.sub("", " ".join(pieces)).split()
+        try:
+            text: Any = self._join.detokenize(words, unescape=self._escapes)
+        except TypeError:  # by sacremoses' rule for Czech "-li"
+            text = self._join_plainly.detokenize(words, unescape=self._escapes)
+        return str(text)
+
+    def _spelled_pieces(self) -> Iterator[str]:
+        """Those that have an id."""
+        for piece in self._ids:
+            plain = piece.removesuffix(JOINT)
+            yield unescape(plain) if self._escapes else plain
+
+    def _is_known(self, word: str) -> bool:
+        return self.pieces(word) == [word] and word in self._ids
+
+    def _score(self, word: str) -> float:
+        """The fewer pieces, the likelier."""
+        return -float(len(self.pieces(word)))
