@@ -3,10 +3,11 @@
 import hashlib
 import json
 import math
+import os
 import stat
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from service.errors import BundleError
 
@@ -47,7 +48,7 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
         BundleError: it is too large, cannot be read or is not UTF-8.
     """
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:
         raise BundleError(": cannot be read", path, str(error)) from None
@@ -58,6 +59,20 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8, {error.reason}"
         raise BundleError(f": cannot be read: {reason}", path) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file that may have become a pipe since it was looked at: opening one would wait for a writer.
+
+    Raises:
+        BundleError: it is not a regular file.
+        OSError, ValueError: it cannot be opened.
+    """
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise BundleError(" is not a regular file", path)
+    return file
 
 
 def read_manifest(folder: Path) -> Any:
@@ -92,7 +107,7 @@ def sha256(path: Path) -> str:
         BundleError: it cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BundleError(": cannot be read", path, str(error)) from None

@@ -1,13 +1,15 @@
 """Bundles that a stranger may have made: each is refused with a BundleError that says why, in one line."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from service.errors import BundleError
 from service.models.bundle import load
-from service.models.bundle_files import MAX_MANIFEST_BYTES
+from service.models.bundle_files import MAX_MANIFEST_BYTES, read_text, sha256
 from tests.service.models.breaking import (
     MISSING,
     Break,
@@ -141,3 +143,22 @@ def test_a_folder_that_is_no_path_is_refused() -> None:
     for folder in (Path("a\x00b"), Path("a" * 5000), Path("/dev/null")):
         with pytest.raises(BundleError, match="is not a bundle"):
             load(folder)
+
+
+@pytest.mark.parametrize("read", [read_text, sha256])
+def test_a_file_that_has_become_a_pipe_is_refused_and_not_waited_for(
+    tmp_path: Path, read: Callable[[Path], str]
+) -> None:
+    os.mkfifo(tmp_path / "golden.jsonl")
+    errors = []
+
+    def load_file() -> None:
+        try:
+            read(tmp_path / "golden.jsonl")
+        except BundleError as error:
+            errors.append(error.client_message)
+
+    loading = Thread(target=load_file, daemon=True)
+    loading.start()
+    loading.join(60)
+    assert errors == [f"{tmp_path.name}/golden.jsonl is not a regular file"]
