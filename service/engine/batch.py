@@ -27,8 +27,6 @@ from service.engine.types import (
 
 logger = logging.getLogger(__name__)
 
-SIMILAR = 0.75
-"""Sentences are encoded together where the shortest has at least this share of the longest's tokens."""
 ENCODED_AT_ONCE = 1024
 """Tokens, padding counted; bounds memory, most of which is attention's, and by the square of a length."""
 LARGE = 1536
@@ -75,9 +73,14 @@ class Batch:
         special: SpecialIds,
         reranker: Reranker,
         single_sequence_runner: ModelRunner | None = None,
+        max_padding: int = 3,
     ) -> None:
-        """Start empty; `single_sequence_runner` decodes a sentence that is alone in the engine."""
+        """Start empty; `single_sequence_runner` decodes a sentence that is alone in the engine.
+
+        `max_padding` is `EngineConfig`'s.
+        """
         self.runner, self.special, self.reranker = runner, special, reranker
+        self.max_padding = max_padding
         self.single_sequence_runner = single_sequence_runner or runner
         self._rows: list[_Row] = []
         self._state = cache.empty_state()
@@ -103,7 +106,9 @@ class Batch:
             Those that get none, as the encoder gave invalid values for them.
         """
         refused: list[DecodingSequence] = []
-        for similar in _similar(sequences):
+        admitted: list[DecodingSequence] = []
+        places: list[int] = []
+        for similar in _similar(sequences, self.max_padding):
             ids, bias = cache.pad([one.source_ids for one in similar], self.special.pad)
             encoded = self.runner.encode(ids, bias)
             valid = valid_sources(encoded)
@@ -111,16 +116,17 @@ class Batch:
             if len(valid_ones) < len(similar):
                 refused += [one for one in similar if one not in valid_ones]
                 encoded = [array[valid] for array in encoded]
-            if not valid_ones:
-                continue
-            lengths = [len(one.source_ids) for one in valid_ones]
-            sources = self._sources.admit(encoded, lengths)
-            options = [one.options for one in valid_ones]
-            self._state = cache.admit(self._state, options, sources, lengths, self.special.bos)
-            self._rows += [
-                _Row(one, BeamSearch(one.options, self.special.eos), source)
-                for one, source in zip(valid_ones, sources, strict=True)
-            ]
+            if valid_ones:
+                lengths = [len(one.source_ids) for one in valid_ones]
+                places += self._sources.admit(encoded, lengths)
+                admitted += valid_ones
+        options = [one.options for one in admitted]
+        lengths = [len(one.source_ids) for one in admitted]
+        self._state = cache.admit(self._state, options, places, lengths, self.special.bos)
+        self._rows += [
+            _Row(one, BeamSearch(one.options, self.special.eos), place)
+            for one, place in zip(admitted, places, strict=True)
+        ]
         return refused
 
     def decode(self, max_steps: int, stop_after: int, is_alone: bool = False) -> Decoded:
@@ -228,15 +234,22 @@ class Batch:
             self._max_entries = cache.held_entries(self._state)
 
 
-def _similar(sequences: Sequence[DecodingSequence]) -> Iterator[list[DecodingSequence]]:
-    """Those of similar source length together, the longest first, of at most `ENCODED_AT_ONCE` tokens."""
+def _similar(
+    sequences: Sequence[DecodingSequence], max_padding: int
+) -> Iterator[list[DecodingSequence]]:
+    """Those of similar source length together, the longest first, of at most `ENCODED_AT_ONCE` tokens.
+
+    At most `max_padding` tokens make them as long as the first.
+    """
     similar: list[DecodingSequence] = []
+    padding = 0
     for sequence in sorted(sequences, key=lambda one: -len(one.source_ids)):
-        longest = len(similar[0].source_ids) if similar else 0
+        longest = len((similar or [sequence])[0].source_ids)
+        padding += longest - len(sequence.source_ids)
         is_full = (len(similar) + 1) * longest > ENCODED_AT_ONCE
-        if similar and (is_full or len(sequence.source_ids) < SIMILAR * longest):
+        if similar and (is_full or padding > max_padding):
             yield similar
-            similar = []
+            similar, padding = [], 0
         similar.append(sequence)
     if similar:
         yield similar

@@ -149,7 +149,7 @@ class SourcePool:
         rows, _, width, _ = self.arrays[0].shape
         if needed > rows or new_width > width:
             rows = max(rows, _round_up(needed, ROUND_ROWS))
-            self._resize(rows, max(width, new_width))
+            self._resize(rows, max(width, _round_up(new_width, ROUND_SOURCE)))
         free = [row for row in range(rows) if row not in self._lengths]
         places = free[: len(lengths)]
         for array, new in zip(self.arrays, encoded, strict=True):
@@ -171,7 +171,7 @@ class SourcePool:
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Ints, Floats]:
     """Rows of ids as one array [B, S], and their additive mask [B, S]."""
-    width = _round_up(max(map(len, rows)), ROUND_SOURCE)
+    width = max(map(len, rows))
     ids = np.full((len(rows), width), pad_id, np.int64)
     bias = np.zeros((len(rows), width), np.float32)
     for index, row in enumerate(rows):

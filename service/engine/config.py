@@ -17,6 +17,8 @@ class EngineConfig:
     """Sentences that may wait; more are refused."""
     max_waiting_tokens: int = 200_000
     """Bound on `DecodingSequence.tokens` of all that wait; more are refused."""
+    max_padding: int = 3
+    """Padding of sources that are encoded together, in tokens: another run of the encoder costs as much."""
     steps_per_run: int = 4
     """Fewest decoder steps in one iteration of the scheduler, which lets sentences join and leave."""
     seconds_per_run: float = 0.008

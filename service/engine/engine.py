@@ -59,7 +59,7 @@ class Engine:
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
         single = single_sequence_runner and WatchedRunner(single_sequence_runner, self.watch)
         self._reranker = Reranker(special, config.num_workers, on_fault)
-        parts = special, self._reranker, single
+        parts = special, self._reranker, single, config.max_padding
         new_batches = cycle(partial(Batch, runner, *parts) for runner in watched)
         self._workers = [
             Worker(self._shared, index, next(new_batches)) for index in range(config.num_workers)

@@ -34,6 +34,8 @@ DEVICES = ("auto", *get_args(Device))
 PRECISIONS = ("auto", *get_args(Precision))
 FIRST_RUN_SECONDS = 60.0
 """In which graphs must have run for the first time: one may loop for ever."""
+PADDING_ON_CUDA = 256
+"""`EngineConfig.max_padding` there: tokens cost little beside the start of a run's kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ def start_model(
     special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, manifest.vocab_size)
     num_workers = options.num_workers or (1 if device == "cuda" else available_cores())
     config = replace(options.engine, num_workers=num_workers)
+    if device == "cuda":
+        config = replace(config, max_padding=PADDING_ON_CUDA)
     how = device, precision, num_workers, options.single_sequence
     runners, single_sequence_runner = _load_graphs(bundle, *how, special)
     engine = Engine(

@@ -56,6 +56,12 @@ def test_long_sources_are_encoded_a_few_at_a_time_and_short_ones_together() -> N
     assert [rows for rows, _ in runner.encoded] == [2, 2, 1]
 
 
+def test_sources_are_encoded_together_where_they_take_little_padding() -> None:
+    runner = Watched()
+    run(runner, [7, 20, 12, 19, 18, 12])  # the first three need 0 + 1 + 2 tokens, a fourth 8 more
+    assert runner.encoded == [(3, 22), (2, 14), (1, 9)]  # with tag and EOS
+
+
 def test_memory_is_given_back_once_after_much_was_held_and_never_after_little() -> None:
     runner = Watched()
     for _ in range(5):
