@@ -6,8 +6,9 @@ import math
 import os
 import stat
 from collections import Counter
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from service.errors import BundleError
 
@@ -61,7 +62,7 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
         raise BundleError(f": cannot be read: {reason}", path) from None
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path) -> BufferedReader:
     """A file that may have become a pipe since it was looked at: opening one would wait for a writer.
 
     Raises:
