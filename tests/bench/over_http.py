@@ -31,6 +31,8 @@ UNLIMITED = {
     "ATTENDANT_DEVICE": "cpu",
 }
 """The service refuses nothing, as the peer's shells refuse nothing."""
+READY_SECONDS = 600.0
+"""In which a server must be ready; one of a large model took more than a minute on a busy machine."""
 
 
 @contextmanager
@@ -38,7 +40,7 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[N
     """A module's server in a process of its own, once it answers.
 
     Raises:
-        RuntimeError: it has ended.
+        RuntimeError: it has ended, or is not ready after ten minutes.
     """
     with started([sys.executable, "-m", *command], port, **environment):
         yield
@@ -49,7 +51,7 @@ def started(command: Sequence[str], port: int, **environment: str) -> Iterator[N
     """A server in a process of its own, once it answers.
 
     Raises:
-        RuntimeError: it has ended.
+        RuntimeError: it has ended, or is not ready after ten minutes.
     """
     process = subprocess.Popen(
         command,
@@ -58,22 +60,27 @@ def started(command: Sequence[str], port: int, **environment: str) -> Iterator[N
         stderr=subprocess.DEVNULL,
     )
     try:
-        for _ in range(600):
+        end = time.monotonic() + READY_SECONDS
+        while not _is_ready(port):
             if process.poll() is not None:
                 raise RuntimeError(f"{command[0]} ended with status {process.returncode}")
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
-                break
-            except urllib.error.HTTPError as error:
-                if error.code == 404:  # peers have no such thing, and listen once they are ready
-                    break
-                time.sleep(0.1)
-            except OSError:
-                time.sleep(0.1)
+            if time.monotonic() > end:  # else its first answers would be refusals
+                raise RuntimeError(f"{command[0]} is not ready after {READY_SECONDS:g} s")
+            time.sleep(0.1)
         yield
     finally:
         process.kill()
         process.wait()
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
+    except urllib.error.HTTPError as error:
+        return error.code == 404  # peers have no such thing, and listen once they are ready
+    except OSError:
+        return False
+    return True
 
 
 class Connection:
