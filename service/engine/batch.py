@@ -152,7 +152,10 @@ class Batch:
         self._advance(run, plausible.tolist())
         del run  # what holds on to caches keeps their memory
         advanced = time.perf_counter()
-        done = [row for row in self._rows if row.search.is_done and not row.failed]
+        is_over = [row.search.is_done for row in self._rows]
+        done = [
+            row for row, over in zip(self._rows, is_over, strict=True) if over and not row.failed
+        ]
         finished = [(row.sequence, self._found(row, is_alone)) for row in done]
         judged = any(row.sequence.options.channel_tag is not None for row in done)
         rerank_seconds = time.perf_counter() - advanced if judged else 0.0
@@ -161,7 +164,9 @@ class Batch:
             raise ValueError(
                 "the decoder gave invalid values (NaN, unknown ids) for every sentence"
             )
-        self._keep([not (row.search.is_done or row.failed) for row in self._rows])
+        self._keep(
+            [not (over or row.failed) for row, over in zip(self._rows, is_over, strict=True)]
+        )
         for index, row in enumerate(self._rows):
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)

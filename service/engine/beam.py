@@ -28,6 +28,8 @@ class BeamSearch:
         self.options = options
         self.eos_id = eos_id
         self.length = 0
+        self._counts = options.stop_rule in (StopRule.FIRST, StopRule.NARROW)
+        self._narrows = options.stop_rule is StopRule.NARROW
         self._forced = options.forced_tokens
         self._left_out = len(options.start_tokens)
         self._finished: list[Hypothesis] = []
@@ -42,7 +44,7 @@ class BeamSearch:
         """Whether no further step can change the result."""
         if self.length >= self.options.max_decoding_length:
             return True
-        if self.options.stop_rule in (StopRule.FIRST, StopRule.NARROW):
+        if self._counts:
             return len(self._finished) >= self.options.beam_size
         if self.options.stop_rule is StopRule.BOUND:
             # were all further tokens certain, and as many as may be
@@ -80,8 +82,8 @@ class BeamSearch:
         everywhere = list(options.suppressed_tokens)
         if self.length < options.min_decoding_length:
             everywhere.append(self.eos_id)
-        for beam in range(options.beam_size):  # all that may come to live in these steps
-            for token in everywhere:
+        for token in everywhere:
+            for beam in range(options.beam_size):  # all that may come to live in these steps
                 yield beam, token
         if options.no_repeat_ngram_size:
             for beam in range(len(self._cum_log_probs)):
@@ -118,8 +120,7 @@ class BeamSearch:
     @property
     def _num_beams(self) -> int:
         """How many may live."""
-        narrows = self.options.stop_rule is StopRule.NARROW
-        return self.options.beam_size - (len(self._finished) if narrows else 0)
+        return self.options.beam_size - (len(self._finished) if self._narrows else 0)
 
     def hypotheses(self) -> list[Hypothesis]:
         """The best `num_hypotheses`, best first."""

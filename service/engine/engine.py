@@ -166,8 +166,9 @@ class Engine:
             QueueFullError: with the time in which what waits now should be done.
         """
         with self._shared.changed:
-            now = self.clock()
-            self._check_time(self._seconds_to_finish([], now), now, deadline)
+            if self._shared.scheduler.num_waiting:  # else it waits for nobody
+                now = self.clock()
+                self._check_time(self._seconds_to_finish([], now), now, deadline)
 
     def _check_room(self, sequences: list[DecodingSequence], now: float) -> None:
         """Refuse what is more than may wait.
@@ -175,16 +176,18 @@ class Engine:
         Raises:
             QueueFullError: with the time in which what waits now should be done.
         """
-        scheduler, tokens = self._shared.scheduler, sum(sequence.tokens for sequence in sequences)
-        for waiting, more, limit, name in (
-            (scheduler.num_waiting, len(sequences), self.config.max_waiting, "sentences"),
-            (scheduler.waiting_tokens, tokens, self.config.max_waiting_tokens, "tokens"),
-        ):
-            if waiting + more > limit and (waiting or name == "sentences"):
-                raise QueueFullError(
-                    f"{waiting} {name} wait and {more} more would exceed the limit of {limit}",
-                    self._expected_wait(now),
-                )
+        scheduler, config = self._shared.scheduler, self.config
+        waiting, more, limit = scheduler.num_waiting, len(sequences), config.max_waiting
+        what = "sentences"
+        if waiting + more <= limit:
+            waiting, limit = scheduler.waiting_tokens, config.max_waiting_tokens
+            more, what = sum([sequence.tokens for sequence in sequences]), "tokens"
+            if waiting + more <= limit or not waiting:
+                return
+        raise QueueFullError(
+            f"{waiting} {what} wait and {more} more would exceed the limit of {limit}",
+            self._expected_wait(now),
+        )
 
     def _check_time(
         self, estimated: float, now: float, deadline: float, seconds_after: float = 0.0
@@ -212,9 +215,12 @@ class Engine:
         """
         scheduler, throughput = self._shared.scheduler, self._shared.throughput
         costs = [sequence.cost for sequence in sequences]
-        work = scheduler.cost_before(sum(costs)) + sum(costs)
-        long = (sequence.tokens for sequence in sequences if is_long(sequence))
-        in_batch = 0.0 if scheduler.is_idle else throughput.seconds_in_batch(max(long, default=0))
+        total = sum(costs)
+        work = scheduler.cost_before(total) + total
+        long = [sequence.tokens for sequence in sequences if is_long(sequence)]
+        in_batch = 0.0
+        if long and not scheduler.is_idle:
+            in_batch = throughput.seconds_in_batch(max(long))
         if scheduler.num_waiting:
             work -= min(costs, default=0)  # the last one's, which is done in its place
             in_batch = max(in_batch, throughput.usual_seconds_in_batch)

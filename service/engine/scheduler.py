@@ -60,6 +60,11 @@ class _Room:
         for sequence in running:
             self.take(sequence)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether not even the shortest sentence fits."""
+        return 0 < self.rows >= self.max_rows
+
     def takes(self, sequence: DecodingSequence) -> bool:
         """Whether a sentence fits; alone, even the largest does."""
         if not self.rows:
@@ -116,7 +121,7 @@ class Scheduler:
         if not sequences:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
-        cost = sum(sequence.cost for sequence in sequences)
+        cost = sum([sequence.cost for sequence in sequences])
         request = _Request(self._turn, ordered, cost, cost <= TURN_TOKENS)
         bisect.insort(self._line, (request.turn, next(self._arrivals), request))
         if request.in_one_turn:
@@ -129,7 +134,7 @@ class Scheduler:
             self.last_deadline = -math.inf
         self.last_deadline = max(self.last_deadline, *deadlines)
         self.num_waiting += len(sequences)
-        self.waiting_tokens += sum(sequence.tokens for sequence in sequences)
+        self.waiting_tokens += sum([sequence.tokens for sequence in sequences])
         self.waiting_cost += cost
 
     def schedule(self, worker: int, now: float) -> Schedule:
@@ -138,7 +143,8 @@ class Scheduler:
         admitted: list[DecodingSequence] = []
         running = self.running[worker]
         room = _Room(self.config, self._fair_share(), running)
-        while window := self._window(left):
+        window = self._window(left)
+        while window and not room.is_full:
             at = self._first_of_its_range(worker, window)
             if not room.takes(self._next(at)):
                 short = self._first_short(room, len(window))
@@ -160,6 +166,8 @@ class Scheduler:
             sequence.status, sequence.joined = SequenceStatus.RUNNING, now
             running.add(sequence)
             admitted.append(sequence)
+            if not room.is_full:
+                window = self._window(left)
         return Schedule(admitted, left)
 
     def abort(self, sequences: Iterable[DecodingSequence]) -> None:
@@ -186,16 +194,17 @@ class Scheduler:
 
     def _window(self, left: list[DecodingSequence]) -> list[int]:
         """What the next sentences of the first requests in line cost; who has left it is taken out."""
-        size = WINDOW * self.config.num_workers
+        size, at = WINDOW * self.config.num_workers, 0
+        waiting = SequenceStatus.WAITING  # members are looked up slowly
         costs: list[int] = []
-        while len(costs) < min(size, len(self._line)):
-            at = len(costs)
+        while at < size and at < len(self._line):
             sequence = self._line[at][2].sequences[-1]
-            if sequence.status is SequenceStatus.WAITING and not sequence.future.cancelled():
+            if sequence.status is waiting and not sequence.future.cancelled():
                 costs.append(sequence.cost)
+                at += 1
                 continue
             self._pop(at)
-            if sequence.status is SequenceStatus.WAITING:
+            if sequence.status is waiting:
                 self._leave(sequence, left)
         return costs
 

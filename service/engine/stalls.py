@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -30,6 +30,33 @@ class _Run:
         self.first_seen: float | None = None
 
 
+class _Busy:
+    """While inside, a thread has a run among all threads' `runs`."""
+
+    __slots__ = ("_name", "_outer", "_runs")
+
+    def __init__(self, runs: dict[int, _Run], name: str) -> None:
+        self._runs, self._name = runs, name
+        self._outer: _Run | None = None
+
+    def __enter__(self) -> None:
+        thread = threading.get_ident()
+        self._outer = self._runs.get(thread)
+        self._runs[thread] = _Run(self._name)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        thread = threading.get_ident()
+        if self._outer is None:
+            del self._runs[thread]
+        else:
+            self._runs[thread] = _Run(self._outer.name)
+
+
 class StallDetector:
     """What each thread is busy with, and for how long; every method may be called from any thread."""
 
@@ -41,19 +68,9 @@ class StallDetector:
         self._last_look: float | None = None
         self._watched = 0.0
 
-    @contextmanager
-    def busy(self, name: str) -> Iterator[None]:
+    def busy(self, name: str) -> "_Busy":
         """This thread does `name` inside; what it did before goes on afterwards, as if begun anew."""
-        thread = threading.get_ident()
-        outer = self._runs.get(thread)
-        self._runs[thread] = _Run(name)
-        try:
-            yield
-        finally:
-            if outer is None:
-                del self._runs[thread]
-            else:
-                self._runs[thread] = _Run(outer.name)
+        return _Busy(self._runs, name)
 
     def watched(
         self, name: str, function: Callable[Arguments, Result]

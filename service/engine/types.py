@@ -161,28 +161,24 @@ class DecodingSequence:
     estimated: float | None = None
     """Seconds that its request should take from its arrival on; None where nobody was before it."""
     future: Future[list[Hypothesis]] = field(default_factory=Future)
+    tokens: int = field(init=False)
+    """Of its source and of a target as long, or as long as that is forced to be."""
+    cost: int = field(init=False)
+    """Its work, in tokens of short sentences: each token attends to all those before it."""
+    footprint: int = field(init=False)
+    """What it may hold in memory at once, in cache entries.
 
-    @property
-    def tokens(self) -> int:
-        """Of its source and of a target as long, or as long as that is forced to be."""
-        return tokens_of(self.source_ids, self.options)
+    Beams that differ from early on share no entries; what is forced has one beam. A source position has
+    keys and values, too, but in half the bytes, and in no more than two copies.
+    """
 
-    @property
-    def cost(self) -> int:
-        """Its work, in tokens of short sentences: each token attends to all those before it."""
-        return self.tokens + self.tokens**2 // COSTLY_TOKENS
-
-    @property
-    def footprint(self) -> int:
-        """What it may hold in memory at once, in cache entries.
-
-        Beams that differ from early on share no entries; what is forced has one beam. A source position has
-        keys and values, too, but in half the bytes, and in no more than two copies.
-        """
-        options = self.options
-        forced = len(options.forced_tokens)
+    def __post_init__(self) -> None:
+        """Measure it once: the scheduler asks again and again."""
+        options, forced = self.options, len(self.options.forced_tokens)
+        self.tokens = tokens_of(self.source_ids, options)
+        self.cost = self.tokens + self.tokens**2 // COSTLY_TOKENS
         entries = forced + options.beam_size * (options.max_decoding_length - forced)
-        return entries + -(-len(self.source_ids) // 4)
+        self.footprint = entries + -(-len(self.source_ids) // 4)
 
     def has_left(self, now: float) -> bool:
         """Whether its work is no longer wanted: given up by its sender, or late."""

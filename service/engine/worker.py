@@ -21,6 +21,7 @@ class Worker:
 
     What a step found is delivered in the next one, when nothing but the decoder is left to do: whoever waits
     for it wakes up and takes the interpreter's lock, and a thread that still had to admit would stand still.
+    Where there is nothing left to do, it is delivered at once.
     """
 
     def __init__(self, shared: Shared, index: int, new_batch: Callable[[], Batch]) -> None:
@@ -151,6 +152,8 @@ class Worker:
         )
         # before they are delivered, so that who has an answer finds it counted
         shared.on_step(stats)
+        if not self.batch and not shared.scheduler.num_waiting:
+            self._deliver()
 
     def _admit(self, schedule: Schedule) -> None:
         """Take in new sentences, and fail those for which the encoder gave invalid values.

@@ -141,10 +141,8 @@ def test_a_document_of_long_sentences_leaves_a_row_that_short_requests_take_befo
 ):
     """Two of these fill the batch's budget, and take seconds; the third stands before those who come."""
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=5120))
-    document = [sequence(500, limit=550) for _ in range(10)]
-    options = DecodingOptions(550, beam_size=4)
-    for one in document:
-        one.options = options
+    source, options = tuple(range(500)), DecodingOptions(550, beam_size=4)
+    document = [DecodingSequence(source, options, arrived=0.0) for _ in range(10)]
     scheduler.add(document)
     assert 2 * document[0].footprint <= 5120 < 3 * document[0].footprint
     assert scheduler.schedule(0, now=0.0).admitted == document[:1]
