@@ -6,7 +6,7 @@ No label ever contains a key, an address or a text.
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -63,7 +63,7 @@ class Metrics(Observer):
             "attendant_tokenize_duration_seconds",
             "Taking a request's texts apart into sentences and tokens.",
         )
-        self.in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
+        self._in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
         self.characters = self._counter(
             "attendant_deepl_characters", "Characters of texts translated under DeepL's paths."
         )
@@ -73,6 +73,7 @@ class Metrics(Observer):
             "expired, error).",
             ["direction", "outcome"],
         )
+        self._sentences = cache(self.sentences.labels)
 
     def _register_engine(self) -> None:
         self.cached_sentences = self._counter(
@@ -158,6 +159,10 @@ class Metrics(Observer):
         ):
             self._gauge(name, text).set_function(partial(_as_float, read))
 
+    def watch_requests(self, count: Callable[[], int]) -> None:
+        """Read how many requests are being served whenever the metrics are read."""
+        self._in_flight.set_function(partial(_as_float, count))
+
     def watch_connections(self, count: Callable[[], int]) -> None:
         """Read how many connections are open whenever the metrics are read."""
         gauge = self._gauge("attendant_connections", "Connections that are open.")
@@ -186,7 +191,7 @@ class Metrics(Observer):
         if direction not in self._directions and len(self._directions) < MAX_DIRECTIONS:
             self._directions.add(direction)
         known = direction if direction in self._directions else "other"
-        self.sentences.labels(known, outcome).inc(sentences)
+        self._sentences(known, outcome).inc(sentences)
 
     def on_prepared(self, seconds: float) -> None:
         """Take in how long it took to take a request's texts apart."""

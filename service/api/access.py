@@ -8,6 +8,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
 
+from service.api.media import field_of
 from service.errors import InvalidKeyError, MissingKeyError, RateLimitError
 from service.keys import Key, Keys
 from service.settings import Settings
@@ -74,8 +75,9 @@ class Gate:
             return
         if self.key_required:
             raise MissingKeyError("Please contact the server operator to get an API key")
-        host = request.client.host if request.client else ""
-        self._limiter.take(f"address {_network(host[:LONGEST_HOST])}", self.requests_per_minute)
+        if self.requests_per_minute:
+            host = request.client.host if request.client else ""
+            self._limiter.take(f"address {_network(host[:LONGEST_HOST])}", self.requests_per_minute)
 
     def enter_admin(self, request: Request) -> None:
         """Let in who may administer.
@@ -101,7 +103,7 @@ class Gate:
 
 def _key_of_head(request: Request) -> str | None:
     """`Authorization: Bearer KEY`, or DeepL's `DeepL-Auth-Key KEY`."""
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    scheme, _, key = field_of(request.scope, b"authorization").partition(" ")
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
 
 

@@ -93,6 +93,7 @@ class Connection(asyncio.Protocol):
         """Take a place; wait for a first byte as long as for the next request."""
         self.transport = LingeringTransport(transport, lambda: self.is_receiving)
         self._base = _base_scope(transport)
+        self._socket: socket.socket = transport.get_extra_info("socket")
         self.server_state.connections.add(self)  # type: ignore[arg-type]
         self._watch()
         self.all.opened(self)
@@ -309,8 +310,7 @@ class Connection(asyncio.Protocol):
 
     def _is_reset(self) -> bool:
         """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
-        connected: socket.socket = self.transport.get_extra_info("socket")
-        return bool(connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+        return bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
     def _ask(self) -> None:
         """Send an interim response, which any client of HTTP/1.1 discards (RFC 9110, section 15.2).

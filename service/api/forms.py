@@ -24,13 +24,15 @@ class Fields(dict[str, Any]):
 
     def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
         """Gather them; a name that comes twice is noted."""
-        super().__init__()
+        pairs = list(pairs)
+        super().__init__(pairs)
         self.repeated = ""
         """A field that was given more than once."""
-        for name, value in pairs:
-            if name in self:
-                self.repeated = name
-            self[name] = value
+        if len(self) < len(pairs):
+            seen: set[str] = set()
+            for name, _ in pairs:
+                self.repeated = name if name in seen else self.repeated
+                seen.add(name)
 
     @classmethod
     def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Self:

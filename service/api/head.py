@@ -58,10 +58,11 @@ class Head:
         self._understand(dict(self.headers))
 
     def _understand(self, fields: dict[bytes, bytes]) -> None:
-        for name in _SINGLE:
-            if len(self._values(name)) > 1:
-                raise _no_http(f"it has more than one {name.decode().title()}")
-        self._check_hosts()
+        if len(fields) < len(self.headers):
+            for name in _SINGLE:
+                if len(self._values(name)) > 1:
+                    raise _no_http(f"it has more than one {name.decode().title()}")
+        self._check_hosts(fields.get(b"host"))
         if b"#" in self.target:
             raise _no_http("a target has no fragment")
         encoding = fields.get(b"transfer-encoding")
@@ -73,14 +74,18 @@ class Head:
             self.version != "1.0" and fields.get(b"expect", b"").lower() == b"100-continue"
         )
         """Whether the client sends no body before it is told to."""
-        self.is_last = self.version == "1.0" or self.method == "CONNECT" or self._says_close()
+        self.is_last = (
+            self.version == "1.0"
+            or self.method == "CONNECT"
+            or (b"connection" in fields and self._says_close())
+        )
         """Whether the connection ends behind the answer."""
 
-    def _check_hosts(self) -> None:
+    def _check_hosts(self, given: bytes | None) -> None:
         """Refuse a host that a proxy may have understood otherwise, or not at all."""
-        hosts = self._values(b"host")
-        if not hosts and self.version != "1.0":
+        if given is None and self.version != "1.0":
             raise _no_http("it has no Host")
+        hosts = [] if given is None else [given]
         if absolute := _ABSOLUTE.match(self.target):
             hosts.append(absolute[1])
         for host in hosts:

@@ -7,6 +7,7 @@ where it must not be, is refused, because a proxy or a filter may have checked t
 import asyncio
 import json
 import math
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
-from service.api.media import check_charset, check_coding, parse_value
+from service.api.media import check_charset, check_coding, field_of, parse_value
 from service.errors import InvalidRequestError
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -91,14 +92,13 @@ async def body_of(request: Request) -> bytes:
     Raises:
         InvalidRequestError: it is declared to be compressed.
     """
-    body = await request.body()
-    check_coding(",".join(request.headers.getlist("content-encoding")))
-    return body
+    check_coding(field_of(request.scope, b"content-encoding"))
+    return b"".join([piece async for piece in request.stream()])
 
 
 async def _body_fields(request: Request, text: str) -> Fields:
     """The fields of the body."""
-    kind, body = request.headers.get("content-type", ""), await body_of(request)
+    kind, body = field_of(request.scope, b"content-type"), await body_of(request)
     return await _parsed(body, lambda: _fields(kind, body, text))
 
 
@@ -145,17 +145,8 @@ def _decode(body: bytes) -> str:
 
 
 def _json_object(text: str) -> Fields:
-    repeated = []
-
-    def gather(pairs: list[tuple[str, Any]]) -> Fields:
-        """An object, at any depth."""
-        fields = Fields(pairs)
-        if fields.repeated:
-            repeated.append(fields.repeated)
-        return fields
-
     try:
-        value = json.JSONDecoder(object_pairs_hook=gather, parse_float=_finite).decode(text)
+        value, repeated = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         wrong = error.msg.removesuffix(" at")  # of "Invalid control character at"
         raise InvalidRequestError(
@@ -168,7 +159,7 @@ def _json_object(text: str) -> Fields:
         raise InvalidRequestError(message) from None
     if not isinstance(value, Fields):
         raise InvalidRequestError("Invalid request: the body must be a JSON object")
-    value.repeated = next(iter(repeated), "")
+    value.repeated = repeated
     return value
 
 
@@ -179,6 +170,27 @@ def _finite(digits: str) -> float:
             f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
         )
     return number
+
+
+class _Decoder(threading.local):
+    """Reads JSON, with a decoder for each thread: to make one takes as long as to read a short body."""
+
+    def __init__(self) -> None:
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._gather, parse_float=_finite)
+        self._repeated = ""
+
+    def decode(self, text: str) -> tuple[object, str]:
+        """A value, and a name that one of its objects, at any depth, has more than once."""
+        self._repeated = ""
+        return self._decoder.decode(text), self._repeated
+
+    def _gather(self, pairs: list[tuple[str, Any]]) -> Fields:
+        fields = Fields(pairs)
+        self._repeated = self._repeated or fields.repeated
+        return fields
+
+
+_DECODER = _Decoder()
 
 
 def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:

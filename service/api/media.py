@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
+from starlette.types import Scope
+
 from service.api.errors import shortened
 from service.errors import InvalidRequestError
 
@@ -12,6 +14,14 @@ _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 _UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
 _AS_IT_IS = ("", "identity", "utf-8")
 """Codings that change nothing; some clients name their charset here."""
+
+
+def field_of(scope: Scope, name: bytes) -> str:
+    """A header field of a request, by its name in small letters; empty where it has none.
+
+    Several of one name are one whose values are separated by commas (RFC 9110, 5.3).
+    """
+    return b",".join([value for one, value in scope["headers"] if one == name]).decode("latin-1")
 
 
 def parse_value(value: str) -> tuple[str, dict[str, str]]:

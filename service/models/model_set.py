@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import TracebackType
 
 from service.errors import (
     DeadlineExceededError,
@@ -38,6 +38,24 @@ class _Route:
     detected: Detection | None
 
 
+class _Active:
+    """Requests that are under way: each is inside of this."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> None:
+        self.count += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.count -= 1
+
+
 class ModelSet:
     """Some models, never changed: who reloads makes another set and lets this one finish.
 
@@ -57,7 +75,8 @@ class ModelSet:
         where no model has their direction, "" for none.
         """
         self.own, self.pooled, self.max_characters = models, pooled, max_characters
-        self._active = 0
+        self.active = _Active()
+        """Those that are being served by all models: `drain` waits for them."""
         self.routes = Routes(self.described, pivot)
         self.languages = self.routes.languages
         """By source, its targets, all in their order."""
@@ -125,7 +144,7 @@ class ModelSet:
     @property
     def num_active(self) -> int:
         """Requests that are being served, by all models or by one that they name."""
-        return self._active + sum(part.num_active for part in self._parts.values())
+        return self.active.count + sum(part.num_active for part in self._parts.values())
 
     def drain(self, timeout: float) -> bool:
         """Wait until no request is being served, then stop the engines' intake; whether that was in time.
@@ -168,7 +187,7 @@ class ModelSet:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         self._check(texts)
-        with self._active_request():
+        with self.active:
             routes = await self._routes(texts, source, target)
             by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
@@ -215,15 +234,6 @@ class ModelSet:
                 raise InvalidRequestError(
                     f"Invalid request: text {at} has an unpaired surrogate at character {place}"
                 )
-
-    @contextmanager
-    def _active_request(self) -> Iterator[None]:
-        """Count a request that `drain` waits for."""
-        self._active += 1
-        try:
-            yield
-        finally:
-            self._active -= 1
 
     async def _in_one_direction(
         self,

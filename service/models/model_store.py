@@ -71,11 +71,13 @@ class ModelStore:
     @property
     def shortest_wait(self) -> float | None:
         """Seconds that the shortest request may take; None where that cannot be told."""
-        models = self.current.models if self.current else []
-        waits = [model.engine.shortest_wait for model in models]
-        known = [wait for wait in waits if wait is not None]
-        is_known = self.current is not None and len(known) == len(self.current.described)
-        return min(known) if known and is_known else None
+        waits = []
+        for described in self.current.described if self.current else ():
+            loaded = described.loaded
+            if loaded is None or (wait := loaded.engine.shortest_wait) is None:
+                return None
+            waits.append(wait)
+        return min(waits, default=None)
 
     def load(self) -> ModelSet:
         """Load, verify and warm up all bundles, then serve them; those that served before finish and go.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from service.text.common_words import DECADE, FREQUENT, common_words
 from service.text.language_labels import fits, is_written_in, label_of, script_of
+from service.text.run import plain_words
 
 LOOKED_AT = 2_000
 """Characters of a text that its language is told by."""
@@ -76,6 +77,12 @@ def _words(said: str, script: str) -> list[str]:
     """The words; of Chinese and Japanese, which have no blanks between theirs, the characters."""
     words = _WORDS.findall(said)
     return list("".join(words)) if script in _UNSPACED else words
+
+
+def _parts(said: str) -> list[str]:
+    """Its letters that stand together."""
+    plain = plain_words(said)
+    return plain if plain and all(map(str.isalpha, plain)) else _PARTS.findall(said)
 
 
 def _length(words: list[str], script: str) -> float:
@@ -161,7 +168,7 @@ class _Evidence:
     def __call__(self, text: str, script: str) -> NDArray[np.float64]:
         """Log-likelihood of each language, but for a constant; of a text with a letter."""
         words = _words(text, script)
-        parts = _PARTS.findall(text)[:MAX_WORDS]
+        parts = _parts(text)[:MAX_WORDS]
         length = min(max(1.0, _length(words, script)), MAX_WORDS)
         sums, num_known = self.words.weights(parts)
         weights = np.zeros(len(self.labels))
@@ -246,7 +253,7 @@ class Detector:
         if label == other:
             return False
         if pair.telling is not None:
-            parts = _PARTS.findall(said)[:MAX_WORDS]
+            parts = _parts(said)[:MAX_WORDS]
             if pair.telling.isdisjoint(parts):
                 return False
             if not _are_certainly(self._evidence.words.weights_in(parts, label, other)):

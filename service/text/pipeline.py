@@ -19,7 +19,7 @@ from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
-from service.text.rules.rule import Parameters, Rule, Setting, is_of_words
+from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.rules.scripts import Scripts
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
@@ -72,6 +72,11 @@ def _has(rule: Rule, method: str) -> bool:
     return getattr(type(rule), method) is not getattr(Rule, method)
 
 
+def _by_words(rules: list[Rule]) -> dict[bool, list[Rule]]:
+    """Those that have something to do, by whether a run `is_of_words`."""
+    return {True: [rule for rule in rules if not rule.is_of_signs], False: rules}
+
+
 class Pipeline:
     """The rules of one direction of one model."""
 
@@ -79,15 +84,17 @@ class Pipeline:
         """Take them in, in their order, and the language of the source."""
         self.language = language
         prepare = [rule for rule in rules if _has(rule, "prepare")]
-        self._of_runs = [rule for rule in prepare if rule.scope == "run"]
+        self._of_runs = _by_words([rule for rule in prepare if rule.scope == "run"])
         self._of_sentences = [rule for rule in prepare if rule.scope == "sentence"]
         self._leave = [rule for rule in rules if _has(rule, "leaves")]
-        self._demand = [rule for rule in rules if _has(rule, "came_through")]
+        self._demand = _by_words([rule for rule in rules if _has(rule, "came_through")])
         self._protect = [rule for rule in rules if _has(rule, "protect")]
         stages = {id(rule): stage for stage, rule in enumerate(self._of_sentences)}
-        self._restore = [
-            (rule, stages.get(id(rule), 0)) for rule in reversed(rules) if _has(rule, "restore")
-        ]
+        restore = _by_words([rule for rule in reversed(rules) if _has(rule, "restore")])
+        self._restore = {
+            is_of_words: [(rule, stages.get(id(rule), 0)) for rule in some]
+            for is_of_words, some in restore.items()
+        }
         placeholders = next((one for one in rules if isinstance(one, Placeholders)), Placeholders())
         self.stand_in_tokens = placeholders.tokens
         self.clauses = next((one for one in rules if isinstance(one, Clauses)), Clauses(0))
@@ -125,15 +132,13 @@ class Pipeline:
 
     def prepare_run(self, run: Run) -> Run:
         """A run before it is cut into sentences."""
-        has_signs = not is_of_words(run.text)
-        for rule in self._of_runs:
-            if has_signs or not rule.is_of_signs:
-                run = rule.prepare(run)
+        for rule in self._of_runs[run.is_of_words]:
+            run = rule.prepare(run)
         return run
 
     def prepare_sentence(self, sentence: Run) -> tuple[Run, ...]:
         """A sentence, what each rule makes of it, and so at last what a model is to see."""
-        has_signs, stages = not is_of_words(sentence.text), [sentence]
+        has_signs, stages = not sentence.is_of_words, [sentence]
         for rule in self._of_sentences:
             does_something = has_signs or not rule.is_of_signs
             stages.append(rule.prepare(stages[-1]) if does_something else stages[-1])
@@ -145,7 +150,8 @@ class Pipeline:
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation of a sentence holds all that it must."""
-        return all(rule.came_through(source, translation) for rule in self._demand)
+        rules = self._demand[source.is_of_words]
+        return all(rule.came_through(source, translation) for rule in rules)
 
     def protect(self, sentence: Run) -> Run:
         """A sentence with all protected that did not, or might not, come through."""
@@ -155,8 +161,7 @@ class Pipeline:
 
     def restore(self, stages: Sequence[Run], translation: Run) -> Run:
         """The translation of a sentence as it is to be read; `stages` are those of `prepare_sentence`."""
-        has_signs, last = not is_of_words(stages[0].text), len(stages) - 1
-        for rule, stage in self._restore:
-            if has_signs or not rule.is_of_signs:
-                translation = rule.restore(stages[stage if stage < last else last], translation)
+        last = len(stages) - 1
+        for rule, stage in self._restore[stages[0].is_of_words]:
+            translation = rule.restore(stages[min(stage, last)], translation)
         return translation

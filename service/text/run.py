@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Literal, TypeVar
 
 _WORD = re.compile(r"\w+")
+_OF_WORDS = re.compile(r"(?:[0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\xff]++[,.?!]?(?: |\Z))*+")
 _Match = TypeVar("_Match")
 PROTECTED = "\ufffc"
 """What stands in a run's text for markup that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
@@ -49,15 +50,30 @@ class Run:
     format: Format = "text"
     """What the run was written in, and will be."""
     _words: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
+    _is_of_words: bool | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def words(self) -> frozenset[str]:
         """The words of the text, figures among them; several rules look for theirs in it."""
         if self._words is not None:
             return self._words
-        found = frozenset(_WORD.findall(self.text))
+        plain = plain_words(self.text)
+        found = frozenset(_WORD.findall(self.text) if plain is None else plain)
         object.__setattr__(self, "_words", found)
         return found
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether the text is nothing but Latin words, with a blank or one of a few marks between them.
+
+        Most sentences are, and one look is all that it takes to know that a dozen rules have nothing to do.
+
+        >>> Run("Guten Morgen, Herr Müller!").is_of_words, Run("Um 7:30 (ca.)").is_of_words
+        (True, False)
+        """
+        if self._is_of_words is None:
+            object.__setattr__(self, "_is_of_words", _OF_WORDS.fullmatch(self.text) is not None)
+        return bool(self._is_of_words)
 
     def escaped(self, text: str) -> str:
         """Plain text as the run's format writes it."""
@@ -223,6 +239,19 @@ def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
     if any(tag.kind != "open" for tag in in_front) or any(tag.kind != "close" for tag in behind):
         return None
     return first - opened, last + closed
+
+
+def plain_words(text: str) -> list[str] | None:
+    """The words of a text that has nothing else but blanks and the commonest marks; None of any other.
+
+    Most texts are so, and a pattern takes six times as long.
+
+    >>> plain_words("Ja, um 7."), plain_words("im 1. Stock (links)"), plain_words("don't")
+    (['Ja', 'um', '7'], None, None)
+    """
+    for mark in ",.?!":
+        text = text.replace(mark, " ")
+    return text.split() if text.replace(" ", "").isalnum() else None
 
 
 def escape(text: str) -> str:

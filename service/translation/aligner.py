@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -67,6 +67,8 @@ class Aligner:
 
     def promised(self, sources: Sequence[str], num_targets: int) -> AbstractContextManager[Promise]:
         """Count the alignments of these sentences as work to come, each with so many translations."""
+        if not sources:
+            return nullcontext(Promise(0.0, 0.0))
         return self.backlog.promised(num_targets * sum(cost_of(text, text) for text in sources))
 
     async def align(

@@ -1,6 +1,7 @@
 """Guards against runaway translations: signs that a search went wrong, and which of two results is better."""
 
 from collections.abc import Sequence
+from operator import eq
 
 from service.engine.types import FinishReason, Hypothesis
 
@@ -25,11 +26,9 @@ def loops(ids: Sequence[int]) -> bool:
         return False
     for period in range(1, LONGEST_PERIOD + 1):
         wanted = period * (2 * REPETITIONS if period == 1 else REPETITIONS)
-        same = period  # tokens so far that repeat with this period, the first ones counted
-        for at in range(period, len(ids)):
-            same = same + 1 if ids[at] == ids[at - period] else period
-            if same >= wanted:
-                return True
+        repeats = bytes(map(eq, ids[period:], ids))  # 1 for each token that stood a period before
+        if b"\1" * (wanted - period) in repeats:
+            return True
     return False
 
 

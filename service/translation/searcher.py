@@ -86,7 +86,8 @@ class Searcher:
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        suspect, whole = dict[int, list[Hypothesis]](), dict[int, Found]()
+        suspect: dict[int, list[Hypothesis]] = {}
+        whole: dict[int, Found] = {}
 
         async def sift(done: dict[int, list[Hypothesis]]) -> None:
             found = {}

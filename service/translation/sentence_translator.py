@@ -79,7 +79,8 @@ class SentenceTranslator:
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
-        translated, lost = Translated(), Translated()
+        translated: Translated = {}
+        lost: Translated = {}
 
         async def take(found: dict[int, list[Found]]) -> None:
             decoded = await self._off_loop(partial(self._all_decoded, tasks, found))

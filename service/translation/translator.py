@@ -2,12 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal, TypeVar
+from types import TracebackType
+from typing import Literal, Self, TypeVar
 
 from service.engine.safety import LEAST_MARGIN
 from service.errors import (
@@ -131,7 +130,7 @@ class Translator:
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         sentences = self.sentence_translator(searcher, request, deadline, run)
         ranks = options.alternatives + 1
-        with self._counted(direction, len(texts)) as count:
+        with _Counted(self.observer, direction, len(texts)) as count:
             searcher.check_deadline(deadline)  # before it costs anything
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
@@ -175,22 +174,6 @@ class Translator:
         if is_long:
             return await run_in_thread(work, self.searcher.engine.clock, deadline, self._threads)
         return work(lambda: None)
-
-    @contextmanager
-    def _counted(self, direction: Direction, texts: int) -> Iterator["_Count"]:
-        """Tell the observer how what is inside ends, unless the request turns out to be wrong.
-
-        Until its sentences are known, each text counts as one.
-        """
-        name, count = f"{direction.source}-{direction.target}", _Count(texts)
-        try:
-            yield count
-        except InvalidRequestError:
-            raise
-        except BaseException as error:
-            self.observer.on_outcome(name, _outcome(error), count.sentences)
-            raise
-        self.observer.on_outcome(name, "ok", count.sentences)
 
     def _make_preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         """What is to be done with texts of one direction, asked for as `preparation`.
@@ -236,15 +219,31 @@ class Translator:
         return documents, tasks, seconds
 
 
-@dataclass(slots=True)
-class _Count:
-    """Sentences of a request."""
+class _Counted:
+    """Tells the observer how what is inside ends, unless the request turns out to be wrong."""
 
-    sentences: int
+    def __init__(self, observer: Observer, direction: Direction, texts: int) -> None:
+        self._observer, self._name = observer, f"{direction.source}-{direction.target}"
+        self.sentences = texts
+        """Until they are known, each text counts as one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, InvalidRequestError):
+            self._observer.on_outcome(self._name, _outcome(error), self.sentences)
 
 
-def _outcome(error: BaseException) -> Outcome:
-    """How a request that failed so is counted."""
+def _outcome(error: BaseException | None) -> Outcome:
+    """How a request that ended so is counted."""
+    if error is None:
+        return "ok"
     if isinstance(error, RefusedError):
         return "rejected"
     if isinstance(error, DeadlineExceededError):

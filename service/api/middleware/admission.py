@@ -1,7 +1,7 @@
 """Whether a request is admitted: whether too many are in flight, and whether there is time for one more.
 
-This is checked twice: before the body is read, so that refusals are cheap under overload, and after it, so
-that slow senders do not count against the limit.
+Both are checked before the body is read, so that refusals are cheap under overload. The number is checked
+once more behind it, so that slow senders do not count against the limit; the time, by the engine.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,8 @@ from service.api.dialects import is_probe, translates
 from service.api.errors import answer
 
 Wait = Callable[[], float | None]
+LOOKED_AT = "admission_looked_at"
+"""In the scope of a request for which both were checked as its head came."""
 
 
 class Admission:
@@ -43,15 +45,22 @@ class Admission:
 
     def refusal(self, path: str) -> Response | None:
         """The answer to a request that cannot be admitted, which is counted; None where it can."""
-        if is_probe(path):
-            return None
+        if refusal := self.refusal_by_number(path):
+            return refusal
         wait = self.shortest_wait() if translates(path) else None
-        if self.in_flight >= self.limit:
-            message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"
-        elif wait is not None and wait > self.deadline_seconds:
-            message = f"it may take {wait:.1f} s, and the deadline is {self.deadline_seconds:g} s"
-        else:
+        if wait is None or wait <= self.deadline_seconds:
             return None
+        message = f"it may take {wait:.1f} s, and the deadline is {self.deadline_seconds:g} s"
+        return self._refused(message, path)
+
+    def refusal_by_number(self, path: str) -> Response | None:
+        """The same where there is time for it."""
+        if self.in_flight < self.limit:
+            return None
+        message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"
+        return self._refused(message, path)
+
+    def _refused(self, message: str, path: str) -> Response:
         self.on_refused()
         # by its deadline, whatever waits is done or given up
         told = min(self.expected_wait() or 0.0, self.deadline_seconds)
@@ -68,13 +77,13 @@ class AdmissionLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or is_probe(scope["path"]):
             await self.app(scope, receive, send)
             return
-        if refusal := self.admission.refusal(scope["path"]):
+        if refusal := self._refusal(scope):
             await refusal(scope, receive, send)
             return
-        if not self.counts or is_probe(scope["path"]):
+        if not self.counts:
             await self.app(scope, receive, send)
             return
         holds = True
@@ -94,6 +103,11 @@ class AdmissionLimit:
             await self.app(scope, receive, send_ready)
         finally:
             give_back()
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        if self.counts:
+            return self.admission.refusal_by_number(scope["path"])
+        return None if LOOKED_AT in scope else self.admission.refusal(scope["path"])
 
 
 def _is_ready(start: Message) -> bool:

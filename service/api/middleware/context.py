@@ -45,7 +45,13 @@ class AccessLog:
                 "status": status,
                 "ms": round(seconds * 1e3, 1),
             }
-            logger.info("%s %s %d %.1f ms", *fields.values(), extra={"fields": fields})
+            # without a look for who has called, at half the cost
+            line = "%s %s %d %.1f ms"
+            record = logging.LogRecord(
+                logger.name, logging.INFO, __file__, 0, line, tuple(fields.values()), None
+            )
+            vars(record)["fields"] = fields
+            logger.handle(record)
 
 
 class RequestContext:
@@ -56,7 +62,9 @@ class RequestContext:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         """Wrap `app`."""
-        self.app, self.metrics, self.access_log = app, metrics, AccessLog(metrics)
+        self.app, self.access_log = app, AccessLog(metrics)
+        self.in_flight = 0
+        metrics.watch_requests(lambda: self.in_flight)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -67,29 +75,31 @@ class RequestContext:
         identity = scope.get("request_id") or identity_of(scope["headers"])
         scope["request_id"] = identity  # for whoever answers around this
         request_id.set(identity.decode())
-        started, status, streams = time.perf_counter(), 0, False
+        started, has_ended = time.perf_counter(), False
+        start: Message | None = None
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status, streams
+            nonlocal start, has_ended
             if message["type"] == "http.response.start":
-                status, streams = message["status"], _streams(message)
+                start = message
                 own = identifying(identity, scope["path"])
                 message["headers"] = [*message.get("headers", ()), *own]
-            elif not message.get("more_body", False):
-                streams = False
+            else:
+                has_ended = not message.get("more_body", False)
             await send(message)
 
-        self.metrics.in_flight.inc()
+        self.in_flight += 1
         try:
             await self.app(scope, receive, send_with_id)
         except asyncio.CancelledError:
-            if not status or streams:
+            streams = start is not None and not has_ended and _streams(start)
+            if start is None or streams:
                 await _cut_off(scope, receive, send_with_id, streams)
         finally:
             seconds = time.perf_counter() - started
-            self.metrics.in_flight.dec()
+            self.in_flight -= 1
             route = getattr(scope.get("route"), "path", "unmatched")
-            status = status or HTTPStatus.INTERNAL_SERVER_ERROR.value
+            status = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
             self.access_log.record(method, route, status, seconds)
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from service.api.errors import identifying
-from service.api.middleware.admission import Admission
+from service.api.middleware.admission import LOOKED_AT, Admission
 from service.api.middleware.context import AccessLog, identity_of
 from service.api.middleware.shortcut import is_plain
 from service.logs import request_id
@@ -29,9 +29,11 @@ class EarlyRefusal:
         if not is_plain(scope):
             return None
         refusal = self.admission.refusal(path)
-        if refusal is not None:
-            seconds = time.perf_counter() - started
-            self._note(refusal, scope["request_id"], path, "POST", path, seconds)
+        if refusal is None:
+            scope[LOOKED_AT] = True
+            return None
+        seconds = time.perf_counter() - started
+        self._note(refusal, scope["request_id"], path, "POST", path, seconds)
         return refusal
 
     def note(self, response: Response, path: str) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from contextlib import AbstractAsyncContextManager, nullcontext
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,6 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.api import client_state
 from service.api.errors import answer
 
+Refusal = tuple[int, str, str]
+"""Status, message and code."""
 BODY_SECONDS = 30.0
 """In which a request's body must arrive."""
 SMALL_BODY_BYTES = 16 * 1024
@@ -70,9 +71,9 @@ class BodyLimit:
             return
         taken, client = _Taken(), scope.get(client_state.KEY)
         # a time limit costs as much as all the rest of this
-        limit = nullcontext() if client and client.has_sent_all else asyncio.timeout(BODY_SECONDS)
+        take_in = self._take_in if client and client.has_sent_all else self._take_in_in_time
         try:
-            if refusal := await self._take_in(taken, receive, limit):
+            if refusal := await take_in(taken, receive):
                 await _refuse(refusal, scope, receive, send)
                 return
 
@@ -83,28 +84,11 @@ class BodyLimit:
         finally:
             self.held -= taken.size
 
-    async def _take_in(
-        self, taken: "_Taken", receive: Receive, limit: AbstractAsyncContextManager[object]
-    ) -> tuple[int, str, str] | None:
-        """Take in a body within a time limit; says what is wrong with it, if anything is."""
+    async def _take_in_in_time(self, taken: "_Taken", receive: Receive) -> Refusal | None:
+        """Take in a body within the time limit; says what is wrong with it, if anything is."""
         try:
-            async with limit:
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":  # for the books: nobody reads it
-                        return (
-                            HTTPStatus.BAD_REQUEST,
-                            f"Invalid request: the connection was closed after {taken.size} bytes of body",
-                            "body_incomplete",
-                        )
-                    piece = len(message.get("body", b""))
-                    if refusal := self._over(taken.size + piece, taken.size):
-                        return refusal
-                    taken.messages.append(message)
-                    taken.size += piece
-                    self.held += piece
-                    if not message.get("more_body", False):
-                        return None
+            async with asyncio.timeout(BODY_SECONDS):
+                return await self._take_in(taken, receive)
         except TimeoutError:
             return (
                 HTTPStatus.REQUEST_TIMEOUT,
@@ -112,7 +96,25 @@ class BodyLimit:
                 "body_too_slow",
             )
 
-    def _over(self, size: int, own: int) -> tuple[int, str, str] | None:
+    async def _take_in(self, taken: "_Taken", receive: Receive) -> Refusal | None:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":  # for the books: nobody reads it
+                return (
+                    HTTPStatus.BAD_REQUEST,
+                    f"Invalid request: the connection was closed after {taken.size} bytes of body",
+                    "body_incomplete",
+                )
+            piece = len(message.get("body", b""))
+            if refusal := self._over(taken.size + piece, taken.size):
+                return refusal
+            taken.messages.append(message)
+            taken.size += piece
+            self.held += piece
+            if not message.get("more_body", False):
+                return None
+
+    def _over(self, size: int, own: int) -> Refusal | None:
         """Why a body of `size` bytes, `own` of which are held, cannot be taken in; None if it can."""
         if size > self.limit:
             message = (
@@ -129,9 +131,7 @@ class BodyLimit:
         return None
 
 
-async def _refuse(
-    refusal: tuple[int, str, str], scope: Scope, receive: Receive, send: Send
-) -> None:
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
     """The connection ends: the body that is not wanted would be taken for the next request."""
     response = answer(*refusal, path=scope["path"])
     response.headers["connection"] = "close"

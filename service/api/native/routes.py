@@ -17,7 +17,7 @@ from service.api.dependencies import (
 from service.api.errors import documented
 from service.api.fields import splitting_of
 from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
-from service.api.media import preferred
+from service.api.media import field_of, preferred
 from service.api.native.schemas import (
     DetectedLanguage,
     DetectRequest,
@@ -66,7 +66,7 @@ async def translate(request: Request) -> Response:
     models = service.models
     timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
     asked = (body.texts, body.source, body.target, options_of(body), timeout)
-    accepted = preferred(",".join(request.headers.getlist("accept")), (JSON, PLAIN, EVENT_STREAM))
+    accepted = preferred(field_of(request.scope, b"accept"), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
         return await streamed(
             request,

@@ -47,7 +47,7 @@ _OF_PROSE = regex.compile(
 
 def cut(run: Run) -> list[str | Run]:
     """Labels and what is between them, in order; the run alone, if it is anything else."""
-    if _MAY_HOLD_ONE.search(run.text) is None:
+    if run.is_of_words or _MAY_HOLD_ONE.search(run.text) is None:
         return [run]
     if two_words := _TWO_WORDS.fullmatch(run.text):
         return cut_at(run, [two_words.span(1)])

@@ -44,8 +44,10 @@ def parse(text: str) -> list[str | Run]:
 
 def _parse(text: str) -> list[str | Run]:
     """What `parse` does, of a text that is neither a message nor subtitles."""
-    if not (_MARK.search(text) or _FIRST_LINE.match(text) or _LINE.search(text)):
-        return [Run(text)]
+    run = Run(text)
+    is_plain = run.is_of_words or not (_MARK.search(text) or _LINE.search(text))
+    if is_plain and not _FIRST_LINE.match(text):
+        return [run]
     front = match[0] if (match := _FRONT_MATTER.match(text)) else ""
     text = text[len(front) :]
     found = list(markdown.atoms(text))

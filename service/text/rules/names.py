@@ -29,11 +29,13 @@ class Names(Rule):
         """Take in what each name is in the target language; one that is the same shields those within it."""
         self._translations = translations
         self._longer: dict[str, list[str]] = {}
-        """Of more than one word, by their first; "" where there is none."""
+        """Of more than one word, by their first."""
+        self._wordless: list[str] = []
         for name in translations:
             if not _WORD.fullmatch(name):
                 first = _WORD.search(name)
-                self._longer.setdefault(first[0] if first else "", []).append(name)
+                others = self._longer.setdefault(first[0], []) if first else self._wordless
+                others.append(name)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -67,9 +69,13 @@ class Names(Rule):
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation with its copied names translated."""
         text, words = translation.text, translation.words
-        found = self._translations.keys() & (source.words & words)  # which are few
-        for first in self._longer.keys() & {"", *words}:
-            found |= {name for name in self._longer[first] if name in source.text and name in text}
+        found = self._translations.keys() & words
+        if found:  # mostly there is none, and nobody looks for the source's words
+            found &= source.words
+        longer = self._wordless.copy()
+        for first in self._longer.keys() & words:
+            longer += self._longer[first]
+        found |= {name for name in longer if name in source.text and name in text}
         if not found:
             return translation
         longest_first = sorted(found, key=len, reverse=True)

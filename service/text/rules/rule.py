@@ -1,6 +1,5 @@
 """The interface of a rule."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from service.text.languages import Language, profile
 from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 
-_WORDS = re.compile(r"(?:[0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\xff]++[,.?!]?(?: |\Z))*+")
 TableName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 """A table among the bundle's files."""
 
@@ -57,17 +55,6 @@ class Setting:
         return profile(self.source), profile(self.target)
 
 
-def is_of_words(text: str) -> bool:
-    """Whether a text is nothing but Latin words, with a blank or one of the commonest marks between them.
-
-    Most sentences are, and one look is all that it takes to know that a dozen rules have nothing to do.
-
-    >>> is_of_words("Guten Morgen, Herr Müller!"), is_of_words("Um 7:30 (ca.)")
-    (True, False)
-    """
-    return _WORDS.fullmatch(text) is not None
-
-
 class Rule:
     """One thing that is done to a text before a model sees it, and to the model's translation.
 
@@ -83,7 +70,7 @@ class Rule:
     is_default: ClassVar[bool] = False
     """Whether it is safe for every model, so that no bundle needs to ask for it."""
     is_of_signs: ClassVar[bool] = False
-    """Whether it does nothing about a text that `is_of_words`, and so is not asked about one."""
+    """Whether it does nothing about a run that `is_of_words`, and so is not asked about one."""
     parameters: ClassVar[type[Parameters]] = Parameters
 
     @classmethod

@@ -85,7 +85,7 @@ def test_requests_of_a_part_are_requests_of_the_whole() -> None:
     both = models(model("one"), model("two"))
     part = both.named("two")
     assert part is not None
-    with part._active_request(), both._active_request():
+    with part.active, both.active:
         assert (part.num_active, both.num_active) == (1, 2)
     assert both.num_active == 0
 
@@ -93,7 +93,7 @@ def test_requests_of_a_part_are_requests_of_the_whole() -> None:
 def test_draining_waits_for_requests_and_for_engines() -> None:
     engines = Engine(), Engine(running=1)
     both = models(model("one", engines[0]), model("two", engines[1]))
-    with both._active_request():
+    with both.active:
         assert not both.drain(0)
     assert not both.drain(60), "a sentence runs"
     engines[1].num_running = 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
-from service.text.markup import labels
+from service.text.markup import labels, plain
 from service.text.pipeline import ORDER
 from service.text.rules import (
     already,
@@ -31,13 +31,13 @@ from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
-from service.text.rules.rule import Rule, is_of_words
+from service.text.rules.rule import Rule
 from service.text.rules.scripts import Scripts
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
 from service.text.rules.unread import Unread
-from service.text.run import Run
+from service.text.run import Run, plain_words
 
 ALWAYS = re.compile("")
 LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
@@ -142,11 +142,30 @@ WORDS = st.lists(
 
 
 @pytest.mark.parametrize("name", OF_SIGNS)
-@given(text=WORDS.filter(is_of_words), translation=TEXTS)
+@given(text=WORDS.filter(lambda text: Run(text).is_of_words), translation=TEXTS)
 def test_a_rule_of_signs_does_nothing_about_words(name: str, text: str, translation: str) -> None:
     rule = OF_SIGNS[name]
     assert rule.prepare(Run(text)) == Run(text)
     assert rule.restore(Run(text), Run(translation)) == Run(translation)
+    assert rule.came_through(Run(text), Run(translation))
+
+
+@given(text=WORDS.filter(lambda text: Run(text).is_of_words))
+def test_a_text_of_words_is_taken_apart_as_it_would_be_without_a_look(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "is_of_words", False)
+        found = plain.parse(text), labels.cut(Run(text))
+    assert (plain.parse(text), labels.cut(Run(text))) == found
+
+
+@given(text=WORDS | TEXTS)
+def test_plain_words_are_those_of_the_pattern(text: str) -> None:
+    found = plain_words(text)
+    assert found is None or found == re.findall(r"\w+", text)
+
+
+def test_most_texts_have_plain_words() -> None:
+    assert plain_words("Ja, um 7. Kommst du?") == ["Ja", "um", "7", "Kommst", "du"]
 
 
 def test_these_are_the_rules_of_signs() -> None:
@@ -155,8 +174,8 @@ def test_these_are_the_rules_of_signs() -> None:
 
 @pytest.mark.parametrize("sign", ["-", "'", '"', ":", "  ", "..", "?!", "a.b", "×", "µ", "²", "я"])
 def test_a_text_with_another_sign_is_not_of_words(sign: str) -> None:
-    assert is_of_words("Guten Tag, Welt.")
-    assert not is_of_words(f"Guten Tag,{sign} Welt.")
+    assert Run("Guten Tag, Welt.").is_of_words
+    assert not Run(f"Guten Tag,{sign} Welt.").is_of_words
 
 
 @pytest.mark.parametrize("rule", [(scripts, "_WORDS"), (unread, "_SIGN")])
