@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
 
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
@@ -91,9 +92,17 @@ async def body_of(request: Request) -> bytes:
 
     Raises:
         InvalidRequestError: it is declared to be compressed.
+        ClientDisconnect: there is nobody any more whose it would be.
     """
     check_coding(field_of(request.scope, b"content-encoding"))
-    return b"".join([piece async for piece in request.stream()])
+    pieces, more = [], True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(pieces)
 
 
 async def _body_fields(request: Request, text: str) -> Fields:

@@ -111,16 +111,16 @@ class Engine:
     @property
     def expected_wait(self) -> float | None:
         """Seconds until nothing that waits now still does; None while that cannot be told."""
-        with self._shared.changed:
+        with self._shared.lock:
             return self._expected_wait(self.clock())
 
     @property
     def shortest_wait(self) -> float | None:
         """Seconds that the shortest request may take, with a margin; None while that cannot be told."""
         shared = self._shared
-        with shared.changed:
-            if not shared.scheduler.num_waiting:
-                return None
+        if not shared.scheduler.num_waiting:
+            return None
+        with shared.lock:
             seconds = self._seconds_to_finish([], self.clock())
             return shared.margin.added_to(seconds) if seconds else None
 
@@ -142,7 +142,7 @@ class Engine:
         """
         now = self.clock()
         sequences = [DecodingSequence(tuple(ids), options, now, deadline) for ids, options in items]
-        with self._shared.changed:
+        with self._shared.lock:
             if self.failure is not None:
                 raise EngineDeadError
             if not self._shared.accepting:
@@ -165,10 +165,11 @@ class Engine:
         Raises:
             QueueFullError: with the time in which what waits now should be done.
         """
-        with self._shared.changed:
-            if self._shared.scheduler.num_waiting:  # else it waits for nobody
-                now = self.clock()
-                self._check_time(self._seconds_to_finish([], now), now, deadline)
+        if not self._shared.scheduler.num_waiting:  # it waits for nobody
+            return
+        with self._shared.lock:
+            now = self.clock()
+            self._check_time(self._seconds_to_finish([], now), now, deadline)
 
     def _check_room(self, sequences: list[DecodingSequence], now: float) -> None:
         """Refuse what is more than may wait.
@@ -237,7 +238,7 @@ class Engine:
 
     def abort(self, sequences: Sequence[DecodingSequence]) -> None:
         """Give up sentences that nobody waits for; their rows are free at the next step."""
-        with self._shared.changed:
+        with self._shared.lock:
             for sequence in sequences:
                 sequence.future.cancel()
             self._shared.scheduler.abort(sequences)
@@ -246,7 +247,7 @@ class Engine:
     def drain(self, timeout: float) -> bool:
         """Take nothing new and wait for what is there; whether all was done within `timeout` seconds."""
         shared = self._shared
-        with shared.changed:
+        with shared.lock:
             shared.accepting = False
             return shared.changed.wait_for(
                 lambda: self._is_done or shared.failure is not None, timeout
@@ -267,7 +268,7 @@ class Engine:
         if self.failure is not None:
             timeout = min(timeout, GIVEN_UP_SECONDS)
         shared, end = self._shared, time.monotonic() + timeout
-        with shared.changed:
+        with shared.lock:
             shared.accepting, shared.closing = False, True
             shared.arrived.notify_all()
             shared.changed.notify_all()

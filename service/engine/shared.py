@@ -23,7 +23,7 @@ OnFault = Callable[[str, int], None]
 
 
 class Shared:
-    """Who touches the line, the books or the flags holds the lock of `changed`, which `arrived` shares."""
+    """Who touches the line, the books or the flags holds the `lock`, which `arrived` and `changed` share."""
 
     def __init__(
         self,
@@ -41,10 +41,10 @@ class Shared:
         self.throughput = Throughput()
         self.margin = SafetyMargin()
         self.watch = StallDetector(clock)
-        lock = threading.RLock()
-        self.arrived = LifoCondition(lock)
+        self.lock = threading.RLock()
+        self.arrived = LifoCondition(self.lock)
         """Idle workers; one that is idle leaves nobody waiting, so that nothing else need wake it."""
-        self.changed = threading.Condition(lock)
+        self.changed = threading.Condition(self.lock)
         """Wakes whoever drains."""
         self.accepting, self.closing = False, False
         self.failure: str | None = None
@@ -74,7 +74,7 @@ class Shared:
 
     def give_up(self, reason: str, error: BaseException | None = None) -> None:
         """Refuse everything from now on, and leave nobody waiting; only the first reason counts."""
-        with self.changed:
+        with self.lock:
             if self.failure is not None:
                 return
             self.failure = reason
@@ -86,7 +86,7 @@ class Shared:
 
     def fail_everybody(self, error: Callable[[], AttendantError]) -> None:
         """Those that wait and those that run, each with an error of its own."""
-        with self.changed:
+        with self.lock:
             sequences = self.scheduler.clear()
         fail(sequences, error)
 

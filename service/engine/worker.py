@@ -47,7 +47,7 @@ class Worker:
     def _next_schedule(self) -> Schedule | None:
         """What to do next; waits while there is nothing. None: the end."""
         shared = self.shared
-        with shared.changed:
+        with shared.lock:
             while True:
                 if shared.closing or shared.failure is not None:
                     return None
@@ -199,13 +199,13 @@ class Worker:
         resolve(self.found)
         self.found = []
         if not self.shared.accepting:
-            with self.shared.changed:
+            with self.shared.lock:
                 self.shared.changed.notify_all()
 
     def _release(self, sequences: Iterable[DecodingSequence]) -> None:
         """Tell the scheduler, and whoever waits for the end."""
         shared = self.shared
-        with shared.changed:
+        with shared.lock:
             for sequence in sequences:
                 shared.scheduler.release(self.index, sequence)
                 shared.note_done(sequence)
@@ -214,7 +214,7 @@ class Worker:
     def _fail_batch(self, schedule: Schedule) -> None:
         """A failed step fails its rows and nobody else; the batch starts afresh."""
         self.batch = self.new_batch()
-        with self.shared.changed:
+        with self.shared.lock:
             running = list(self.shared.scheduler.running[self.index])
         fail(schedule.left, StepFailedError)
         self._fail(running)

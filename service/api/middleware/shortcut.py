@@ -29,5 +29,5 @@ def is_plain(scope: Scope) -> bool:
         and scope["method"] == "POST"
         and scope.get("http_version", "1.1").startswith("1.")
         and len(scope.get("raw_path") or b"") == len(path)  # nothing of it is percent-encoded
-        and not any(name == b"origin" for name, _ in scope["headers"])
+        and b"origin" not in dict(scope["headers"])
     )
