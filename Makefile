@@ -51,12 +51,13 @@ sbom:  ## the Python packages of the image, with versions and licences: attendan
 clean:  ## remove what the other targets made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage attendant.cdx.json
 
-.venv/serve.stamp: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -e .
-	touch $@
+.venv/serve.stamp: PROJECT = .
+.venv/dev.stamp: PROJECT = .[train,dev]
 
-.venv/dev.stamp: pyproject.toml
+# Python 3.11's own pip takes twice as long, and every pip compiles on one core only
+.venv/serve.stamp .venv/dev.stamp: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -e '.[train,dev]'
+	$(BIN)/pip install -q --upgrade pip
+	$(BIN)/pip install -q --no-compile -e '$(PROJECT)'
+	$(BIN)/python -W ignore -m compileall -qq -j 0 .venv/lib || true
 	touch $@

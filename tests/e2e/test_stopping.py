@@ -14,7 +14,7 @@ import pytest
 
 from tests import toy
 from tests.conftest import TINY_BUNDLE
-from tests.e2e.test_server import Server, serving
+from tests.e2e.test_server import Server, get, serving
 from tests.raw_http import CLOSE, exchange, request, status_and_body
 from tests.waiting import wait_until
 
@@ -75,7 +75,7 @@ def test_after_sigterm_all_that_comes_is_served_for_a_while_and_is_not_ready() -
     with serving(TINY_BUNDLE, stop_delay_seconds="5") as server, httpx.Client() as kept:
         assert kept.get(f"{server.url}/health").status_code == 200
         server.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 503)
+        wait_until(lambda: get(f"{server.url}/health/ready").status_code == 503)
         for client in (kept, httpx):
             answer = client.post(f"{server.url}/translate", content=BODY)
             assert answer.status_code == 200
