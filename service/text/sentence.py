@@ -46,11 +46,13 @@ class Sentence:
         return stand_ins.pieces(self.text, self.stand_ins)
 
     def came_through(self, translation: str) -> bool:
-        """Whether all its stand-ins are in a translation, each once, and all that its rules demand."""
+        """Whether a translation has all its stand-ins, each once and apart, and all that its rules demand."""
         body = translation.removeprefix(self.prefix)
         if not stand_ins.came_through(body, self.stand_ins):
             return False
         restored = stand_ins.restored(Run(body), self.stand_ins)
+        if stand_ins.num_joints(restored) > stand_ins.num_joints(self.source):
+            return False
         return self.pipeline.came_through(self.source, restored)
 
     def with_more_protected(self) -> "Sentence | None":

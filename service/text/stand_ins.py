@@ -119,6 +119,17 @@ def came_through(translation: str, found: Sequence[StandIn]) -> bool:
     return all(names[one.name] == 1 for one in found)
 
 
+def num_joints(run: Run) -> int:
+    """How often what is protected runs into what is beside it, so that two words or numbers are one."""
+    begins, ends = {one.begin for one in run.protected}, {one.end for one in run.protected}
+    num = 0
+    for at in begins | ends:
+        both = run.text[max(0, at - 1) : at + 1]
+        is_between = at in begins and at in ends
+        num += len(both) == 2 and (both.isdigit() or (is_between and both.isalnum()))
+    return num
+
+
 def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
     """What is before the first stand-in, it, what is before the next, and so on to the end."""
     if not found:

@@ -121,6 +121,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
 }
 STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
     **{name: (str, step) for name, step in ON_TEXT.items()},
+    "joints": (lambda text: Numbers().protect(Run(text)), stand_ins.num_joints),
     "text again": (_apart("text", "none"), _assembled),
     "html again": (_apart("html", "sentences"), _assembled),
 }

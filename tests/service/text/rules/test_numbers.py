@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from service.text.languages import profile
 from service.text.pipeline import Pipeline
 from service.text.rules.numbers import Numbers
+from service.text.rules.placeholders import Placeholders
 from service.text.run import Run, Tag
 from service.text.sentence import Sentence
 from tests.service.text.pipelines import take_apart
@@ -138,6 +139,26 @@ def test_a_second_attempt_has_other_numbers_in_their_places() -> None:
     assert again.came_through("In 2010 at 10:15 in room 20")
     assert again.readable("In 2010 at 10:15 in room 20") == "In 1848 at 17:48 in room 12"
     assert not again.came_through("In 2010 at 10:15 in the room")
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "comes_through"),
+    [
+        ("Erst 7 € dann 8 €", "First <a> € then <b> €", True),
+        ("Erst 7 € dann 8 €", "First <a><b> €", False),
+        ("Erst 7 € dann 8 €", "First <a> € in 20<b>", False),
+        ("Das 7. von 8", "The <a>th of <b>", True),
+        ("Die v7 der b8", "The <a> of <b>", True),
+        ("Die v7 der b8", "The <a><b>", False),
+    ],
+)
+def test_numbers_that_became_one_have_not_come_through(
+    text: str, translation: str, comes_through: bool
+) -> None:
+    rules = Pipeline([Placeholders(("<a>", "<b>")), RULE])
+    again = Sentence(text, stages=(Run(text),), pipeline=rules).with_more_protected()
+    assert again is not None
+    assert again.came_through(translation) is comes_through
 
 
 @pytest.mark.parametrize(
