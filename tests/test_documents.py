@@ -26,7 +26,7 @@ from service.keys import Keys
 from service.settings import PREFIX, Settings
 from service.translation.types import TranslationOptions
 from tests import documents, make_settings_page
-from tests.bench import imported, report
+from tests.bench import curve_report, imported, report
 from tests.conftest import started
 from tests.document_commands import check_command
 from tests.documents import GUIDES, PAGES, ROOT, name_of, read
@@ -74,6 +74,11 @@ def test_figures_are_those_of_the_last_benchmark() -> None:
     results = report.read(ROOT)
     for page, part in report.parts(results).items():
         assert documents.generated(ROOT / page, report.MARK) == part, page
+
+
+def test_the_curve_is_that_of_its_last_benchmark() -> None:
+    for page, part in curve_report.parts(curve_report.read(ROOT)).items():
+        assert documents.generated(ROOT / page, curve_report.MARK) == part
 
 
 def test_figures_of_imported_models_are_those_of_their_last_benchmark() -> None:

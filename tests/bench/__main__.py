@@ -1,7 +1,7 @@
 """`python -m tests.bench`: measures this service against CTranslate2 with the same weights.
 
 Writes `bench.json`, the tables of the README, of `docs/performance.md` and of `tests/bench/README.md`, and a
-picture; nothing here asserts a speed.
+picture; with `--data`, those of `tests.bench.curve`, too. Nothing here asserts a speed.
 """
 
 import argparse
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from model.data.text import DataError
 from service.engine.cores import available_cores
-from tests.bench import measure, online, over_http, report
+from tests.bench import curve, curve_report, measure, online, over_http, report
 from tests.bench.limit import Churner, Gauge
 from tests.bench.measure import Effort, Results
 from tests.bench.models import ROOT, BenchModel, ModelName, build
@@ -34,6 +35,9 @@ def parse() -> argparse.Namespace:
         "--cache", type=Path, default=ROOT / "build" / "bench", help="for the models"
     )
     parser.add_argument(
+        "--data", type=Path, help="folder with test.de and test.en, for BLEU against speed"
+    )
+    parser.add_argument(
         "--documents", action="store_true", help="write these alone, of the last bench.json"
     )
     parser.add_argument("--no-readme", action="store_true", help="write bench.json alone")
@@ -45,7 +49,10 @@ def main() -> int:
     options = parse()
     if options.documents:
         report.write_documents(report.read(ROOT), ROOT)
+        curve_report.write_documents(curve_report.read(ROOT), ROOT)
         return 0
+    size = (200, 1) if options.quick else (curve.LINES, curve.ROUNDS)
+    text = curve.lines_of(options.data, *size) if options.data else None
     chosen = options.models or ("default,base" if options.quick else "default,small,base")
     effort = Effort(available_cores(), options.quick)
     names: list[ModelName] = [n for n in ("default", "small", "base") if n in chosen.split(",")]
@@ -85,7 +92,19 @@ def main() -> int:
     if not (options.quick or options.no_readme):
         report.write_documents(report.read(ROOT), ROOT)  # rounded as they are kept
     print(report.details(results))
+    if text is None:
+        print("BLEU against speed was left out: it needs --data, a folder with test.de and test.en")
+        return 0
+    _curve(text, size, options)
     return 0
+
+
+def _curve(text: dict[str, list[str]], size: tuple[int, int], options: argparse.Namespace) -> None:
+    command = 'make bench ARGS="--data DIR"'
+    found = curve.measure(text, options.cache, *size, command)
+    print(curve_report.overview(found))
+    if not (options.quick or options.no_readme):
+        curve_report.write(found, ROOT)
 
 
 def _limit(model: BenchModel, effort: Effort, results: Results) -> None:
@@ -120,4 +139,7 @@ def _memory(model: BenchModel, effort: Effort, results: Results) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except DataError as error:
+        sys.exit(f"error: {error}")

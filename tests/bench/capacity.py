@@ -24,7 +24,7 @@ from typing import Any
 from service.engine.cores import available_cores
 from tests.bench.models import ROOT
 from tests.bench.online import cycled, poisson
-from tests.bench.over_http import UNLIMITED, Connection, alone, serving
+from tests.bench.over_http import UNLIMITED, Connection, alone, serving, steady_rate
 from tests.bench.queueing import Throughput, breaking_load, percentile, simulate
 from tests.bench.report import machine, table
 from tests.bench.text import everyday_german
@@ -97,9 +97,7 @@ async def timed_loop(port: int, texts: Sequence[str], connections: int) -> float
             ends.append(time.perf_counter())
 
     await asyncio.gather(*(work() for _ in range(connections)))
-    # while the first begin and the last end, fewer are in flight
-    counted = ends[connections : len(ends) - connections + 1]
-    return (len(counted) - 1) / (counted[-1] - counted[0])
+    return steady_rate(ends, connections)
 
 
 async def arriving(

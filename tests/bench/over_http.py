@@ -93,22 +93,36 @@ class Connection:
 
     async def post(self, text: str) -> float:
         """Seconds until the translation was there."""
-        # the search alone, which is all that the other side does
-        fields = {"q": text, "source": "de", "target": "en", "rerank": False}
-        body = json.dumps(fields).encode()
+        started = time.perf_counter()
+        await self._answer(
+            text, rerank=False
+        )  # the search alone, which is all that the other side does
+        return time.perf_counter() - started
+
+    async def translate(self, text: str, **options: object) -> str:
+        """Its translation; `options` are further fields of the request."""
+        answer = json.loads(await self._answer(text, **options))
+        return str(answer["translatedText"])
+
+    async def close(self) -> None:
+        """Not connected any more."""
+        if self.streams is not None:
+            self.streams[1].close()
+            await self.streams[1].wait_closed()
+
+    async def _answer(self, text: str, **options: object) -> bytes:
+        body = json.dumps({"q": text, "source": "de", "target": "en", **options}).encode()
         request = (
             b"POST /translate HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n"
             b"content-length: %d\r\n\r\n%s" % (len(body), body)
         )
-        started = time.perf_counter()
         try:
-            await self._exchange(request)
+            return await self._exchange(request)
         except (asyncio.IncompleteReadError, ConnectionError):  # it was idle for too long
             self.streams = None
-            await self._exchange(request)
-        return time.perf_counter() - started
+            return await self._exchange(request)
 
-    async def _exchange(self, request: bytes) -> None:
+    async def _exchange(self, request: bytes) -> bytes:
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
@@ -118,7 +132,7 @@ class Connection:
             raise RuntimeError(head.decode())
         fields = head.lower().split(b"\r\n")
         length = next(int(field[15:]) for field in fields if field.startswith(b"content-length:"))
-        await reader.readexactly(length)
+        return await reader.readexactly(length)
 
 
 async def alone(port: int, texts: Sequence[str]) -> list[float]:
@@ -139,6 +153,15 @@ async def closed_loop(port: int, texts: Sequence[str], connections: int) -> floa
     started = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(connections)))
     return len(texts) / (time.perf_counter() - started)
+
+
+def steady_rate(ends: Sequence[float], connections: int) -> float:
+    """Requests a second, by when they ended, in order, while all connections were busy.
+
+    While the first begin and the last end, fewer are in flight.
+    """
+    counted = ends[connections : len(ends) - connections + 1]
+    return (len(counted) - 1) / (counted[-1] - counted[0])
 
 
 async def arrivals(
@@ -165,9 +188,9 @@ def measure(
     """The default bundle through HTTP, int8, beam 4: the service and the peer's shells in turn."""
     (folder / "model.pickle").write_bytes(pickle.dumps(model))
     shell = ("tests.bench.shell", str(folder), str(effort.cores))
-    commands = {"service": ("service",), "batcher": (*shell, "batcher")}
+    commands = {"service": ("service",), "batcher": shell}
     if not effort.quick:
-        commands[ONE_A_CALL] = (*shell, "single")
+        commands[ONE_A_CALL] = (*shell, "--single")
     texts = everyday_german(len(model.sources))
     with ExitStack() as stack:
         ports = {name: free_port() for name in commands}

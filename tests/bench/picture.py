@@ -1,12 +1,14 @@
-"""Latency by load, as a picture."""
+"""Latency by load, and quality by speed, as pictures."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from model.figures import COLOURS, STYLE, as_svg
+from tests.bench.curve_points import OURS, PEER, PRECISIONS, RULES, Point
 from tests.bench.measure import Row
 
 SIDES = {
@@ -48,3 +50,48 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
         xlabel="load, % of CTranslate2's throughput with all at once",
         ylabel="ms until translated: p50 (line), p95 (dots)",
     )
+
+
+SEARCHES = {
+    (OURS, False): (OURS, COLOURS[0]),
+    (OURS, True): (f"{OURS}, reranked", COLOURS[2]),
+    (PEER, False): (PEER, COLOURS[1]),
+}
+"""What each side is called and its colour, without and with reranking."""
+RULE_LINES = dict(zip(RULES, ("-", "--", ":"), strict=True))
+
+
+def quality_by_speed(points: Sequence[Row], default: Point) -> str:
+    """BLEU by sentences a second, a panel a precision, as SVG; the numbers are beams, a ring is the default.
+
+    A line joins the points that differ in their beams alone.
+    """
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9.2, 4.2), layout="constrained")
+        panels = figure.subplots(1, len(PRECISIONS), sharey=True)
+        for axes, precision in zip(panels, PRECISIONS, strict=True):
+            _curves(axes, [row for row in points if row["precision"] == precision], default)
+            axes.set(title=precision, xlabel="sentences a second over HTTP, 64 connections")
+        panels[0].set_ylabel("BLEU")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=4)
+        return as_svg(figure)
+
+
+def _curves(axes: Axes, rows: Sequence[Row], default: Point) -> None:
+    for ((side, rerank), (label, colour)), rule in product(SEARCHES.items(), RULES):
+        which = side, rerank, rule
+        found = [row for row in rows if (row["side"], row["rerank"], row["stop_rule"]) == which]
+        if not found:
+            continue
+        found.sort(key=lambda row: row["beam_size"])
+        places = [(row["sentences/s"], row["BLEU"]) for row in found]
+        name = label if side == PEER else f"{label}, {rule}"
+        line = RULE_LINES[rule]
+        axes.plot(*zip(*places, strict=True), color=colour, marker=".", linestyle=line, label=name)
+        for row, place in zip(found, places, strict=True):
+            if Point(side, row["precision"], row["beam_size"], rule, rerank) == default:
+                axes.plot(*place, color=colour, marker="o", markersize=11, fillstyle="none")
+            if rule == RULES[0]:
+                beams, offset = str(row["beam_size"]), (4, 4)
+                axes.annotate(beams, place, offset, textcoords="offset points", color=colour)

@@ -1,13 +1,13 @@
-"""`python -m tests.bench.shell FOLDER CORES single|batcher`: CTranslate2 behind a web framework.
+"""`python -m tests.bench.shell FOLDER CORES`: CTranslate2 behind a web framework.
 
-It listens on ATTENDANT_PORT, as the service does.
+It listens on ATTENDANT_PORT, as the service does. With `--single`, it translates each sentence by itself.
 The same FastAPI and uvicorn as the service's, and no more around the model than a request needs.
 """
 
+import argparse
 import asyncio
 import os
 import pickle
-import sys
 from pathlib import Path
 
 import uvicorn
@@ -29,10 +29,9 @@ class Request(BaseModel):
     target: str
 
 
-def create(model: BenchModel, cores: int, batching: bool) -> FastAPI:
+def create(model: BenchModel, translator: Peer) -> FastAPI:
     """The application."""
     app, tokenizer = FastAPI(), Tokenizer(DEFAULT_BUNDLE / "sentencepiece.model")
-    translator = Peer(model, "int8", cores, 1, batching=batching)
 
     @app.post("/translate")
     async def translate(request: Request) -> dict[str, str]:
@@ -49,8 +48,27 @@ def create(model: BenchModel, cores: int, batching: bool) -> FastAPI:
     return app
 
 
+def main() -> None:
+    """Serve."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.shell", description=__doc__)
+    parser.add_argument("folder", type=Path, help="has model.pickle, the BenchModel")
+    parser.add_argument("cores", type=int)
+    parser.add_argument("--single", action="store_true")
+    parser.add_argument("--precision", default="int8", choices=["int8", "fp32"])
+    parser.add_argument("--beam-size", type=int, default=4)
+    options = parser.parse_args()
+    model = pickle.loads((options.folder / "model.pickle").read_bytes())
+    translator = Peer(
+        model,
+        options.precision,
+        options.cores,
+        1,
+        batching=not options.single,
+        beam_size=options.beam_size,
+    )
+    port = int(os.environ["ATTENDANT_PORT"])
+    uvicorn.run(create(model, translator), port=port, log_level="error")
+
+
 if __name__ == "__main__":
-    folder, cores, kind = sys.argv[1:]
-    model = pickle.loads((Path(folder) / "model.pickle").read_bytes())
-    application = create(model, int(cores), kind == "batcher")
-    uvicorn.run(application, port=int(os.environ["ATTENDANT_PORT"]), log_level="error")
+    main()

@@ -119,6 +119,8 @@ class Peer:
     batching: bool = False
     max_batch: int = 32
     max_wait: float = 0.005
+    beam_size: int = 4
+    """Of what is submitted alone."""
 
     def __post_init__(self) -> None:
         """Load the model."""
@@ -160,7 +162,7 @@ class Peer:
         if self.batching:
             self.arrived.put((source, done))
         else:
-            self.callers.submit(self.translate, [source], 4).add_done_callback(
+            self.callers.submit(self.translate, [source], self.beam_size).add_done_callback(
                 lambda future: done(future.result()[0])
             )
 
@@ -188,7 +190,7 @@ class Peer:
                     batch.append(self.arrived.get(timeout=max(0.0, until - time.perf_counter())))
                 except queue.Empty:
                     break
-            found = self.translate([source for source, _ in batch], 4)
+            found = self.translate([source for source, _ in batch], self.beam_size)
             for (_, done), ids in zip(batch, found, strict=True):
                 done(ids)
 

@@ -1,0 +1,104 @@
+"""The points of the curve: how each side searches, and what serves it over HTTP."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import onnx
+
+from export.bundle_writer import SCORER, graph_files, write_manifest
+from export.weights import WEIGHTS, WeightsFile
+from service.engine.types import StopRule
+from service.models.bundle import GOLDEN, Bundle, sha256
+from tests.bench.models import Precision
+from tests.bench.over_http import UNLIMITED
+
+OURS, PEER = "Attendant", "CTranslate2"
+PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
+BEAMS = (1, 2, 4, 8)
+RULES = (StopRule.FIRST, StopRule.LIKELY, StopRule.BOUND)
+
+
+class Server(NamedTuple):
+    """A module's command, and its environment."""
+
+    command: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """One way to search."""
+
+    side: str
+    precision: Precision
+    beam_size: int
+    stop_rule: str = StopRule.FIRST.value
+    """CTranslate2's is `first`."""
+    rerank: bool = False
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Of a request, beside its text; CTranslate2's shell ignores them, and splits no sentences."""
+        return {"beam_size": self.beam_size, "rerank": self.rerank, "split_sentences": "0"}
+
+    def server(self, folder: Path, cores: int) -> Server:
+        """What serves it, with the bundles and the pickled model in `folder`."""
+        if self.side == OURS:
+            model = {
+                "ATTENDANT_BUNDLE": str(folder / self.stop_rule),
+                "ATTENDANT_PRECISION": self.precision,
+            }
+            return Server(("service",), tuple((UNLIMITED | model).items()))
+        return Server(
+            (
+                *("tests.bench.shell", str(folder), str(cores)),
+                *("--precision", self.precision),
+                *("--beam-size", str(self.beam_size)),
+            )
+        )
+
+    def __str__(self) -> str:
+        """What tells it from others of its side."""
+        beams = f"{self.beam_size} beam{'s' if self.beam_size > 1 else ''}"
+        reranked = ", reranked" if self.rerank else ""
+        return f"{self.precision}, {beams}, `{self.stop_rule}`{reranked}"
+
+
+def points() -> Iterator[Point]:
+    """All of them, CTranslate2's between ours; one beam leaves nothing to rerank."""
+    for precision, beam_size in product(PRECISIONS, BEAMS):
+        yield Point(PEER, precision, beam_size)
+        for rule, rerank in product(RULES, (False, True) if beam_size > 1 else (False,)):
+            yield Point(OURS, precision, beam_size, rule.value, rerank)
+
+
+def write_bundles(bundle: Bundle, fp32: tuple[Path, Path], folder: Path) -> None:
+    """Write the bundle, with the graphs `fp32` beside those in int8, into a folder for each stop rule.
+
+    There are no golden sentences, as they are one rule's.
+    """
+    manifest, first = bundle.manifest, folder / RULES[0]
+    first.mkdir(parents=True)
+    weights = WeightsFile(first)
+    files = {precision: graph_files(precision) for precision in PRECISIONS}
+    graphs: dict[Precision, tuple[Path, Path]] = {"int8": bundle.graphs("int8"), "fp32": fp32}
+    for precision, (encoder, decoder) in graphs.items():
+        weights.save(onnx.load(encoder), files[precision].encoder)
+        weights.save(onnx.load(decoder), files[precision].decoder)
+    left = {GOLDEN, manifest.weights, manifest.scorer}
+    if bundle.scorer is not None:
+        weights.save(onnx.load(bundle.scorer), SCORER)
+    left |= {name for old in manifest.graphs.values() for name in (old.encoder, old.decoder)}
+    for name in manifest.files.keys() - left:
+        shutil.copyfile(bundle.folder / name, first / name)
+    written = {path.name: sha256(path) for path in sorted(first.iterdir())}
+    for rule in RULES:
+        if rule is not RULES[0]:
+            shutil.copytree(first, folder / rule)
+        decoding = manifest.decoding.model_copy(update={"stop_rule": rule})
+        changes = {"graphs": files, "decoding": decoding, "files": written, "weights": WEIGHTS}
+        write_manifest(folder / rule, manifest.model_copy(update=changes))
