@@ -49,9 +49,9 @@ class MosesTokenizer(PieceTokenizer):
                 codes,
             ) from None
         self._split = sacremoses.MosesTokenizer(language)
-        self._split.isanyalpha = frozenset(
-            self._split.IsAlpha
-        ).intersection  # made anew for each word there
+        # both sets are made anew for each word there
+        self._split.isanyalpha = frozenset(self._split.IsAlpha).intersection
+        self._split.islower = frozenset(self._split.IsLower).issuperset
         self._join = sacremoses.MosesDetokenizer(language)
         self._join_plainly = sacremoses.MosesDetokenizer("")
         self._splits_hyphens, self._escapes = splits_hyphens, escapes

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,9 @@ def test_an_archive_is_served(
     asked: dict[str, Any] = {"beam_size": 4, "length_penalty": 0}
     found = translated(out, settings, "fp32", text=list(expected), **asked)
     assert found["translatedText"] == list(expected.values())
+    page = {"text": "<p>Der <b>alte</b> Hund &amp; das Kind.</p>", "format": "html"}
+    html = translated(out, settings, "fp32", **page)["translatedText"]
+    assert re.findall("</?[pb]>", html) == ["<p>", "<b>", "</b>", "</p>"]
 
 
 def test_frequent_pieces_are_drawn_more_often_than_others(

@@ -19,7 +19,7 @@ TEXTS = {
     "de": [
         'Sie sagte: "Das ist Müllers Hut & Schal." [1] Wer\'s glaubt, z.B. Dr. Maier, wird selig ... 你好!',
         "Der rot-grüne Ball  kostet 5,30 €; 3 > 2, a|b, <b>!",
-        "Ein Herr-lich @-@ &quot;altes&quot;\tWort.",
+        "Ein Herr-lich @-@ &quot;altes&quot;\tWort. klein. Dr. A. e.V. 3. 4.5. Ende.",
     ],
     "en": ["He said: \"It's Mr. Miller's state-of-the-art hat, isn't it?\" (Yes!)", "Don't."],
     "fr": ["L'homme d'aujourd'hui n'est-il pas là ? Oui : « c'est vrai » !"],
