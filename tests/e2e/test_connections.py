@@ -2,6 +2,7 @@
 
 import select
 import time
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -9,7 +10,13 @@ import httpx
 import pytest
 
 from tests.conftest import TINY_BUNDLE
-from tests.e2e.test_server import serving, translate_toy
+from tests.e2e.test_server import Server, serving, translate_toy
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving(TINY_BUNDLE) as server:
+        yield server
 
 
 def test_an_idle_connection_stays_open_and_does_not_keep_the_server_from_ending() -> None:
@@ -26,26 +33,24 @@ def test_an_idle_connection_stays_open_and_does_not_keep_the_server_from_ending(
         connection.close()
 
 
-def test_a_head_in_many_pieces_is_answered_as_one_in_one() -> None:
-    with serving(TINY_BUNDLE) as server:
-        for size, status in ((60_000, b"200"), (100_000, b"414")):
-            with server.connect() as connection:
-                head = b"GET /health/live?q=" + b"a" * size + b" HTTP/1.1\r\nhost: here\r\n\r\n"
-                for at in range(0, len(head), 5000):
-                    connection.sendall(head[at : at + 5000])
-                    time.sleep(0.005)
-                assert connection.recv(12) == b"HTTP/1.1 " + status
-
-
-def test_a_head_that_does_not_end_is_refused_soon_behind_twice_the_limit() -> None:
-    with serving(TINY_BUNDLE) as server:
+def test_a_head_in_many_pieces_is_answered_as_one_in_one(server: Server) -> None:
+    for size, status in ((60_000, b"200"), (100_000, b"414")):
         with server.connect() as connection:
-            head = b"GET / HTTP/1.1\r\nhost: here\r\nx-much: "
-            connection.sendall(head.ljust(2 * 65536 + 4096, b"a"))
-            assert select.select([connection], [], [], 0.3)[0] == []
-            connection.sendall(b"aaa")
-            assert connection.recv(12) == b"HTTP/1.1 431"
-        assert httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
+            head = b"GET /health/live?q=" + b"a" * size + b" HTTP/1.1\r\nhost: here\r\n\r\n"
+            for at in range(0, len(head), 5000):
+                connection.sendall(head[at : at + 5000])
+                time.sleep(0.005)
+            assert connection.recv(12) == b"HTTP/1.1 " + status
+
+
+def test_a_head_that_does_not_end_is_refused_soon_behind_twice_the_limit(server: Server) -> None:
+    with server.connect() as connection:
+        head = b"GET / HTTP/1.1\r\nhost: here\r\nx-much: "
+        connection.sendall(head.ljust(2 * 65536 + 4096, b"a"))
+        assert select.select([connection], [], [], 0.3)[0] == []
+        connection.sendall(b"aaa")
+        assert connection.recv(12) == b"HTTP/1.1 431"
+    assert httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
 
 
 def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_path: Path) -> None:

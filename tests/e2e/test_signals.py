@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -26,11 +27,17 @@ def heeds(pid: int, number: int) -> bool:
     return bool(mask >> (number - 1) & 1)
 
 
+@cache
+def have_files_in_memory() -> None:
+    """Those of the service, once."""
+    with serving(TINY_BUNDLE) as server:
+        assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
+
+
 @contextmanager
 def starting() -> Iterator[subprocess.Popen[str]]:
     """A service that has just begun to start: the interpreter is up, the service is not yet."""
-    with serving(TINY_BUNDLE) as waited_for:  # so that its files are in memory
-        assert httpx.get(f"{waited_for.url}/health", timeout=60).status_code == 200
+    have_files_in_memory()
     environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE), "ATTENDANT_PORT": "0"}
     process = subprocess.Popen(
         [sys.executable, "-m", "service"], env=environment, stderr=subprocess.PIPE, text=True
