@@ -3,7 +3,9 @@
 import json
 import logging
 import re
+import time
 from contextvars import ContextVar
+from functools import lru_cache
 from types import TracebackType
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
@@ -30,7 +32,16 @@ class _WithRequestId(logging.Filter):
         return True
 
 
+@lru_cache(1)
+def _second(seconds: int) -> str:
+    """A second of local time as text lines have it: many lines are of the same one."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
 class _Text(logging.Formatter):
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002
+        return f"{_second(int(record.created))},{int(record.msecs):03d}"
+
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(super().formatMessage(record))
 

@@ -33,5 +33,9 @@ class Mailbox:
 
     def _take_all(self) -> None:
         self._is_woken = False  # before the last look
-        while self._calls:
-            self.loop.call_soon(self._calls.popleft())
+        try:
+            while self._calls:
+                self._calls.popleft()()
+        finally:
+            if self._calls:  # one has failed, which the loop tells of, and not the others
+                self.loop.call_soon(self._take_all)
