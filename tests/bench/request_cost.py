@@ -1,4 +1,6 @@
-"""`python -m tests.bench.request_cost`: CPU time of the event loop for a request that is served, and refused.
+"""`python -m tests.bench.request_cost`: what a request costs the event loop that is served, and refused.
+
+CPU time, and user instructions where the system counts them: these hardly depend on what else runs.
 
 The service is real and on loopback. Served are single sentences, from as many connections as requests may be
 in flight; refused is who comes while long documents are in all of these places.
@@ -7,11 +9,15 @@ in flight; refused is who comes while long documents are in all of these places.
 import argparse
 import asyncio
 import json
+import math
 import statistics
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
 
+from tests.bench.instructions import InstructionCounter
 from tests.bench.over_http import serving
 from tests.bench.overload import server_pid
 from tests.bench.text import everyday_german
@@ -53,9 +59,35 @@ class Client:
         return int(head.split()[1])
 
 
-def loop_milliseconds(pid: int) -> float:
-    """CPU time of the main thread, which is the event loop's."""
-    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e6
+class Cost(NamedTuple):
+    """Of the main thread of a process, which is the event loop's."""
+
+    milliseconds: float
+    """CPU time."""
+    instructions: float
+    """Millions in user mode; NaN where the system does not count them."""
+
+
+class LoopCosts:
+    """What the event loop of a process has cost."""
+
+    def __init__(self, pid: int) -> None:
+        """Count from now on."""
+        self._schedstat = Path(f"/proc/{pid}/task/{pid}/schedstat")
+        self._counter: InstructionCounter | None = None
+        with suppress(OSError):
+            self._counter = InstructionCounter(pid)
+
+    def so_far(self) -> Cost:
+        """All of it."""
+        nanoseconds = int(self._schedstat.read_text().split()[0])
+        instructions = self._counter.read() if self._counter else math.nan
+        return Cost(nanoseconds / 1e6, instructions / 1e6)
+
+    def of_each(self, before: Cost, requests: int) -> Cost:
+        """Of each of so many requests, since it was `before`."""
+        pairs = zip(self.so_far(), before, strict=True)
+        return Cost(*((now - then) / requests for now, then in pairs))
 
 
 async def post_all(clients: Sequence[Client], texts: Sequence[str]) -> set[int]:
@@ -70,8 +102,9 @@ async def post_all(clients: Sequence[Client], texts: Sequence[str]) -> set[int]:
     return found
 
 
-async def measure(port: int, pid: int, rounds: int) -> tuple[float, float]:
-    """Milliseconds for each request that is served, and that is refused; medians."""
+async def measure(port: int, pid: int, rounds: int) -> tuple[Cost, Cost]:
+    """Of each request that is served, and that is refused; medians."""
+    costs = LoopCosts(pid)
     clients = [await Client(port).connect() for _ in range(PLACES)]
     extra = await Client(port).connect()
     texts = everyday_german(SENTENCES)
@@ -79,19 +112,23 @@ async def measure(port: int, pid: int, rounds: int) -> tuple[float, float]:
     await post_all(clients, texts)
     served, refused = [], []
     for _ in range(rounds):
-        before = loop_milliseconds(pid)
+        before = costs.so_far()
         assert await post_all(clients, texts) == {200}
-        served.append((loop_milliseconds(pid) - before) / SENTENCES)
+        served.append(costs.of_each(before, SENTENCES))
         long = [asyncio.ensure_future(client.post(document)) for client in clients]
         while await extra.post("") != 429:
             await asyncio.sleep(0.1)
         await asyncio.sleep(0.5)
-        before = loop_milliseconds(pid)
+        before = costs.so_far()
         short = [text for _, text in zip(range(REFUSALS), cycle(texts), strict=False)]
         assert await post_all([extra], short) == {429}
-        refused.append((loop_milliseconds(pid) - before) / REFUSALS)
+        refused.append(costs.of_each(before, REFUSALS))
         await asyncio.gather(*long)
-    return statistics.median(served), statistics.median(refused)
+    return _medians(served), _medians(refused)
+
+
+def _medians(found: Sequence[Cost]) -> Cost:
+    return Cost(*map(statistics.median, zip(*found, strict=True)))
 
 
 def main() -> None:
@@ -102,8 +139,12 @@ def main() -> None:
     options = parser.parse_args()
     with serving(["service"], options.port, **SETTINGS):
         pid = server_pid(options.port)
-        served, refused = asyncio.run(measure(options.port, pid, options.rounds))
-    print(f"the event loop's CPU time: {served:.3f} ms served, {refused:.3f} ms refused")
+        measured = asyncio.run(measure(options.port, pid, options.rounds))
+    for kind, cost in zip(("served", "refused"), measured, strict=True):
+        print(
+            f"{kind}: {cost.milliseconds:.3f} ms of the event loop's CPU time, "
+            f"{cost.instructions:.2f} million instructions"
+        )
 
 
 if __name__ == "__main__":
