@@ -92,6 +92,29 @@ def test_a_list_that_makes_no_sense_is_refused(copy: Path, content: str, message
         load_tokenizers(load(copy))
 
 
+def test_merges_without_a_list_of_pieces_are_refused(copy: Path) -> None:
+    moses = {"splits_hyphens": True, "escapes": True}
+    changed(copy, lambda manifest: manifest.update(moses=moses))
+    with pytest.raises(BundleError, match="moses needs pieces: merges have no ids"):
+        load(copy)
+
+
+def test_a_bundle_of_moses_has_a_tokenizer_of_its_language_on_each_side(copy: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["moses"] = {"splits_hyphens": False, "escapes": True}
+        manifest["vocabulary"] = codes.name
+        manifest["files"][codes.name] = sha256(codes)
+
+    codes = copy / "source.bpe"
+    codes.write_text("#version: 0.2\na b\n")
+    changed(one_way(with_pieces(copy)), change)
+    words = (" ".join(one.pieces("it's")).replace("@@ ", "") for one in load_tokenizers(load(copy)))
+    assert list(words) == [
+        "it &apos; s",
+        "it &apos;s",
+    ]  # as sacremoses does in German and in English
+
+
 def answers(folder: Path, settings: Settings, **asked: Any) -> Any:
     with started(settings.model_copy(update={"bundle": (folder,)})) as client:
         response = client.post("/translate", json={"source": "de", "target": "en", **asked})
