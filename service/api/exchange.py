@@ -163,6 +163,7 @@ class Exchange:
         self._start = b""
         if not has_more:
             self.is_answered = True
+            self._unread.clear()  # which would keep the rest from being read
             self._news.set()
             self.connection.answered()
 

@@ -144,6 +144,18 @@ def test_empty_lines_before_a_request_are_passed_over() -> None:
     talk(conversation)
 
 
+@pytest.mark.parametrize("size", [100, connection.HELD_BYTES + 1, 1_000_000])
+def test_behind_an_answer_to_a_body_that_nobody_read_the_next_request_is_served(size: int) -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        hasty = POST.replace(b" / ", b" /hasty ") + b"content-length: %d\r\n\r\n" % size
+        writer.write(hasty + b"a" * size + POST + b"content-length: 4\r\n\r\nmore")
+        await reader.readuntil(b"ok")
+        assert (await reader.readuntil(b"moreok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation)
+
+
 CHUNKS = b"2\r\nab\r\n0\r\n\r\n"
 AFTER = POST + b"x: GET /hasty HTTP/1.1\r\ncontent-length: 4\r\n\r\nmore"
 
