@@ -32,7 +32,10 @@ class Tokenizer:
             BundleError: the file is not one.
         """
         self._load(path)
-        self._characters = frozenset("".join(self._spelled_pieces()))
+        try:
+            self._characters = frozenset("".join(self._spelled_pieces()))
+        except UnicodeDecodeError as error:
+            raise BundleError(" is not a SentencePiece model", path, str(error)) from None
 
     def _load(self, path: Path) -> None:
         try:

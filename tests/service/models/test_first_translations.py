@@ -88,7 +88,14 @@ def tags_swapped(folder: Path) -> None:
     write_manifest(folder, manifest)
 
 
+def no_text(folder: Path) -> None:
+    """A vocabulary with a piece that is not UTF-8."""
+    model = (folder / "sentencepiece.model").read_bytes()
+    file("sentencepiece.model", model.replace("fällt".encode(), b"f\x86\x86llt"))(folder)
+
+
 AT_START: list[tuple[Break, str]] = [
+    (no_text, "not a SentencePiece model"),
     (file("sentencepiece.model", b""), "not a SentencePiece model"),
     (file("sentencepiece.model", b"\x00" * 100), "not a SentencePiece model"),
     (setting("vocab_size", 80), "has 72 tokens, the manifest says 80"),
