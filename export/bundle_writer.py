@@ -278,8 +278,8 @@ def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
     for name, parameters in like.manifest.rules.items():
         rules[name] = dict(parameters)
         if table := parameters.get("table"):
-            rules[name]["table"] = f"{name}.tsv"
-            shutil.copy2(like.folder / table, folder / f"{name}.tsv")
+            rules[name]["table"] = copied = f"{name}{''.join(Path(table).suffixes)}"
+            shutil.copy2(like.folder / table, folder / copied)
     return rules
 
 

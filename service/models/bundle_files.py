@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import lzma
 import math
 import os
 import stat
@@ -16,6 +17,8 @@ MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 1 << 20
 MAX_TEXT_BYTES = 1 << 24
 """Of a table, or of golden sentences."""
+MAX_LZMA_MEMORY = 1 << 27
+"""Bytes that unpacking may take; `xz -9` needs half of it."""
 MAX_PRINTABLE = 100
 """Characters of a bundle's own words in a message."""
 
@@ -43,7 +46,7 @@ def regular_file(folder: Path, name: str) -> Path:
 
 
 def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """A file of text.
+    """A file of text, compressed if its name ends in `.xz`.
 
     Raises:
         BundleError: it is too large, cannot be read or is not UTF-8.
@@ -51,7 +54,9 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
     try:
         with _opened(path) as file:
             data = file.read(max_bytes + 1)
-    except (OSError, ValueError) as error:
+        if path.suffix == ".xz" and len(data) <= max_bytes:
+            data = _decompressed(data, max_bytes + 1)
+    except (OSError, ValueError, lzma.LZMAError) as error:
         raise BundleError(": cannot be read", path, str(error)) from None
     if len(data) > max_bytes:
         raise BundleError(f" has more than {max_bytes} bytes", path)
@@ -74,6 +79,15 @@ def _opened(path: Path) -> BufferedReader:
         file.close()
         raise BundleError(" is not a regular file", path)
     return file
+
+
+def _decompressed(data: bytes, max_bytes: int) -> bytes:
+    """What was compressed, or its first `max_bytes`."""
+    unpack = lzma.LZMADecompressor(memlimit=MAX_LZMA_MEMORY)
+    text = unpack.decompress(data, max_bytes)
+    if not unpack.eof and len(text) < max_bytes:
+        raise lzma.LZMAError("it ends too early")
+    return text
 
 
 def read_manifest(folder: Path) -> Any:

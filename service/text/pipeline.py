@@ -24,6 +24,7 @@ from service.text.rules.scripts import Scripts
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
+from service.text.rules.unknown_names import UnknownNames
 from service.text.rules.unread import Unread
 from service.text.run import Run
 from service.text.tokenizer import Tokenizers
@@ -44,6 +45,7 @@ ORDER: tuple[type[Rule], ...] = (
     Punctuation,
     Case,
     Names,
+    UnknownNames,
     Numbers,
     Clauses,
 )

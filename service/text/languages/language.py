@@ -21,8 +21,13 @@ def _words(text: object) -> object:
     return frozenset(text.casefold().split()) if isinstance(text, str) else text
 
 
+def _tuple(texts: object) -> object:
+    return tuple(texts) if isinstance(texts, list) else texts
+
+
 Abbreviations = Annotated[frozenset[str], BeforeValidator(_abbreviations)]
 Words = Annotated[frozenset[str], BeforeValidator(_words)]
+Links = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
 Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
 
 
@@ -76,6 +81,8 @@ class Language:
     """Behind an hour of twelve, the half of the day: am, pm."""
     hour_words: Words = frozenset()
     """Behind a number, say that it is a time of day: Uhr."""
+    compound_links: Links = ()
+    """What may stand between parts of a compound that is one word: "", s (Gast-haus, Amt-s-gericht)."""
     speech_tags: Words = frozenset()
     """With which a sentence goes on behind a quotation that is a sentence of its own: "…" he said."""
 

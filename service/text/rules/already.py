@@ -9,10 +9,10 @@ from service.text.detector import Detector
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
-_NAME = regex.compile(r"(?<=\w )\p{Lu}\p{L}++(?: \p{Lu}\p{L}++){1,2}+(?! \p{Lu})")
-"""First and last name of somebody, which are words of another language as often as not."""
-_MAY_HOLD_ONE = re.compile(" [A-Z\x80-\U0010ffff][A-Za-z\x80-\U0010ffff]+ [A-Z\x80-\U0010ffff]")
-"""A quick look: two words that may have capitals."""
+_NAME = regex.compile(r"(?<=\w )\p{Lu}\p{L}++(?!['’])")
+"""What has a capital within a sentence: names are words of another language as often as not."""
+_MAY_HOLD_ONE = re.compile("\\w [A-Z\x80-\U0010ffff]")
+"""A quick look."""
 
 
 class Already(Rule):

@@ -9,6 +9,7 @@ import numpy as np
 
 from service.text import document
 from service.text.document import Document
+from service.text.known_words import KnownWords
 from service.text.languages import NEUTRAL, Language
 from service.text.pipeline import ORDER, Pipeline
 from service.text.rules.clauses import Clauses
@@ -16,6 +17,7 @@ from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.rule import Parameters, Rule, Setting
+from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
 from service.text.words import Alignment, align_words, word_spans
@@ -28,7 +30,7 @@ def every_rule(
     target: Language = NEUTRAL,
     max_words: int = 0,
 ) -> Pipeline:
-    """All rules but the one that writes punctuation anew; of names there are none."""
+    """All rules but the one that writes punctuation anew; there are no names, and all words are known."""
     vocabulary = SimpleNamespace(
         spells=spells,
         truecase=lambda word, language: truecase(word),
@@ -39,6 +41,7 @@ def every_rule(
     given: dict[type[Rule], Rule] = {
         Names: Names({}),
         Placeholders: Placeholders(),
+        UnknownNames: UnknownNames(KnownWords(())),
         Clauses: Clauses(max_words, source=source, target=target),
     }
     rules = (rule for rule in ORDER if rule is not Punctuation)

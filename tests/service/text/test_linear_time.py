@@ -17,6 +17,7 @@ from service.models.vocabularies import load_tokenizers
 from service.text import stand_ins, words
 from service.text.detector import Detector
 from service.text.document import Document, take_apart
+from service.text.known_words import KnownWords
 from service.text.languages import lookup, profile
 from service.text.markup import lexer
 from service.text.rules import casing
@@ -26,6 +27,7 @@ from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.slashes import Slashes
+from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
 from service.text.stand_ins import StandIn
@@ -51,6 +53,7 @@ PIPELINE = every_rule(
 )
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR = Detector(["de", "en"])
+UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
 RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
     update={
@@ -118,6 +121,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
     "names": lambda text: NAMES.restore(Run(text), Run(text)),
+    "unknown names": lambda text: UNKNOWN.protect(Run(text.title())),
 }
 STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
     **{name: (str, step) for name, step in ON_TEXT.items()},

@@ -13,6 +13,8 @@ from service.text.run import Run
     ("source", "target", "text"),
     [
         ("de", "en", "We would like to know when the train leaves tomorrow."),
+        ("de", "en", "Neither Zusow nor Ronke knew about it."),
+        ("de", "en", "The house belongs to Graulteirtski."),
         ("en", "de", "Wir möchten wissen, wann der Zug morgen abfährt."),
         ("en", "de", "Wir haben gehört, dass George Walker nach Hause will."),
         ("deu_Latn", "eng_Latn", "She has never been to the sea before."),

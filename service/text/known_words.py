@@ -1,0 +1,109 @@
+"""Words that a model may be trusted with, out of a table of its bundle, and compounds of these."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from service.errors import BundleError
+from service.models.bundle_files import printable, read_text
+
+MIN_PART, MIN_TELLING_PART, MIN_UNKNOWN_HEAD = 4, 6, 3
+"""Letters of a part of a compound; of one that tells a compound by itself; of what is before such a one."""
+MAX_LETTERS = 40
+"""Of a word that is looked at: longer ones are no names."""
+MAX_PARTS = 3
+_INFLECTIONS = ("", "s", "es")
+
+
+class KnownWords:
+    """Those of one language, whatever their case. Never changed: safe in many threads.
+
+    Only hashes are kept, 8 bytes a word.
+    """
+
+    def __init__(
+        self, words: Iterable[str], parts: Iterable[str] = (), links: Iterable[str] = ()
+    ) -> None:
+        """Take them in.
+
+        Args:
+            words: in the form of `str.casefold`, as are `parts`.
+            parts: more words, of which there are other forms, and compounds.
+            links: what may stand between two parts of a compound; without any, the language has none.
+        """
+        self._words, self._parts = _hashes(words), _hashes(parts)
+        self._links = tuple(links)
+
+    @classmethod
+    def read(cls, path: Path, language: str, links: Iterable[str] = ()) -> Self:
+        """A language's part of a table.
+
+        A line has a language's code, `word` or `part`, and such words, parted by blanks; tabs part the three.
+
+        Raises:
+            BundleError: it cannot be read, or a line is none of these.
+        """
+        found: dict[str, list[str]] = {"word": [], "part": []}
+        for number, line in enumerate(read_text(path).splitlines(), start=1):
+            code, kind, words = [*line.split("\t", 2), "", ""][:3]
+            if kind not in found or not words:
+                raise BundleError(
+                    f": line {number} must be a language, 'word' or 'part', and words, "
+                    f"parted by tabs, but is {printable(repr(line))}",
+                    path,
+                )
+            if code == language:
+                found[kind] += words.split(" ")
+        return cls(found["word"], found["part"], links)
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return len(self._words) + len(self._parts) > 0
+
+    def __contains__(self, word: str) -> bool:
+        """Whether a word is one of them, or a form or a compound of such.
+
+        >>> known = KnownWords(["siemen"], ["haus", "boot", "führer"], ["", "s"])
+        >>> [word in known for word in ("Hauses", "Hausboot", "Bootsführers", "Hausing", "Siemens")]
+        [True, True, True, False, False]
+        """
+        word = word.casefold()
+        return (
+            len(word) > MAX_LETTERS
+            or _has(self._words, word)
+            or self._is_form(word)
+            or self._is_compound(word, MAX_PARTS)
+        )
+
+    def _is_compound(self, word: str, parts: int) -> bool:
+        """Whether a word is made of known parts, or has one that is long enough to tell."""
+        if not self._links or parts < 2:
+            return False
+        for at in range(MIN_UNKNOWN_HEAD, len(word) - MIN_PART + 1):
+            head, tail = word[:at], word[at:]
+            is_head, is_tail = self._is_head(head), self._is_form(tail)
+            if is_tail and (is_head or len(tail) >= MIN_TELLING_PART):
+                return True
+            if is_head and (len(head) >= MIN_TELLING_PART or self._is_compound(tail, parts - 1)):
+                return True
+        return False
+
+    def _is_head(self, word: str) -> bool:
+        stems = (word.removesuffix(link) for link in self._links if word.endswith(link))
+        return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
+
+    def _is_form(self, word: str) -> bool:
+        stems = (word.removesuffix(end) for end in _INFLECTIONS if word.endswith(end))
+        return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
+
+
+def _hashes(words: Iterable[str]) -> "array[int]":
+    return array("q", sorted(map(hash, words)))
+
+
+def _has(hashes: "array[int]", word: str) -> bool:
+    found = hash(word)
+    at = bisect_left(hashes, found)
+    return at < len(hashes) and hashes[at] == found

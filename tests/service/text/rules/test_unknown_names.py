@@ -1,0 +1,61 @@
+"""Names that a model has never seen come through."""
+
+import pytest
+
+from service.text import document
+from service.text.known_words import KnownWords
+from service.text.pipeline import Pipeline
+from service.text.rules.unknown_names import UnknownNames
+from service.text.run import Protected, Run
+
+KNOWN = KnownWords(["das", "die", "wir"], ["haus", "kommission", "nachbar"], ["", "s"])
+RULE = UnknownNames(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "came_through"),
+    [
+        ("Das Haus gehört Holtkamp.", "The house belongs to Holtkamp.", True),
+        ("Das Haus gehört Holtkamp.", "The house belongs to Holtkamp's.", True),
+        ("Das Haus gehört Holtkamp.", "The house belongs to wood camp.", False),
+        ("Holtkamps Haus", "Holtkamp's house", True),
+        ("Tremblay's house", "Tremblays Haus", True),
+        ("Das Haus gehört Nachbarn.", "The house belongs to neighbours.", False),
+        ("Das Haus gehört holtkamp.", "The house belongs to wood camp.", True),
+        ("DAS HAUS GEHÖRT HOLTKAMP.", "THE HOUSE BELONGS TO WOOD CAMP.", True),
+        ("Die Holtkamp-Kommission", "The commission", True),
+        ("Haus", "House", True),
+    ],
+)
+def test_a_name_must_be_in_the_translation(
+    source: str, translation: str, came_through: bool
+) -> None:
+    assert RULE.came_through(Run(source), Run(translation)) is came_through
+
+
+def test_names_are_protected_when_the_sentence_is_done_again() -> None:
+    pipeline = Pipeline([RULE])
+    [sentence] = document.take_apart(
+        "Wir warten auf Maren Holtkamp.", "text", pipeline=pipeline
+    ).sentences
+    assert not sentence.came_through("We're waiting for sea wood camp.")
+    again = sentence.with_more_protected()
+    assert again is not None
+    first, second = (one.name for one in again.stand_ins)
+    assert again.text == f"Wir warten auf {first} {second}."
+    assert again.came_through(f"We're waiting for {first} {second}.")
+    assert (
+        again.readable(f"We're waiting for {first} {second}.")
+        == "We're waiting for Maren Holtkamp."
+    )
+
+
+def test_what_is_protected_is_protected_once() -> None:
+    run = Run("Holtkamp und Holtkamp", (), [Protected(0, 8)])
+    assert RULE.protect(run).protected == [Protected(0, 8), Protected(13, 21)]
+
+
+def test_without_a_table_of_the_language_nothing_is_demanded() -> None:
+    rule = UnknownNames(KnownWords(()))
+    assert rule.came_through(Run("Holtkamp"), Run("wood camp"))
+    assert rule.protect(Run("Holtkamp")) == Run("Holtkamp")

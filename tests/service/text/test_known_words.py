@@ -1,0 +1,62 @@
+"""Which words a model may be trusted with."""
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from service.errors import BundleError
+from service.text.known_words import KnownWords
+
+PARTS = ["staat", "gericht", "haus", "boot", "verhandlung"]
+GERMAN = KnownWords(["ei", "siemen"], PARTS, ["", "s"])
+TABLE = "de\tpart\thaus boot\nen\tpart\thouse\nde\tword\tei\n"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("Ei", "EI", "Haus", "Hauses", "Boots"),
+        *("Hausboot", "Staatsgericht", "Staatsgerichts", "Staatsgerichtshaus"),
+        *("Xyzverhandlung", "Verhandlungsxyzq"),  # by a part that is long enough to tell
+        "x" * 41,
+    ],
+)
+def test_words_their_forms_and_their_compounds_are_known(word: str) -> None:
+    assert word in GERMAN
+
+
+@pytest.mark.parametrize("word", ["Siemens", "Holtkamp", "Hausing", "Bootke", "Eiboot", "Xyz"])
+def test_others_are_not(word: str) -> None:
+    assert word not in GERMAN
+
+
+def test_a_language_without_links_has_no_compounds() -> None:
+    assert "Hausboot" not in KnownWords((), PARTS)
+
+
+@pytest.mark.parametrize("name", ["words.tsv", "words.tsv.xz"])
+def test_a_table_has_the_words_of_several_languages(tmp_path: Path, name: str) -> None:
+    path, data = tmp_path / name, TABLE.encode()
+    path.write_bytes(lzma.compress(data) if name.endswith(".xz") else data)
+    german, english = (KnownWords.read(path, code, ["", "s"]) for code in ("de", "en"))
+    assert [word in german for word in ("Ei", "Hausboot", "House")] == [True, True, False]
+    assert [word in english for word in ("Ei", "Haus", "House")] == [False, False, True]
+    assert not KnownWords.read(path, "fr")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("words.tsv", b"de\tpart\thaus\nde\thaus\n", "line 2 must be a language, 'word' or 'part'"),
+        ("words.tsv", b"de\tword\t\n", "line 1 must be"),
+        ("words.tsv.xz", b"de\tword\thaus\n", "cannot be read"),
+        ("words.tsv.xz", lzma.compress(TABLE.encode())[:-20], "ends too early"),
+        ("words.tsv.xz", lzma.compress(bytes(20 << 20)), "has more than 16777216 bytes"),
+    ],
+)
+def test_a_table_that_is_none_is_told(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match=message):
+        KnownWords.read(path, "de")
