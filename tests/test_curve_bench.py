@@ -49,6 +49,18 @@ def test_every_search_has_a_point_and_one_beam_is_never_reranked() -> None:
     }
 
 
+def test_both_sides_have_the_length_penalty_of_the_bundle() -> None:
+    manifest = json.loads((bundle.DEFAULT_BUNDLE / "manifest.json").read_text())
+    [module, *options] = Point("CTranslate2", "fp32", 8).server(Path("made"), 2).command
+    assert module == "tests.bench.shell"
+    assert options[:2] == ["made", "2"]
+    assert dict(zip(options[2::2], options[3::2], strict=True)) == {
+        "--precision": "fp32",
+        "--beam-size": "8",
+        "--length-penalty": str(manifest["decoding"]["length_penalty"]),
+    }
+
+
 def test_there_is_a_bundle_for_each_stop_rule_that_translates_as_the_original(
     tiny_bundle: Path, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ import onnx
 from export.bundle_writer import SCORER, graph_files, write_manifest
 from export.weights import WEIGHTS, WeightsFile
 from service.engine.types import StopRule
-from service.models.bundle import GOLDEN, Bundle, sha256
+from service.models.bundle import DEFAULT_BUNDLE, GOLDEN, Bundle, describe, sha256
 from tests.bench.models import Precision
 from tests.bench.over_http import UNLIMITED
 
@@ -53,11 +53,14 @@ class Point:
                 "ATTENDANT_PRECISION": self.precision,
             }
             return Server(("service",), tuple((UNLIMITED | model).items()))
+        # ours without reranking, though the formula is another one
+        penalty = describe(DEFAULT_BUNDLE).manifest.decoding.length_penalty
         return Server(
             (
                 *("tests.bench.shell", str(folder), str(cores)),
                 *("--precision", self.precision),
                 *("--beam-size", str(self.beam_size)),
+                *("--length-penalty", str(penalty)),
             )
         )
 

@@ -18,7 +18,7 @@ from model.tokenizer import EOS_ID
 from service.models.bundle import DEFAULT_BUNDLE
 from service.text.tokenizer import Tokenizer
 from tests.bench.models import BenchModel
-from tests.bench.systems import Peer
+from tests.bench.systems import LENGTH_PENALTY, Peer
 
 
 class Request(BaseModel):
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--single", action="store_true")
     parser.add_argument("--precision", default="int8", choices=["int8", "fp32"])
     parser.add_argument("--beam-size", type=int, default=4)
+    parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY)
     options = parser.parse_args()
     model = pickle.loads((options.folder / "model.pickle").read_bytes())
     translator = Peer(
@@ -65,6 +66,7 @@ def main() -> None:
         1,
         batching=not options.single,
         beam_size=options.beam_size,
+        length_penalty=options.length_penalty,
     )
     port = int(os.environ["ATTENDANT_PORT"])
     uvicorn.run(create(model, translator), port=port, log_level="error")

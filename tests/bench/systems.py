@@ -121,6 +121,7 @@ class Peer:
     max_wait: float = 0.005
     beam_size: int = 4
     """Of what is submitted alone."""
+    length_penalty: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
         """Load the model."""
@@ -143,7 +144,7 @@ class Peer:
         self, sources: Sequence[Ids], beam_size: int, max_batch: int = 32
     ) -> list[list[int]]:
         """See System; CTranslate2 sorts by length and shares batches of `max_batch` among its workers."""
-        found = self._run(sources, beam_size, LENGTH_PENALTY, max_batch)
+        found = self._run(sources, beam_size, self.length_penalty, max_batch)
         return [[self.ids[name] for name in result.hypotheses[0]] for result in found]
 
     def best_two(self, sources: Sequence[Ids]) -> list[NBest]:
