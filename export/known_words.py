@@ -50,13 +50,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     codes = tuple(options.languages)
     try:
-        counts = {code: _counts(options.data, code) for code in codes}
-    except DataError as error:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        more = _from_wordfreq(codes) if options.wordfreq else {}
+        table = known_words({code: _counts(options.data, code) for code in codes}, more)
+        options.out.write_bytes(compressed(table))
+    except (DataError, ImportError, LookupError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    more = _from_wordfreq(codes) if options.wordfreq else {}
-    table = known_words(counts, more)
-    options.out.write_bytes(compressed(table))
     for code, kinds in table.items():
         print(f"{code}: {', '.join(f'{len(words):,} {kind}s' for kind, words in kinds.items())}")
     return 0

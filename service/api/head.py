@@ -10,7 +10,7 @@ from service.errors import quoted
 MAX_FIELDS = 256
 """Header fields of a request: browsers behind several proxies send a quarter as many."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
-_START = re.compile(rb"(\S{1,40}+) ([^\s?]{1,200}+)[\s?]")
+_START = re.compile(rb"(\S{1,40}+) (?:([^\s?]{1,200}+)[\s?])?")
 _CHUNKED = b"chunked"
 _SINGLE = (b"host", b"transfer-encoding", b"content-type", b"authorization")
 """Of two, a proxy may have gone by the other."""
@@ -155,7 +155,7 @@ class HeadReader:
     def _note_start(self, buffer: bytearray) -> None:
         """Look for method and path while they are there: what is wrong may be behind them."""
         if not self.path and (found := _START.match(buffer)):
-            self.method, self.path = (part.decode("latin-1") for part in found.groups())
+            self.method, self.path = (part.decode("latin-1") for part in found.groups(b""))
 
     def _check_size(self) -> None:
         too_large = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"

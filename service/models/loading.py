@@ -162,7 +162,7 @@ def start_model(
     num_workers = options.num_workers or (1 if device == "cuda" else available_cores())
     config = replace(options.engine, num_workers=num_workers)
     if device == "cuda":
-        config = replace(config, max_padding=PADDING_ON_CUDA)
+        config = replace(config, max_padding=max(config.max_padding, PADDING_ON_CUDA))
     how = device, precision, num_workers, options.single_sequence
     runners, single_sequence_runner = _load_graphs(bundle, *how, special)
     engine = Engine(

@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -11,10 +12,13 @@ from service.models.bundle_files import printable, read_text
 
 MIN_PART, MIN_TELLING_PART, MIN_UNKNOWN_HEAD = 4, 6, 3
 """Letters of a part of a compound; of one that tells a compound by itself; of what is before such a one."""
+MIN_MISTYPED = 6
+"""Letters of a word that may be another, mistyped."""
 MAX_LETTERS = 40
 """Of a word that is looked at: longer ones are no names."""
 MAX_PARTS = 3
 _INFLECTIONS = ("", "s", "es")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
 class KnownWords:
@@ -33,7 +37,9 @@ class KnownWords:
             parts: more words, of which there are other forms, and compounds.
             links: what may stand between two parts of a compound; without any, the language has none.
         """
-        self._words, self._parts = _hashes(words), _hashes(parts)
+        folded = list(map(_folded, parts))
+        self._words, self._parts = _hashes(map(_folded, words)), _hashes(folded)
+        self._letters = sorted(set("".join(folded)))
         self._links = tuple(links)
 
     @classmethod
@@ -63,18 +69,19 @@ class KnownWords:
         return len(self._words) + len(self._parts) > 0
 
     def __contains__(self, word: str) -> bool:
-        """Whether a word is one of them, or a form or a compound of such.
+        """Whether a word is one of them, or a form or a compound of such, or mistyped; ue may be ü.
 
         >>> known = KnownWords(["siemen"], ["haus", "boot", "führer"], ["", "s"])
-        >>> [word in known for word in ("Hauses", "Hausboot", "Bootsführers", "Hausing", "Siemens")]
-        [True, True, True, False, False]
+        >>> [word in known for word in ("Hauses", "Hausboot", "Fuehrer", "Führerr", "Hausing", "Siemens")]
+        [True, True, True, True, False, False]
         """
-        word = word.casefold()
+        word = _folded(word)
         return (
             len(word) > MAX_LETTERS
             or _has(self._words, word)
             or self._is_form(word)
             or self._is_compound(word, MAX_PARTS)
+            or self._is_mistyped(word)
         )
 
     def _is_compound(self, word: str, parts: int) -> bool:
@@ -90,6 +97,16 @@ class KnownWords:
                 return True
         return False
 
+    def _is_mistyped(self, word: str) -> bool:
+        """Whether a letter too much or too few, or two exchanged, but not the first, make a part of it."""
+        if len(word) < MIN_MISTYPED:
+            return False
+        cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+        without = (head + tail[1:] for head, tail in cuts)
+        exchanged = (head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1)
+        longer = (head + letter + tail for head, tail in cuts for letter in self._letters)
+        return any(_has(self._parts, one) for one in chain(without, exchanged, longer))
+
     def _is_head(self, word: str) -> bool:
         stems = (word.removesuffix(link) for link in self._links if word.endswith(link))
         return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
@@ -97,6 +114,10 @@ class KnownWords:
     def _is_form(self, word: str) -> bool:
         stems = (word.removesuffix(end) for end in _INFLECTIONS if word.endswith(end))
         return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
+
+
+def _folded(word: str) -> str:
+    return word.casefold().translate(_UMLAUTS)
 
 
 def _hashes(words: Iterable[str]) -> "array[int]":

@@ -125,7 +125,7 @@ class Pipeline:
         wanted |= {name: checked(name, parameters) for name, parameters in asked.items()}
         return cls(
             [
-                rule.make(Setting(folder, *languages, tokenizers, wanted[rule.name]))
+                rule.make(Setting(folder, *languages, tokenizers, wanted[rule.name], wanted))
                 for rule in ORDER
                 if rule.name in wanted
             ],
@@ -155,10 +155,10 @@ class Pipeline:
         rules = self._demand[source.is_of_words]
         return all(rule.came_through(source, translation) for rule in rules)
 
-    def protect(self, sentence: Run) -> Run:
-        """A sentence with all protected that did not, or might not, come through."""
+    def protect(self, sentence: Run, translation: Run) -> Run:
+        """A sentence with all protected that did not, or might not, come through into a translation."""
         for rule in self._protect:
-            sentence = rule.protect(sentence)
+            sentence = rule.protect(sentence, translation)
         return sentence
 
     def restore(self, stages: Sequence[Run], translation: Run) -> Run:

@@ -50,24 +50,35 @@ class Sentence:
         body = translation.removeprefix(self.prefix)
         if not stand_ins.came_through(body, self.stand_ins):
             return False
-        restored = stand_ins.restored(Run(body), self.stand_ins)
+        restored = self._with_originals(body)
         if stand_ins.num_joints(restored) > stand_ins.num_joints(self.source):
             return False
         return self.pipeline.came_through(self.source, restored)
 
-    def with_more_protected(self) -> "Sentence | None":
-        """The same with all protected that its rules can; None if that is no more, or too much."""
-        source = self.pipeline.protect(self.source)
+    def with_more_protected(self, translation: str) -> "Sentence | None":
+        """The same with all protected that its rules can; None if that is no more, or too much.
+
+        Args:
+            translation: the one that is to be done again.
+        """
+        source = self._protected(translation)
         if source is self.source:
             return None
         found = prepared(source, self.pipeline)
         return self._like_this(found) if found is not None else None
 
-    def in_pieces(self) -> "Sentence | None":
+    def in_pieces(self, translation: str) -> "Sentence | None":
         """The same with all protected that its rules can, to be translated in its `pieces` only."""
-        source = self.pipeline.protect(self.source)
-        found = prepared(source, self.pipeline, for_pieces=True)
+        found = prepared(self._protected(translation), self.pipeline, for_pieces=True)
         return self._like_this(found) if found is not None and found.stand_ins else None
+
+    def _protected(self, translation: str) -> Run:
+        body = translation.removeprefix(self.prefix)
+        return self.pipeline.protect(self.source, self._with_originals(body))
+
+    def _with_originals(self, translation: str) -> Run:
+        """A translation with what its stand-ins stand for."""
+        return stand_ins.restored(Run(translation), self.stand_ins)
 
     def _like_this(self, other: "Sentence") -> "Sentence | None":
         """Another in the place of this one; None if other tags would be around it."""

@@ -166,7 +166,7 @@ class SentenceTranslator:
         request = self._request
 
         def prepare(one: TranslatedSentence) -> Task | None:
-            sentence = one.sentence.with_more_protected()
+            sentence = one.sentence.with_more_protected(one.targets[0])
             return request.task(sentence, request.prefix_of(sentence)) if sentence else None
 
         def read(
@@ -183,7 +183,7 @@ class SentenceTranslator:
 
         def prepare(one: TranslatedSentence) -> _Pieces | None:
             nonlocal left
-            sentence = one.sentence.in_pieces()
+            sentence = one.sentence.in_pieces(one.targets[0])
             if sentence is None or len(sentence.stand_ins) >= left:
                 return None
             pieces = _Pieces.of(sentence, self._request)

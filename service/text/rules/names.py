@@ -66,6 +66,11 @@ class Names(Rule):
         places = codes.index(source), codes.index(target)
         return cls({row[places[0]]: row[places[1]] for row in reversed(rows)})
 
+    @property
+    def words(self) -> frozenset[str]:
+        """Those that the names are made of."""
+        return frozenset(word for name in self._translations for word in _WORD.findall(name))
+
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation with its copied names translated."""
         text, words = translation.text, translation.words

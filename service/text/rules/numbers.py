@@ -44,7 +44,7 @@ class Numbers(Rule):
             self._source.read(text), self._target.read(translation.unprotected())
         )
 
-    def protect(self, run: Run) -> Run:
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with its numbers protected; times of day by 24 hours, unless both have halves."""
         if _DIGIT.search(run.text) is None:
             return run.protecting(Protected(*one) for one in self._source.lone_halves(run.text))

@@ -26,7 +26,7 @@ class Operators(Rule):
         signs = Counter(match[0] for match in _operators(source.text))
         return not signs or signs <= Counter(translation.text)
 
-    def protect(self, run: Run) -> Run:
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with them protected."""
         return run.protecting(Protected(*match.span()) for match in _operators(run.text))
 

@@ -1,7 +1,7 @@
 """The interface of a rule."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -48,6 +48,8 @@ class Setting:
     """Codes of the languages."""
     tokenizers: Tokenizers
     parameters: Parameters
+    wanted: Mapping[str, Parameters] = field(default_factory=dict)
+    """Of all the direction's rules, by their names."""
 
     @property
     def languages(self) -> tuple[Language, Language]:
@@ -94,8 +96,8 @@ class Rule:
         """Whether a translation of a sentence holds all that it must; if not, it is done again."""
         return True
 
-    def protect(self, run: Run) -> Run:
-        """The sentence, for when it is done again, with all that did not come through protected."""
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
+        """The sentence, for when it is done again, with all protected that its translation must hold."""
         return run
 
     def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - others do

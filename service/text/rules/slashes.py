@@ -33,7 +33,7 @@ class Slashes(Rule):
             return True
         return translation.text.count("/") >= len(_BETWEEN_WORDS.findall(source.text))
 
-    def protect(self, run: Run) -> Run:
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with its slashes protected."""
         return run.protecting(
             Protected(*match.span()) for match in _BETWEEN_WORDS.finditer(run.text)

@@ -3,12 +3,13 @@
 A model cuts them into pieces and translates these. Which words it has seen, a table of its bundle says.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container
 from typing import ClassVar, Literal, Self, cast
 
 import regex
 
 from service.text.known_words import KnownWords
+from service.text.rules.names import Names
 from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Protected, Run
 
@@ -25,29 +26,51 @@ class UnknownNames(Rule):
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
     parameters = Table
 
-    def __init__(self, known: KnownWords) -> None:
-        """`known` are words of the source's language, which are no such names."""
-        self._known = known
+    def __init__(self, known: KnownWords, translated: Container[str] = ()) -> None:
+        """Take in what is no such name.
+
+        Args:
+            known: words of the source's language.
+            translated: names that another rule translates.
+        """
+        self._known, self._translated = known, translated
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """With the words of the bundle's table."""
-        path = setting.folder / cast(Table, setting.parameters).table
+        """With the words of the bundle's table, and the names of the rule `names`, if it has that."""
+        languages = setting.source, setting.target
         source, _ = setting.languages
-        return cls(KnownWords.read(path, setting.source, source.compound_links))
+        path = setting.folder / cast(Table, setting.parameters).table
+        known = KnownWords.read(path, setting.source, source.compound_links)
+        if Names.name not in setting.wanted:
+            return cls(known)
+        names = cast(Table, setting.wanted[Names.name]).table
+        return cls(known, Names.read(setting.folder / names, *languages).words)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation has each of them; an s at the end may be the genitive's, and missing."""
+        if not self._known:
+            return True
         text = translation.text
         return all(
-            match[0] in text or match[0].removesuffix("s") in text for match in self._names(source)
+            match[0] in text or match[0].removesuffix("s") in text
+            for match in _CAPITALIZED.finditer(source.text)
+            if self._is_name(match[0])
         )
 
-    def protect(self, run: Run) -> Run:
-        """The sentence with them protected."""
-        return run.protecting(Protected(*match.span()) for match in self._names(run))
+    def protect(self, run: Run, translation: Run) -> Run:
+        """The sentence with them protected, and other words within it that came through as they were.
 
-    def _names(self, run: Run) -> Iterator["regex.Match[str]"]:
+        Most of those are names, too, and a model copies some names better than others.
+        """
         if not self._known:
-            return iter(())
-        return (match for match in _CAPITALIZED.finditer(run.text) if match[0] not in self._known)
+            return run
+        kept = translation.words
+        return run.protecting(
+            Protected(*match.span())
+            for match in _CAPITALIZED.finditer(run.text)
+            if (match.start() > 0 and match[0] in kept) or self._is_name(match[0])
+        )
+
+    def _is_name(self, word: str) -> bool:
+        return word not in self._known and word not in self._translated

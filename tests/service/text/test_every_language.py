@@ -80,7 +80,7 @@ def test_a_number_that_is_lost_is_noticed_and_protected(code: str) -> None:
     rule, run = Numbers(), Run(first)
     assert rule.came_through(run, Run("It has 3 of them."))
     assert not rule.came_through(run, Run("It has 8 of them."))
-    [one] = rule.protect(run).protected
+    [one] = rule.protect(run, Run()).protected
     assert run.text[one.begin : one.end] == "3"
 
 

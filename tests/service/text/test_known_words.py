@@ -8,7 +8,7 @@ import pytest
 from service.errors import BundleError
 from service.text.known_words import KnownWords
 
-PARTS = ["staat", "gericht", "haus", "boot", "verhandlung"]
+PARTS = ["staat", "gericht", "haus", "boot", "verhandlung", "führer"]
 GERMAN = KnownWords(["ei", "siemen"], PARTS, ["", "s"])
 TABLE = "de\tpart\thaus boot\nen\tpart\thouse\nde\tword\tei\n"
 
@@ -19,14 +19,18 @@ TABLE = "de\tpart\thaus boot\nen\tpart\thouse\nde\tword\tei\n"
         *("Ei", "EI", "Haus", "Hauses", "Boots"),
         *("Hausboot", "Staatsgericht", "Staatsgerichts", "Staatsgerichtshaus"),
         *("Xyzverhandlung", "Verhandlungsxyzq"),  # by a part that is long enough to tell
+        *("Verhandlungg", "Verhadlung", "Verhandlnug"),  # mistyped
+        *("Fuehrer", "FÜHRER"),
         "x" * 41,
     ],
 )
-def test_words_their_forms_and_their_compounds_are_known(word: str) -> None:
+def test_words_are_known_and_their_forms_and_compounds_and_when_mistyped(word: str) -> None:
     assert word in GERMAN
 
 
-@pytest.mark.parametrize("word", ["Siemens", "Holtkamp", "Hausing", "Bootke", "Eiboot", "Xyz"])
+@pytest.mark.parametrize(
+    "word", ["Siemens", "Holtkamp", "Hausing", "Bootke", "Eiboot", "Xyz", "Verhundlung"]
+)
 def test_others_are_not(word: str) -> None:
     assert word not in GERMAN
 

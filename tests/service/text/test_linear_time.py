@@ -114,18 +114,18 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "casing": lambda text: casing.in_truecase(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
     "ellipses": lambda text: Ellipses().prepare(Run(text)),
-    "numbers": lambda text: Numbers().protect(Run(text)),
+    "numbers": lambda text: Numbers().protect(Run(text), Run()),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
     "names": lambda text: NAMES.restore(Run(text), Run(text)),
-    "unknown names": lambda text: UNKNOWN.protect(Run(text.title())),
+    "unknown names": lambda text: UNKNOWN.protect(Run(text.title()), Run()),
 }
 STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
     **{name: (str, step) for name, step in ON_TEXT.items()},
-    "joints": (lambda text: Numbers().protect(Run(text)), stand_ins.num_joints),
+    "joints": (lambda text: Numbers().protect(Run(text), Run()), stand_ins.num_joints),
     "text again": (_apart("text", "none"), _assembled),
     "html again": (_apart("html", "sentences"), _assembled),
 }

@@ -27,10 +27,10 @@ def test_as_many_are_demanded(text: str, translation: str, is_whole: bool) -> No
 
 def test_where_one_is_lost_all_are_protected() -> None:
     [sentence] = take_apart("Nastavení > Účet > Heslo", "text").sentences
-    again = sentence.with_more_protected()
+    again = sentence.with_more_protected("")
     assert again is not None
     assert [one.original for one in again.stand_ins] == [">", ">"]
-    pieces = sentence.in_pieces()
+    pieces = sentence.in_pieces("")
     assert pieces is not None
     assert [one.strip() for one in pieces.pieces[::2]] == ["Nastavení", "Účet", "Heslo"]
 

@@ -234,7 +234,7 @@ def test_own_digits_are_numbers(code: str, sample: Sample) -> None:
     source = Run(f"{sample.name} {sample.twelve} {sample.name}")
     assert rule.came_through(source, Run(f"{sample.english} 12 {sample.english}"))
     assert not rule.came_through(source, Run(f"{sample.english} 21 {sample.english}"))
-    [one] = rule.protect(source).protected
+    [one] = rule.protect(source, Run()).protected
     assert source.text[one.begin : one.end] == sample.twelve
 
 

@@ -32,5 +32,5 @@ def test_a_word_that_is_lost_is_noticed_and_slashes_are_protected() -> None:
     rule, run = Slashes(), Run("Mai/Juni/Juli, 3 km/h und so/so")
     assert rule.came_through(run, Run("May / June/July, 3 km/h and so"))
     assert not rule.came_through(run, Run("May and June/July"))
-    assert [(one.begin, one.end) for one in rule.protect(run).protected] == [(3, 4), (8, 9)]
+    assert [(one.begin, one.end) for one in rule.protect(run, Run()).protected] == [(3, 4), (8, 9)]
     assert rule.came_through(Run("A und B"), Run("A"))

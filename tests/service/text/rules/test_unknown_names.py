@@ -5,10 +5,11 @@ import pytest
 from service.text import document
 from service.text.known_words import KnownWords
 from service.text.pipeline import Pipeline
+from service.text.rules.names import Names
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Protected, Run
 
-KNOWN = KnownWords(["das", "die", "wir"], ["haus", "kommission", "nachbar"], ["", "s"])
+KNOWN = KnownWords(["das", "die", "wir", "nach"], ["haus", "mann", "kommission"], ["", "s"])
 RULE = UnknownNames(KNOWN)
 
 
@@ -20,7 +21,7 @@ RULE = UnknownNames(KNOWN)
         ("Das Haus gehört Holtkamp.", "The house belongs to wood camp.", False),
         ("Holtkamps Haus", "Holtkamp's house", True),
         ("Tremblay's house", "Tremblays Haus", True),
-        ("Das Haus gehört Nachbarn.", "The house belongs to neighbours.", False),
+        ("Die Komission", "The commission", True),
         ("Das Haus gehört holtkamp.", "The house belongs to wood camp.", True),
         ("DAS HAUS GEHÖRT HOLTKAMP.", "THE HOUSE BELONGS TO WOOD CAMP.", True),
         ("Die Holtkamp-Kommission", "The commission", True),
@@ -39,7 +40,7 @@ def test_names_are_protected_when_the_sentence_is_done_again() -> None:
         "Wir warten auf Maren Holtkamp.", "text", pipeline=pipeline
     ).sentences
     assert not sentence.came_through("We're waiting for sea wood camp.")
-    again = sentence.with_more_protected()
+    again = sentence.with_more_protected("")
     assert again is not None
     first, second = (one.name for one in again.stand_ins)
     assert again.text == f"Wir warten auf {first} {second}."
@@ -50,12 +51,24 @@ def test_names_are_protected_when_the_sentence_is_done_again() -> None:
     )
 
 
+def test_names_that_came_through_are_protected_with_those_that_did_not() -> None:
+    sentence = Run("Wir kennen Holtkamp, Hausmann und das Haus.")
+    protected = RULE.protect(sentence, Run("We know wood camp, Hausmann and the house.")).protected
+    assert [sentence.text[one.begin : one.end] for one in protected] == ["Holtkamp", "Hausmann"]
+
+
+def test_names_that_are_translated_by_a_table_are_not_demanded() -> None:
+    rule = UnknownNames(KNOWN, Names({"Nanking": "Nanjing"}).words)
+    assert rule.came_through(Run("Nach Nanking"), Run("To Nanjing"))
+    assert not RULE.came_through(Run("Nach Nanking"), Run("To Nanjing"))
+
+
 def test_what_is_protected_is_protected_once() -> None:
     run = Run("Holtkamp und Holtkamp", (), [Protected(0, 8)])
-    assert RULE.protect(run).protected == [Protected(0, 8), Protected(13, 21)]
+    assert RULE.protect(run, Run()).protected == [Protected(0, 8), Protected(13, 21)]
 
 
 def test_without_a_table_of_the_language_nothing_is_demanded() -> None:
     rule = UnknownNames(KnownWords(()))
     assert rule.came_through(Run("Holtkamp"), Run("wood camp"))
-    assert rule.protect(Run("Holtkamp")) == Run("Holtkamp")
+    assert rule.protect(Run("Holtkamp"), Run()) == Run("Holtkamp")
