@@ -133,6 +133,18 @@ def test_ordinary_heads_are_read() -> None:
     assert head.length is None
 
 
+@pytest.mark.parametrize(("path", "noted"), [("/a", "/a"), (f"/{'a' * 300}", "")])
+def test_the_method_is_known_before_the_head_is_complete(path: str, noted: str) -> None:
+    reader = HeadReader(10_000)
+    for sent, method, known in (
+        ("HE", "", ""),
+        ("HEAD /", "HEAD", ""),
+        (f"HEAD {path} ", "HEAD", noted),
+    ):
+        assert reader.read(bytearray(sent.encode())) is None
+        assert (reader.method, reader.path) == (method, known)
+
+
 @pytest.mark.parametrize(
     ("sent", "is_last"),
     [
