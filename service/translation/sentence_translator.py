@@ -138,16 +138,19 @@ class SentenceTranslator:
 
         The n-th one of a sentence is made of the n-th best of its clauses.
         """
-        sentence, kept = task.sentence, []
+        sentence, kept, rejected = task.sentence, [], ""
         texts = self._texts(task.clauses, found)
         for rank in range(max(map(len, texts))):
             parts = [ranked(clause, rank) for clause in texts]
             text = sentence.pipeline.clauses.join(task.clauses, parts) if all(parts) else ""
             if text and sentence.came_through(text):
                 kept.append((text, sum(ranked(one.hypotheses, rank).score for one in found)))
+            rejected = rejected or text
         if not kept:
             score = sum(clause.hypotheses[0].score for clause in found)
-            return TranslatedSentence(sentence, (sentence.text,), (score,), recovery="copied")
+            return TranslatedSentence(
+                sentence, (sentence.text,), (score,), recovery="copied", rejected=rejected
+            )
         targets, scores = zip(*kept, strict=True)
         is_cut = any(one.hypotheses[0].finish_reason is FinishReason.LENGTH for one in found)
         finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
@@ -166,7 +169,7 @@ class SentenceTranslator:
         request = self._request
 
         def prepare(one: TranslatedSentence) -> Task | None:
-            sentence = one.sentence.with_more_protected(one.targets[0])
+            sentence = one.sentence.with_more_protected(one.rejected)
             return request.task(sentence, request.prefix_of(sentence)) if sentence else None
 
         def read(
@@ -183,7 +186,7 @@ class SentenceTranslator:
 
         def prepare(one: TranslatedSentence) -> _Pieces | None:
             nonlocal left
-            sentence = one.sentence.in_pieces(one.targets[0])
+            sentence = one.sentence.in_pieces(one.rejected)
             if sentence is None or len(sentence.stand_ins) >= left:
                 return None
             pieces = _Pieces.of(sentence, self._request)

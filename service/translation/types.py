@@ -108,6 +108,8 @@ class TranslatedSentence:
     recovery: Recovery | None = None
     alignments: tuple[Alignment, ...] = ()
     """Of the targets, where they are wanted or needed."""
+    rejected: str = ""
+    """Of one that is copied, the best translation, in which something was lost."""
 
     def __repr__(self) -> str:
         shown = ("source", "target", "score", "finish_reason", "recovery")

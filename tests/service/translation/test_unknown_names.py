@@ -1,0 +1,61 @@
+"""The bundled table of known words on the way from text to text; the search here says what it is told."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import cast
+
+from service.engine.types import FinishReason, Hypothesis
+from service.models.bundle import DEFAULT_BUNDLE, load
+from service.models.vocabularies import load_tokenizers
+from service.translation.aligner import Aligner, Attention
+from service.translation.preparation import SearchPolicy
+from service.translation.searcher import Found, Searcher, Take, Work
+from service.translation.translator import Translator
+from service.translation.types import TranslationOptions
+
+BUNDLE = load(DEFAULT_BUNDLE)
+TOKENIZERS = load_tokenizers(BUNDLE)
+
+
+class Scripted:
+    max_sentences = 100
+    max_tokens = 100_000
+
+    def __init__(self, *translations: str) -> None:
+        self.asked, self._translations = list[str](), iter(translations)
+
+    def check_deadline(self, deadline: float) -> None:
+        pass
+
+    async def search(
+        self,
+        work: Sequence[Work],
+        deadline: float,
+        seconds_after: float = 0.0,
+        take: Take[Found] | None = None,
+    ) -> dict[int, Found]:
+        [(ids, _)] = work
+        self.asked += TOKENIZERS.source.decode([ids[1:-1]])
+        [translation] = TOKENIZERS.target.encode([next(self._translations)])
+        found = {0: Found([Hypothesis(translation, -1.0, FinishReason.END)])}
+        if take is not None:
+            await take(found)
+        return found
+
+
+def test_the_second_search_sees_all_names_protected_and_nothing_else() -> None:
+    search = Scripted(
+        "Mr Steinberg from wood camp lost a card in January.",
+        "Mr <p0> from <p1> lost his card in January.",
+    )
+    aligner = Aligner(
+        TOKENIZERS, BUNDLE.manifest.special_tokens, cast(Attention, None), 1, time.monotonic
+    )
+    translator = Translator(BUNDLE, TOKENIZERS, cast(Searcher, search), aligner, SearchPolicy(4))
+    direction = next(one for one in BUNDLE.manifest.directions if one.source == "de")
+    text = "Herr Steinberg aus Holtkamp hat im Januar seinen Ausweis verloren."
+    asked = [text], direction, TranslationOptions(), 60.0
+    [translation] = asyncio.run(translator.translate(*asked))
+    assert search.asked == [text, "Herr <p0> aus <p1> hat im Januar seinen Ausweis verloren."]
+    assert translation.text == "Mr Steinberg from Holtkamp lost his card in January."
