@@ -38,7 +38,7 @@ class Scripted:
         [(ids, _)] = work
         self.asked += TOKENIZERS.source.decode([ids[1:-1]])
         [translation] = TOKENIZERS.target.encode([next(self._translations)])
-        found = {0: Found([Hypothesis(translation, -1.0, FinishReason.END)])}
+        found = {0: Found([Hypothesis(tuple(translation), -1.0, FinishReason.END)])}
         if take is not None:
             await take(found)
         return found
