@@ -7,6 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from service.errors import BundleError
 from service.models.bundle_files import printable, read_text
 
@@ -18,7 +20,7 @@ MAX_LETTERS = 40
 """Of a word that is looked at: longer ones are no names."""
 MAX_PARTS = 3
 _INFLECTIONS = ("", "s", "es")
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_UMLAUTS = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"))
 
 
 class KnownWords:
@@ -37,8 +39,8 @@ class KnownWords:
             parts: more words, of which there are other forms, and compounds.
             links: what may stand between two parts of a compound; without any, the language has none.
         """
-        folded = list(map(_folded, parts))
-        self._words, self._parts = _hashes(map(_folded, words)), _hashes(folded)
+        folded = _folded(" ".join(parts)).split()  # all at once, which is faster
+        self._words, self._parts = _hashes(_folded(" ".join(words)).split()), _hashes(folded)
         self._letters = sorted(set("".join(folded)))
         self._links = tuple(links)
 
@@ -117,11 +119,16 @@ class KnownWords:
 
 
 def _folded(word: str) -> str:
-    return word.casefold().translate(_UMLAUTS)
+    word = word.casefold()
+    for umlaut, vowels in _UMLAUTS:
+        word = word.replace(umlaut, vowels)
+    return word
 
 
 def _hashes(words: Iterable[str]) -> "array[int]":
-    return array("q", sorted(map(hash, words)))
+    found = np.fromiter(map(hash, words), np.int64)
+    found.sort()
+    return array("q", found.tobytes())
 
 
 def _has(hashes: "array[int]", word: str) -> bool:
