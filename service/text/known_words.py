@@ -3,7 +3,6 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -101,13 +100,16 @@ class KnownWords:
 
     def _is_mistyped(self, word: str) -> bool:
         """Whether a letter too much or too few, or two exchanged, but not the first, make a part of it."""
-        if len(word) < MIN_MISTYPED:
+        if len(word) < MIN_MISTYPED or not self._parts:
             return False
         cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
-        without = (head + tail[1:] for head, tail in cuts)
-        exchanged = (head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1)
-        longer = (head + letter + tail for head, tail in cuts for letter in self._letters)
-        return any(_has(self._parts, one) for one in chain(without, exchanged, longer))
+        meant = [head + tail[1:] for head, tail in cuts]
+        meant += [head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1]
+        meant += [head + letter + tail for head, tail in cuts for letter in self._letters]
+        hashes = np.fromiter(map(hash, meant), np.int64)  # hundreds, looked up all at once
+        parts = np.frombuffer(self._parts, np.int64)
+        places = np.searchsorted(parts, hashes).clip(max=len(parts) - 1)
+        return bool((parts[places] == hashes).any())
 
     def _is_head(self, word: str) -> bool:
         stems = (word.removesuffix(link) for link in self._links if word.endswith(link))

@@ -14,7 +14,7 @@ from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Protected, Run
 
 _CAPITALIZED = regex.compile(
-    r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}\p{Ll}\p{L}+(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
+    r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}\p{Ll}\p{L}++(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
 )
 """A word of three letters or more that has small ones, but no part of another: not of Higgs-Boson."""
 
@@ -52,11 +52,11 @@ class UnknownNames(Rule):
         if not self._known:
             return True
         text = translation.text
-        return all(
-            match[0] in text or match[0].removesuffix("s") in text
-            for match in _CAPITALIZED.finditer(source.text)
-            if self._is_name(match[0])
+        words = (match[0] for match in _CAPITALIZED.finditer(source.text))
+        missing = (
+            word for word in words if word not in text and word.removesuffix("s") not in text
         )
+        return not any(map(self._is_name, missing))
 
     def protect(self, run: Run, translation: Run) -> Run:
         """The sentence with them protected, and other words within it that came through as they were.
