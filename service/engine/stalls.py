@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -44,12 +43,7 @@ class _Busy:
         self._outer = self._runs.get(thread)
         self._runs[thread] = _Run(self._name)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         thread = threading.get_ident()
         if self._outer is None:
             del self._runs[thread]

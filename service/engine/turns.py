@@ -2,7 +2,6 @@
 
 import threading
 from collections import deque
-from types import TracebackType
 
 
 class Turns:
@@ -25,12 +24,7 @@ class Turns:
             self._waiting.append(mine)
         mine.acquire()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Hand the turn over to whoever has waited longest."""
         with self._lock:
             if self._waiting:

@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import TracebackType
 
 from service.errors import (
     DeadlineExceededError,
@@ -47,12 +46,7 @@ class _Active:
     def __enter__(self) -> None:
         self.count += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.count -= 1
 
 
