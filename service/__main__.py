@@ -1,5 +1,6 @@
 """`python -m service`: settings from environment and options, then serve until SIGTERM or SIGINT."""
 
+import gc
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with suppress(AttributeError):  # Windows has no such signal
         # it asks for a reload; until there is something to reload, its default would end the process
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    gc.disable()  # until `tune_garbage_collection`: nothing that is made meanwhile is garbage
     from service import process  # takes most of a second
 
     try:

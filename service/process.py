@@ -136,6 +136,7 @@ def _exit_at_once(status: int) -> None:
 
 def tune_garbage_collection() -> None:
     """Collect less often, and never what exists by now: shorter pauses."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])

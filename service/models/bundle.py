@@ -4,6 +4,7 @@ The reader owns the contract; `export` imports it to write bundles. Nothing is g
 another format version, a missing file or a flipped byte is a BundleError that names it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
@@ -28,6 +29,7 @@ from service.models.directions import Direction as Direction
 from service.models.directions import SpecialTokens as SpecialTokens
 from service.text import pipeline
 from service.text.pipeline import Pipeline
+from service.text.tables import Tables
 from service.text.tokenizer import Tokenizers
 
 FORMAT_VERSION = 9
@@ -243,14 +245,17 @@ class Bundle:
         """
         return read_text(self.folder / name)
 
-    def pipeline(self, direction: Direction, tokenizers: Tokenizers) -> Pipeline:
-        """The rules for its text, of one direction.
+    def pipelines(self, tokenizers: Tokenizers) -> Callable[[Direction], Pipeline]:
+        """What makes the rules for the text of a direction.
 
-        Raises:
-            BundleError: a table is not what its rule needs.
+        It raises a BundleError where a table is not what its rule needs.
         """
-        languages = direction.source, direction.target
-        return Pipeline.make(self.folder, languages, tokenizers, self.manifest.rules)
+        tables, rules = Tables(self.folder), self.manifest.rules
+
+        def make(direction: Direction) -> Pipeline:
+            return Pipeline.make(tables, (direction.source, direction.target), tokenizers, rules)
+
+        return make
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Encoder's and decoder's file.

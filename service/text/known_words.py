@@ -10,6 +10,7 @@ import numpy as np
 
 from service.errors import BundleError
 from service.models.bundle_files import printable, read_text
+from service.text.languages import profile
 
 MIN_PART, MIN_TELLING_PART, MIN_UNKNOWN_HEAD = 4, 6, 3
 """Letters of a part of a compound; of one that tells a compound by itself; of what is before such a one."""
@@ -34,36 +35,40 @@ class KnownWords:
         """Take them in.
 
         Args:
-            words: in the form of `str.casefold`, as are `parts`.
+            words: in the form of `str.casefold`, as are `parts`; a string may have several, parted by blanks.
             parts: more words, of which there are other forms, and compounds.
             links: what may stand between two parts of a compound; without any, the language has none.
         """
-        folded = _folded(" ".join(parts)).split()  # all at once, which is faster
-        self._words, self._parts = _hashes(_folded(" ".join(words)).split()), _hashes(folded)
-        self._letters = sorted(set("".join(folded)))
+        # all at once, which is faster
+        folded = _without_umlauts(" ".join(parts))
+        self._letters = _letters(folded)
+        self._words = _hashes(_without_umlauts(" ".join(words)).split())
+        self._parts = _hashes(folded.split())
         self._links = tuple(links)
 
     @classmethod
-    def read(cls, path: Path, language: str, links: Iterable[str] = ()) -> Self:
-        """A language's part of a table.
+    def read(cls, path: Path) -> dict[str, Self]:
+        """A table, by language.
 
         A line has a language's code, `word` or `part`, and such words, parted by blanks; tabs part the three.
 
         Raises:
             BundleError: it cannot be read, or a line is none of these.
         """
-        found: dict[str, list[str]] = {"word": [], "part": []}
+        found: dict[str, dict[str, list[str]]] = {}
         for number, line in enumerate(read_text(path).splitlines(), start=1):
             code, kind, words = [*line.split("\t", 2), "", ""][:3]
-            if kind not in found or not words:
+            if kind not in {"word", "part"} or not words:
                 raise BundleError(
                     f": line {number} must be a language, 'word' or 'part', and words, "
                     f"parted by tabs, but is {printable(repr(line))}",
                     path,
                 )
-            if code == language:
-                found[kind] += words.split(" ")
-        return cls(found["word"], found["part"], links)
+            found.setdefault(code, {"word": [], "part": []})[kind].append(words)
+        return {
+            code: cls(kinds["word"], kinds["part"], profile(code).compound_links)
+            for code, kinds in found.items()
+        }
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -76,7 +81,7 @@ class KnownWords:
         >>> [word in known for word in ("Hauses", "Hausboot", "Fuehrer", "Führerr", "Hausing", "Siemens")]
         [True, True, True, True, False, False]
         """
-        word = _folded(word)
+        word = _without_umlauts(word.casefold())
         return (
             len(word) > MAX_LETTERS
             or _has(self._words, word)
@@ -120,11 +125,15 @@ class KnownWords:
         return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
 
 
-def _folded(word: str) -> str:
-    word = word.casefold()
+def _without_umlauts(text: str) -> str:
     for umlaut, vowels in _UMLAUTS:
-        word = word.replace(umlaut, vowels)
-    return word
+        text = text.replace(umlaut, vowels)
+    return text
+
+
+def _letters(text: str) -> list[str]:
+    counts = np.bincount(np.frombuffer(text.encode("utf-32-le"), np.uint32), minlength=1)
+    return [chr(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
 
 
 def _hashes(words: Iterable[str]) -> "array[int]":

@@ -1,7 +1,6 @@
 """The list of all rules, in their order."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self
 
 from pydantic import ValidationError
@@ -27,6 +26,7 @@ from service.text.rules.symbols import Symbols
 from service.text.rules.unknown_names import UnknownNames
 from service.text.rules.unread import Unread
 from service.text.run import Run
+from service.text.tables import Tables
 from service.text.tokenizer import Tokenizers
 
 ORDER: tuple[type[Rule], ...] = (
@@ -104,7 +104,7 @@ class Pipeline:
     @classmethod
     def make(
         cls,
-        folder: Path,
+        tables: Tables,
         languages: tuple[str, str],
         tokenizers: Tokenizers,
         asked: dict[str, dict[str, Any]],
@@ -112,7 +112,7 @@ class Pipeline:
         """The rules that are safe for every model, and those that a bundle asks for.
 
         Args:
-            folder: the bundle's.
+            tables: the bundle's.
             languages: source and target.
             tokenizers: the bundle's.
             asked: parameters of rules, by name.
@@ -125,7 +125,7 @@ class Pipeline:
         wanted |= {name: checked(name, parameters) for name, parameters in asked.items()}
         return cls(
             [
-                rule.make(Setting(folder, *languages, tokenizers, wanted[rule.name], wanted))
+                rule.make(Setting(tables, *languages, tokenizers, wanted[rule.name], wanted))
                 for rule in ORDER
                 if rule.name in wanted
             ],

@@ -1,10 +1,12 @@
 """A bundle's tables: lines of cells, separated by tabs."""
 
+import functools
 import re
 from pathlib import Path
 
 from service.errors import BundleError
 from service.models.bundle_files import printable, read_text
+from service.text.known_words import KnownWords
 
 MAX_LINES = 100_000
 MAX_CELL_CHARACTERS = 200
@@ -30,3 +32,13 @@ def read_table(path: Path) -> list[list[str]]:
                     path,
                 )
     return rows
+
+
+class Tables:
+    """Where a bundle's rules find their tables; one that is for all directions is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read none of them yet."""
+        self.folder = folder
+        self.known_words = functools.cache(lambda name: KnownWords.read(folder / name))
+        """By language, those of a table of this name."""

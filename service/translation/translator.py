@@ -78,7 +78,7 @@ class Translator:
         """Put the parts together; `observer` is told of preparations and of every request's outcome."""
         self.manifest = bundle.manifest
         # made when one is asked for: a model between many languages has thousands
-        self.pipeline = lru_cache(MAX_PIPELINES)(partial(bundle.pipeline, tokenizers=tokenizers))
+        self.pipeline = lru_cache(MAX_PIPELINES)(bundle.pipelines(tokenizers))
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
             self.pipeline(direction)  # so that whatever is wrong with a table is found at once
         self.preparation = lru_cache(MAX_PREPARATIONS)(self._make_preparation)

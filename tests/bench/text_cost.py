@@ -63,11 +63,8 @@ def microseconds(
 
 def pipelines(bundle: Bundle) -> dict[str, Pipeline]:
     """By source."""
-    tokenizers = load_tokenizers(bundle)
-    return {
-        direction.source: bundle.pipeline(direction, tokenizers)
-        for direction in bundle.manifest.directions
-    }
+    make = bundle.pipelines(load_tokenizers(bundle))
+    return {direction.source: make(direction) for direction in bundle.manifest.directions}
 
 
 def main() -> None:

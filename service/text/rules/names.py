@@ -40,7 +40,7 @@ class Names(Rule):
     @classmethod
     def make(cls, setting: Setting) -> Self:
         """With those of the bundle's table."""
-        path = setting.folder / cast(Table, setting.parameters).table
+        path = setting.tables.folder / cast(Table, setting.parameters).table
         return cls.read(path, setting.source, setting.target)
 
     @classmethod

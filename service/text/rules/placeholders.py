@@ -105,7 +105,7 @@ class Placeholders(Rule):
         tokens = cast(Tokens, setting.parameters).tokens
         for tokenizer in setting.tokenizers:
             if missing := [one for one in tokens if not tokenizer.has_piece(one)]:
-                raise BundleError(f": the vocabulary has no {missing[0]}", setting.folder)
+                raise BundleError(f": the vocabulary has no {missing[0]}", setting.tables.folder)
         return cls(tokens)
 
     def prepare(self, run: Run) -> Run:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from service.text.languages import Language, profile
 from service.text.run import Run
+from service.text.tables import Tables
 from service.text.tokenizer import Tokenizers
 
 TableName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
@@ -41,7 +41,7 @@ class Table(Parameters):
 class Setting:
     """What a rule is made for: one direction of one model."""
 
-    folder: Path
+    tables: Tables
     """The bundle's."""
     source: str
     target: str

@@ -39,13 +39,12 @@ class UnknownNames(Rule):
     def make(cls, setting: Setting) -> Self:
         """With the words of the bundle's table, and the names of the rule `names`, if it has that."""
         languages = setting.source, setting.target
-        source, _ = setting.languages
-        path = setting.folder / cast(Table, setting.parameters).table
-        known = KnownWords.read(path, setting.source, source.compound_links)
+        table = setting.tables.known_words(cast(Table, setting.parameters).table)
+        known = table.get(setting.source, KnownWords(()))
         if Names.name not in setting.wanted:
             return cls(known)
         names = cast(Table, setting.wanted[Names.name]).table
-        return cls(known, Names.read(setting.folder / names, *languages).words)
+        return cls(known, Names.read(setting.tables.folder / names, *languages).words)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation has each of them; an s at the end may be the genitive's, and missing."""

@@ -20,6 +20,7 @@ from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
+from service.text.tables import Tables
 from service.text.words import Alignment, align_words, word_spans
 
 
@@ -37,7 +38,7 @@ def every_rule(
         within=lambda text, language: text,
     )
     tokenizers: Any = SimpleNamespace(source=vocabulary, target=vocabulary)
-    setting = Setting(Path(), source.code, target.code, tokenizers, Parameters())
+    setting = Setting(Tables(Path()), source.code, target.code, tokenizers, Parameters())
     given: dict[type[Rule], Rule] = {
         Names: Names({}),
         Placeholders: Placeholders(),

@@ -12,6 +12,7 @@ from service.text.pipeline import Pipeline
 from service.text.rules.quotes import Quotes
 from service.text.rules.rule import Rule
 from service.text.segmenter import split
+from service.text.tables import Tables
 from service.text.tokenizer import Tokenizer, Tokenizers
 from tests.conftest import TINY_BUNDLE
 
@@ -32,7 +33,7 @@ def test_a_rule_is_a_class_that_a_bundle_asks_for(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(pipelines, "RULES", {rule.name: rule for rule in order})
     tokenizer = Tokenizer(TINY_BUNDLE / "sentencepiece.model")
     both = Tokenizers(tokenizer, tokenizer)
-    made = Pipeline.make(TINY_BUNDLE, ("de", "en"), both, {"ampersand": {}})
+    made = Pipeline.make(Tables(TINY_BUNDLE), ("de", "en"), both, {"ampersand": {}})
     apart = document.take_apart("Hund & Katze.", "text", pipeline=made)
     [sentence] = apart.sentences
     assert sentence.text == "Hund + Katze."

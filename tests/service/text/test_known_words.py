@@ -7,6 +7,7 @@ import pytest
 
 from service.errors import BundleError
 from service.text.known_words import KnownWords
+from service.text.tables import Tables
 
 PARTS = ["staat", "gericht", "haus", "boot", "verhandlung", "führer"]
 GERMAN = KnownWords(["ei", "siemen"], PARTS, ["", "s"])
@@ -43,10 +44,19 @@ def test_a_language_without_links_has_no_compounds() -> None:
 def test_a_table_has_the_words_of_several_languages(tmp_path: Path, name: str) -> None:
     path, data = tmp_path / name, TABLE.encode()
     path.write_bytes(lzma.compress(data) if name.endswith(".xz") else data)
-    german, english = (KnownWords.read(path, code, ["", "s"]) for code in ("de", "en"))
+    known = KnownWords.read(path)
+    german, english = known["de"], known["en"]
     assert [word in german for word in ("Ei", "Hausboot", "House")] == [True, True, False]
     assert [word in english for word in ("Ei", "Haus", "House")] == [False, False, True]
-    assert not KnownWords.read(path, "fr")
+    assert "fr" not in known
+
+
+def test_all_directions_of_a_bundle_share_a_table(tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_text(TABLE, encoding="utf-8")
+    tables = Tables(tmp_path)
+    known = tables.known_words("words.tsv")
+    (tmp_path / "words.tsv").unlink()
+    assert tables.known_words("words.tsv") is known
 
 
 @pytest.mark.parametrize(
@@ -63,4 +73,4 @@ def test_a_table_that_is_none_is_told(tmp_path: Path, name: str, data: bytes, me
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(BundleError, match=message):
-        KnownWords.read(path, "de")
+        KnownWords.read(path)

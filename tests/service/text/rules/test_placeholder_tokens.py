@@ -11,6 +11,7 @@ from service.text.pipeline import Pipeline, checked
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 from service.text.sentence import Sentence, prepared
+from service.text.tables import Tables
 from service.text.tokenizer import Tokenizer, Tokenizers
 
 TOKENS = ("<p0>", "<p1>", "<p2>")
@@ -65,7 +66,7 @@ def test_a_vocabulary_without_them_is_refused(tmp_path: Path) -> None:
     tokenizer = Tokenizer(TINY_VOCABULARY)
     with pytest.raises(BundleError, match="<p0>"):
         Pipeline.make(
-            tmp_path,
+            Tables(tmp_path),
             ("de", "en"),
             Tokenizers(tokenizer, tokenizer),
             {"placeholders": {"tokens": list(TOKENS)}},
