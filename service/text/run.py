@@ -137,18 +137,28 @@ class Run:
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
     def protecting(self, more: Iterable[Protected]) -> "Run":
-        """The run with these stretches protected, too, but for those that touch what is already.
+        """The run with these stretches protected, too; of those that overlap what is already, the rest.
 
         The tags in a stretch become a part of it. Where one's fellow is elsewhere, the stretch ends in front
         of the first.
         """
-        free = [one for one in more if not self.protected_between(one.begin, one.end)]
+        free = [part for one in more for part in self._unprotected_of(one)]
         tags = list(self.tags)
         found = [_with_tags(self, one, tags) for one in free]
         if not found:
             return self
         together = sorted([*self.protected, *found], key=_begin)
         return replace(self, tags=tags, protected=together)
+
+    def _unprotected_of(self, one: Protected) -> Iterator[Protected]:
+        """The parts of a stretch that are not protected."""
+        at = one.begin
+        for other in self.protected_between(one.begin, one.end):
+            if at < other.begin:
+                yield replace(one, begin=at, end=other.begin)
+            at = other.end
+        if at < one.end:
+            yield replace(one, begin=at)
 
     def part(self, begin: int, end: int, tags: Sequence[Tag]) -> "Run":
         """From one character to another, with these of the tags, which are at its edges or in it."""

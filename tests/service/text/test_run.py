@@ -1,6 +1,6 @@
-"""Positions in a text of which stretches are replaced."""
+"""Positions in a text of which stretches are replaced, and stretches that are protected."""
 
-from service.text.run import replaced, shifted
+from service.text.run import Protected, Run, replaced, shifted
 
 
 def test_positions_follow_what_is_replaced() -> None:
@@ -8,3 +8,10 @@ def test_positions_follow_what_is_replaced() -> None:
     assert replaced("abcdefghij", places) == "axyzde_fj"
     assert shifted([0, 1, 2, 3, 5, 6, 7, 9, 10], places) == [0, 1, 4, 4, 7, 8, 8, 8, 9]
     assert shifted([], places) == []
+
+
+def test_what_overlaps_something_protected_is_protected_beside_it() -> None:
+    run = Run("ab%d²c d", protected=[Protected(2, 4), Protected(7, 8)])
+    found = run.protecting([Protected(0, 5), Protected(5, 8)]).protected
+    assert [(one.begin, one.end) for one in found] == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 8)]
+    assert run.protecting([Protected(2, 4), Protected(3, 3)]) == run

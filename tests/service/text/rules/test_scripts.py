@@ -49,6 +49,12 @@ def test_beside_what_is_marked_as_untouched() -> None:
     )
 
 
+def test_beside_what_has_begun_as_a_placeholder() -> None:
+    [sentence] = take_apart("Gestern sprach @Иван Петров: %sм.", "text", spells=latin).sentences
+    assert sentence.text == "Gestern sprach Tom: Boston."
+    assert sentence.readable("Tom, Boston") == "@Иван Петров, %sм"
+
+
 def test_what_a_vocabulary_spells() -> None:
     spells = Tokenizer(TINY_BUNDLE / "sentencepiece.model").spells
     assert all(map(spells, "Hund"))

@@ -65,6 +65,19 @@ def test_signs_that_the_vocabulary_lacks_are_protected_with_their_amount(
     assert protected(text, everything) == others
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Eine Fläche von %1$sm²", "%1$sm²"),
+        ("Es wiegt %dµg.", "%dµg"),
+        ("Er fand in /tmp/x2 10⁶ Zeilen.", "/tmp/x2 10⁶"),
+    ],
+)
+def test_a_unit_behind_a_placeholder_is_protected_with_it(text: str, kept: str) -> None:
+    [sentence] = take_apart(text, "text", spells=everything).sentences
+    assert [one.original for one in sentence.stand_ins] == [kept]
+
+
 def test_an_amount_has_a_number_in_its_place() -> None:
     [sentence] = take_apart("Das Brot kostet 3,49 € heute.", "text", spells=ascii_only).sentences
     assert sentence.text == "Das Brot kostet 20 heute."
