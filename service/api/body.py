@@ -6,7 +6,7 @@ from http import HTTPStatus
 from service.api.head import Head, ProtocolError
 
 MAX_CHUNKS = 4096
-"""Of a chunked body; each costs as much as a kilobyte."""
+"""Of a chunked body, and trailers; each costs as much as a kilobyte."""
 MAX_FRAMING_BYTES = 65_536
 """Of a chunked body, beside its content: the chunks' lengths and extensions, and trailers."""
 _END = re.compile(rb"\r\n")
@@ -92,10 +92,12 @@ class ChunkedBody:
             raise _no_chunks()
         if self._awaited is _END:
             self._awaited = _SIZE
-        elif not is_trailer:
-            self._chunks += 1
-            if self._chunks > MAX_CHUNKS:
-                raise _wrong(f"the body comes in more than {MAX_CHUNKS} chunks", "too_many_chunks")
+            return
+        self._chunks += 1
+        if self._chunks > MAX_CHUNKS:
+            message = f"the body comes in more than {MAX_CHUNKS} chunks and trailers"
+            raise _wrong(message, "too_many_chunks")
+        if not is_trailer:
             self._left = int(found[1], 16)
             self._awaited = _END if self._left else _TRAILER
 

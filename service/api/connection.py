@@ -66,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._heads = HeadReader(max_head_bytes)
         self._buffer = bytearray()  # what has come and is not taken
         self._is_reading, self._is_going_on = True, False
+        self._has_refused = False  # at once, which costs no task; more of them wait for their turns
         self._has_client_ended = False  # closed its side: what it has sent is answered
         self._timer: asyncio.TimerHandle | None = None  # of what is waited for
         self._waits_for = ""  # "request", or the rest of its "head"
@@ -186,7 +187,7 @@ class Connection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Do with what has come all that is due, and see what is to be waited for."""
-        self._is_going_on = True
+        self._is_going_on, self._has_refused = True, False
         try:
             while not self.transport.is_closing() and self._advance():
                 pass
@@ -242,10 +243,12 @@ class Connection(asyncio.Protocol):
         }
         self.exchange = exchange = Exchange(self, head, scope)
         exchange.is_last |= self.all.are_winding_down
-        if self.early_refusal is not None and (refusal := self.early_refusal.refusal(scope)):
+        refusal = self.early_refusal and self.early_refusal.refusal(scope)
+        if refusal and not self._has_refused and self.writable.is_set():
+            self._has_refused = True
             exchange.answer(refusal)
             return
-        app = self.all.app_for(scope["path"], self.config.loaded_app)
+        app = refusal or self.all.app_for(scope["path"], self.config.loaded_app)
         exchange.task = task = self.loop.create_task(exchange.run(app))
         self.server_state.tasks.add(task)
         task.add_done_callback(self.server_state.tasks.discard)

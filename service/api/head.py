@@ -9,6 +9,8 @@ from service.errors import quoted
 
 MAX_FIELDS = 256
 """Header fields of a request: browsers behind several proxies send a quarter as many."""
+MAX_EMPTY_LINES = 16
+"""In front of a request: some clients send one behind a body."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _START = re.compile(rb"(\S{1,40}+) (?:([^\s?]{1,200}+)[\s?])?")
 _CHUNKED = b"chunked"
@@ -118,7 +120,7 @@ class HeadReader:
         self.max_bytes = max_bytes
         self.method = self.path = ""
         """Of the request whose head is coming, as soon as they are known."""
-        self._scanned = self._fields = 0
+        self._scanned = self._fields = self._empty_lines = 0
 
     def read(self, buffer: bytearray) -> Head | None:
         """Take the head out of the buffer that begins there; None while it is not complete.
@@ -128,6 +130,11 @@ class HeadReader:
         """
         if not self._scanned and buffer.startswith((b"\r", b"\n")):
             while buffer.startswith(b"\r\n"):  # RFC 9112, section 2.2
+                self._empty_lines += 1
+                if self._empty_lines > MAX_EMPTY_LINES:
+                    raise _no_http(
+                        f"there are more than {MAX_EMPTY_LINES} empty lines in front of it"
+                    )
                 del buffer[:2]
             if buffer.startswith((b"\r", b"\n")) and buffer != b"\r":
                 raise _no_http("an empty line in front of it must end with CR LF")
@@ -149,7 +156,8 @@ class HeadReader:
             self._note_start(buffer)
             raise
         del buffer[: found.end()]
-        self.method, self.path, self._scanned, self._fields = "", "", 0, 0
+        self.method = self.path = ""
+        self._scanned = self._fields = self._empty_lines = 0
         return head
 
     def _note_start(self, buffer: bytearray) -> None:

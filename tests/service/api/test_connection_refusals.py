@@ -177,26 +177,31 @@ def test_an_error_behind_a_request_waits_for_its_turn() -> None:
     talk(conversation)
 
 
-def test_what_is_refused_in_front_of_the_application_costs_no_task_and_keeps_the_connection() -> (
-    None
-):
-    class Refusing:
-        """Refuses all but one path."""
+class Refusing:
+    """Refuses all but one path in front of the application."""
 
-        def refusal(self, scope: Scope) -> Response | None:
-            return None if scope["path"] == "/" else Response("no", 429)
+    num_refused = 0
 
-        def note(self, response: Response, path: str) -> None:
-            response.headers["x-noted"] = "yes"
+    def refusal(self, scope: Scope) -> Response | None:
+        if scope["path"] == "/":
+            return None
+        self.num_refused += 1
+        return Response("no", 429)
 
-    post = POST.replace(b" / ", b" /translate ") + b"content-length: 5\r\n\r\n"
+    def note(self, response: Response, path: str) -> None:
+        response.headers["x-noted"] = "yes"
 
+
+REFUSED = POST.replace(b" / ", b" /translate ") + b"content-length: 5\r\n\r\n"
+
+
+def test_what_is_refused_in_front_of_the_application_keeps_the_connection() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
-        writer.write((post + b"hello") * 3_000)  # more than the interpreter's stack could take
+        writer.write((REFUSED + b"hello") * 3_000)  # more than the interpreter's stack could take
         for _ in range(3_000):
             assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
-        writer.write(post)  # its body comes behind the refusal
+        writer.write(REFUSED)  # its body comes behind the refusal
         assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
         writer.write(b"hello" + HEAD + b"\r\n")
         assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
@@ -204,3 +209,34 @@ def test_what_is_refused_in_front_of_the_application_costs_no_task_and_keeps_the
         assert b"x-noted: yes" in await reader.read()
 
     talk(conversation, early_refusal=Refusing())  # type: ignore[arg-type]
+
+
+def test_requests_that_are_sent_at_once_and_refused_hold_nobody_up() -> None:
+    refusing = Refusing()
+
+    async def conversation(connect: Connect) -> None:
+        (reader, writer), (_, flood) = await connect(), await connect()
+        writer.write(HEAD + b"\r\n")  # so that its connection is there
+        await reader.readuntil(b"ok")
+        flood.write((REFUSED + b"hello") * 3_000)
+        writer.write(HEAD + b"\r\n")
+        await reader.readuntil(b"ok")
+        assert refusing.num_refused < 100
+
+    talk(conversation, early_refusal=refusing)  # type: ignore[arg-type]
+
+
+def test_who_does_not_read_refusals_gets_no_more_of_them() -> None:
+    refusing = Refusing()
+
+    async def conversation(connect: Connect) -> None:
+        _, writer = await connect()
+        while not writer.transport.get_write_buffer_size():  # until the server does not read either
+            writer.write((REFUSED + b"hello") * 1_000)
+            await asyncio.sleep(0.02)
+        before = refusing.num_refused
+        await asyncio.sleep(0.1)
+        assert refusing.num_refused == before
+        writer.transport.abort()
+
+    talk(conversation, early_refusal=refusing)  # type: ignore[arg-type]

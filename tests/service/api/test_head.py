@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from service.api.head import MAX_FIELDS, Head, HeadReader, ProtocolError
+from service.api.head import MAX_EMPTY_LINES, MAX_FIELDS, Head, HeadReader, ProtocolError
 
 HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
 
@@ -281,3 +281,17 @@ def test_fields_are_counted_alike_whatever_the_pieces(size: int, fields: int) ->
         assert found is not None
         assert len(found.headers) == fields
         assert buffer == b"\n" * 900
+
+
+def test_empty_lines_in_front_of_a_request_are_counted() -> None:
+    reader, buffer = HeadReader(10_000), bytearray()
+    for _ in range(3):  # from each request anew
+        buffer += b"\r\n" * MAX_EMPTY_LINES
+        assert reader.read(buffer) is None
+        buffer += HEAD + b"\r\n"
+        assert reader.read(buffer) is not None
+    buffer += b"\r\n" * MAX_EMPTY_LINES
+    assert reader.read(buffer) is None
+    buffer += b"\r\n"
+    with pytest.raises(ProtocolError, match=f"more than {MAX_EMPTY_LINES} empty lines"):
+        reader.read(buffer)
