@@ -14,6 +14,8 @@ _UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
 """What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
 _LETTERS = r"[^\W\u200c\u200d]+"  # and the vowels and accents on them, which are none to `re`
 _WORD = regex.compile(rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|[^\w\s{_UNREAD}]")
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+"""To `regex`, the letters of scripts that put no spaces between words."""
 SAME_WORD = 0.5
 """What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
 

@@ -12,6 +12,7 @@ import regex
 from service.text.markup.cells import cut_at
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
+from service.text.words import UNSPACED
 
 _MOST_WORDS = 3
 """Of a label."""
@@ -32,9 +33,7 @@ _MAY_HOLD_ONE = re.compile(
     rf"[{_ARROWS}»›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
 )
 """A quick look, which begins with a set: most texts have nothing of all this."""
-_WITHOUT_BLANKS = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-)
+_WITHOUT_BLANKS = regex.compile(UNSPACED)
 _OF_PROSE = regex.compile(
     r"""
       \p{Sentence_Terminal}[\s\p{Pe}\p{Pf}"']*+\Z

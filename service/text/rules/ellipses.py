@@ -9,7 +9,9 @@ from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
-_ELLIPSIS = re.compile(r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++)(?![?!])(?P<trail>[ \u00a0]?)")
+_ELLIPSIS = re.compile(  # or a row in front of a sentence
+    r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++|\A[!?！？]{2,}+)(?![?!])(?P<trail>[ \u00a0]?)"
+)
 _ROW = regex.compile(  # to which vowel signs are part of a word, as in Hindi
     r"(?:(?<=[\w)\]\"”“’»])|(?<=\w[ \u00a0\u202f]))(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)"
 )

@@ -7,21 +7,31 @@ To most vocabularies, which normalise by compatibility (NFKC), `10⁶` is 106. T
 import re
 from collections.abc import Iterator
 from typing import ClassVar
-from unicodedata import normalize
+from unicodedata import decomposition, normalize
 
 import regex
 
 from service.text.rules.rule import SpellingRule
 from service.text.rules.symbols import is_of_number
 from service.text.run import Protected, Run
+from service.text.words import UNSPACED
 
-# symbols, marks but those of a sentence, figures that are no digits, the micro sign, and what is not assigned
+# symbols, marks but those that Latin text is full of and those of a sentence, figures that are no digits, the
+# micro sign, phonetic letters but those that stand for apostrophes, and what is not assigned
 _SIGN = regex.compile(
-    r"(?V1)[[\p{S}\p{Po}\p{No}\p{Cn}\u00b5]--[\x00-\x7f¿¡…‥]--\p{Sentence_Terminal}]"
+    r"(?V1)[[\p{S}\p{P}\p{No}\p{Nl}\p{Cn}\u00b5\u0250-\u02b8\u02c0-\u02ff]"
+    r"--[\x00-\x7f«»‹›\u2010\u2011\u2013\u2014\u2018-\u201f…‥]--\p{Sentence_Terminal}]"
 )
-_MAY_HOLD_ONE = re.compile("[^\x00-\x7f\xc0-\xd6\xd8-\xf6\xf8-\u02a9\u2010-\u2015\u2018-\u201f]")
+_MAY_HOLD_ONE = re.compile(
+    "[^\x00-\x7f\xc0-\xd6\xd8-\xf6\xf8-\u024f\u2010\u2011\u2013\u2014\u2018-\u201f]"
+)
 """A quick look: neither letters of Latin nor dashes and quotes are signs."""
-_OPERATOR = regex.compile(r"\p{Sm}")
+_MARK = regex.compile(r"\p{P}")
+_INSIDE = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}.,·-]--{UNSPACED}]")
+"""What belongs to the word beside it; in some scripts that is a whole sentence, and nothing does."""
+_SIGN_OR_INSIDE = regex.compile(rf"{_SIGN.pattern}|{_INSIDE.pattern}")
+_WIDTHS = ("<wide>", "<narrow>", "<small>", "<vertical>")
+_OPERATOR = regex.compile(r"[\p{Sm}\p{Pd}]")
 _NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?$")
 _NUMBER_BEHIND = regex.compile(r"[ \u00a0\u202f]?\p{Nd}++(?:[.,]\p{Nd}++)*+\p{Ll}?+(?!\w)")
 _LONGEST_NUMBER = 24
@@ -46,14 +56,15 @@ class Unread(SpellingRule):
             sign, at = match[0], match.start()
             if at < end or (self._is_read(sign) and not is_of_number(text, at)):
                 continue
-            begin = at
-            while begin > end and _is_inside(text[begin - 1]):
+            is_mark, begin = _MARK.match(sign) is not None, at  # a mark belongs to numbers only
+            while begin > end and not is_mark and _INSIDE.match(text, begin - 1):
                 begin -= 1
             if begin == at or not text[begin].isalpha():
                 amount = _NUMBER_BEFORE.search(text, max(end, begin - _LONGEST_NUMBER), begin)
                 begin = amount.start() if amount else begin
             end = match.end()
-            while end < len(text) and (_is_inside(text[end]) or _SIGN.match(text, end)):
+            inner = _SIGN if is_mark else _SIGN_OR_INSIDE
+            while inner.match(text, end):
                 end += 1
             is_between = begin == at or _OPERATOR.match(sign) is not None
             if is_between and (amount := _NUMBER_BEHIND.match(text, end)):
@@ -63,10 +74,6 @@ class Unread(SpellingRule):
             yield begin, end
 
     def _is_read(self, sign: str) -> bool:
-        """Whether the vocabulary has a sign, and takes it for no other."""
-        return self._spells(sign) and normalize("NFKC", sign) == sign
-
-
-def _is_inside(character: str) -> bool:
-    """Whether it belongs to the word beside it."""
-    return character.isalnum() or character in ".,-·"
+        """Whether the vocabulary has a sign, and takes it for no other but one of another width."""
+        is_same = normalize("NFKC", sign) == sign
+        return self._spells(sign) and (is_same or decomposition(sign).startswith(_WIDTHS))

@@ -31,6 +31,8 @@ RULE = Ellipses()
         ("真的？！", "真的？"),
         ("a!!b", "a!!b"),
         ("?!", "?!"),
+        ("!!! Achtung", "Achtung"),
+        ("?!Wie", "Wie"),
         ("Nr. 5. Ende", "Nr. 5. Ende"),
     ],
 )

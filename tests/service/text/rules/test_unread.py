@@ -33,7 +33,8 @@ def protected(text: str, spells: Callable[[str], bool]) -> list[str]:
         ("Ein Feld von 75 m², tief 2,5·10⁻³ mm.", ["m²", "2,5·10⁻³"]),
         ("H₂O und CO₂", ["H₂O", "CO₂"]),
         ("Площадь 20 м²", ["м²"]),
-        ("一共①个", ["一共①个"]),
+        ("一共①个，25℃很热。", ["①", "25℃"]),
+        ("Kapitel Ⅷ", ["Ⅷ"]),
         ("Im 3. Stock", []),
     ],
 )
@@ -52,8 +53,12 @@ def test_figures_that_are_no_digits_are_protected_whatever_the_vocabulary_has(
         ("Wie viel ist 6 ÷ 2?", ["6 ÷ 2"]),
         ("Siehe §§ 5 und § 12a.", ["§§ 5", "§ 12a"]),
         ("Ein Winkel von 5° 3′ 20″.", ["5°", "3′", "20″"]),
-        ("„Ja“ – nein … «oui» ¿Qué? ¡No!", []),
+        ("„Ja“ – nein … «oui», Test‐Fall", []),
         ("हाँ। नहीं॥ 是。", []),
+        ("【Neu】 Er liest 「Faust」 ― gern.", ["【", "】", "「", "」", "―"]),
+        ("¿Qué? ¡No! Um 5‒10 Uhr", ["¿", "¡", "5‒10"]),
+        ("Berlin [bɛɐ̯ˈliːn], ʻokina, [haʊs]", ["bɛɐ̯ˈliːn", "haʊs"]),
+        ("السعر، جيد؛ نعم", ["،", "؛"]),
         ("Der \u0378 Hund", ["\u0378"]),  # not assigned
     ],
 )
@@ -76,6 +81,19 @@ def test_signs_that_the_vocabulary_lacks_are_protected_with_their_amount(
 def test_a_unit_behind_a_placeholder_is_protected_with_it(text: str, kept: str) -> None:
     [sentence] = take_apart(text, "text", spells=everything).sentences
     assert [one.original for one in sentence.stand_ins] == [kept]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我喜欢苹果，他喜欢香蕉（红的）；价格：５０％！",
+        "これはペンです、あれは「本」です。",
+        "Ｐｒｅｉｓ：￥５",
+        "XIXᵉ siècle",
+    ],
+)
+def test_forms_of_another_width_are_read_as_what_they_are(text: str) -> None:
+    assert protected(text, everything) == []
 
 
 def test_an_amount_has_a_number_in_its_place() -> None:
