@@ -5,7 +5,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import attrgetter, itemgetter
 from typing import Literal, TypeVar
 
@@ -15,6 +15,7 @@ _Match = TypeVar("_Match")
 PROTECTED = "\ufffc"
 """What stands in a run's text for markup that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
 Format = Literal["text", "html", "xml"]
+TagKind = Literal["open", "close", "void"]
 Place = tuple[int, int, str]
 """Where a stretch begins and ends, and what is to stand there."""
 
@@ -25,7 +26,7 @@ class Tag:
 
     at: int
     raw: str
-    kind: Literal["open", "close", "void"]
+    kind: TagKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +198,14 @@ class Run:
         )
 
     def extracted(
-        self, places: Sequence[Place], raws: Iterable[str], *, in_front: bool = False
+        self,
+        places: Sequence[Place],
+        raws: Iterable[str],
+        kinds: Iterable[TagKind] = repeat("void"),
+        *,
+        in_front: bool = False,
     ) -> "Run":
-        """`edited`, with a void tag for each of the places, behind what is new there or in front of it.
+        """`edited`, with a tag for each of the places, behind what is new there or in front of it.
 
         Of the tags at the beginning of a place, it is the last.
         """
@@ -209,8 +215,8 @@ class Run:
         anchors = shifted([first if in_front else last for first, last, _ in places], places)
         tags = [(old.at, tag) for old, tag in zip(self.tags, new.tags, strict=True)]
         tags += [
-            (place[0], Tag(at, raw, "void"))
-            for place, raw, at in zip(places, raws, anchors, strict=True)
+            (place[0], Tag(at, raw, kind))
+            for place, raw, at, kind in zip(places, raws, anchors, kinds, strict=False)
         ]
         return replace(new, tags=[tag for _, tag in sorted(tags, key=itemgetter(0))])
 

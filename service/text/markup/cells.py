@@ -1,17 +1,13 @@
-r"""Runs cut at what stands between cells and lines within a text: tabs, pipes, `\N` as subtitles have it.
-
-Settings of Advanced SubStation Alpha, `{\an8}`, are tags.
-"""
+r"""Runs cut at what stands between cells and lines within a text: tabs, pipes, `\N` as subtitles have it."""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from service.text.rules.placeholders import Placeholders
-from service.text.run import Place, Run
+from service.text.run import Run
 
 _ANY = re.compile(r"[\t|\\]")
-_SETTINGS = re.compile(r"\{\\[^{}\n]*+\}")
 _BETWEEN_CELLS = re.compile(
     r"""
       (?<=\S)[ ]*+\t[ \t]*+  # in front of a line, it is indented
@@ -30,7 +26,6 @@ def cut(run: Run) -> list[str | Run]:
     """Runs and what is between them, in order; the run alone, if there is nothing of all this in it."""
     if not _ANY.search(run.text):
         return [run]
-    run = _without_settings(run)
     return cut_at(run, _separators(run))
 
 
@@ -49,12 +44,6 @@ def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
         pieces.append(run.part(first, last, run.tags[first_within:tag]).written())
         at = last
     return [one for one in pieces if (one.text or one.tags if isinstance(one, Run) else one)]
-
-
-def _without_settings(run: Run) -> Run:
-    """A run with its settings as tags."""
-    places: list[Place] = [(*match.span(), "") for match in run.between_tags(_SETTINGS.finditer)]
-    return run.extracted(places, [run.text[first:last] for first, last, _ in places])
 
 
 def _separators(run: Run) -> list[tuple[int, int]]:

@@ -29,8 +29,6 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
     """
     if raw[1] in "!?":
         return "void"
-    if raw == "</v>" or raw.startswith("<v "):  # who speaks, in WebVTT
-        return "close" if raw[1] == "/" else "open"
     name = _name(raw)
     if name in _BLOCKS:
         return "block"

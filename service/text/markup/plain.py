@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
-from typing import Literal
 
 from service.text.markup import elements, markdown, messages, subtitles
 from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
 from service.text.markup.nesting import MAX_NESTING, depth
-from service.text.run import PROTECTED, Protected, Run, Tag
+from service.text.run import PROTECTED, Protected, Run, Tag, TagKind
 
 _MARK = re.compile(r"[`*_~<\[\\|{\t]")
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
@@ -53,7 +52,8 @@ def _parse(text: str) -> list[str | Run]:
     found = list(markdown.atoms(text))
     is_marked_up = any(atom.kind not in ("text", "break") for atom in found)
     pieces = [front, *(_Gatherer(text).gather(found) if is_marked_up else [Run(text)])]
-    return list(chain.from_iterable([one] if isinstance(one, str) else cut(one) for one in pieces))
+    cut_up = ([one] if isinstance(one, str) else cut(subtitles.tagged(one)) for one in pieces)
+    return list(chain.from_iterable(cut_up))
 
 
 class _Gatherer:
@@ -119,7 +119,7 @@ class _Gatherer:
         self.texts.append(text)
         self.length += len(text)
 
-    def _tag(self, raw: str, kind: Literal["open", "close", "void"]) -> None:
+    def _tag(self, raw: str, kind: TagKind) -> None:
         self.is_open = True
         self.tags.append(Tag(self.length, raw, kind))
 

@@ -8,9 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
 
-from service.text.run import Tag
+from service.text.run import Tag, TagKind
 from service.text.words import Alignment, Span
 
 
@@ -105,7 +104,7 @@ class _Placer:
             self._add(high, element.close, "close")
             at, free = high, stop
 
-    def _add(self, at: int, raw: str, kind: Literal["open", "close", "void"]) -> None:
+    def _add(self, at: int, raw: str, kind: TagKind) -> None:
         if raw:
             self.tags.append(Tag(at, raw, kind))
 

@@ -1,12 +1,27 @@
-"""SubRip and WebVTT: the dialogue is translated; numbers, names, times and the header are kept."""
+r"""Subtitles: the dialogue is translated; numbers, names, times and the header are kept.
+
+These are of SubRip and WebVTT. Within the dialogue, and in any text, what WebVTT and Advanced SubStation Alpha
+have is tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
+"""
 
 import re
 
 from service.text.markup.messages import Message
+from service.text.run import Run, TagKind
 
 _TIMES = re.compile(
     r"^[ \t]*+(?:\d++:)?\d\d?:\d\d[.,]\d{1,3}[ \t]++-->[ \t]++\d[^\r\n]*+(?:\r\n|[\r\n]|\Z)",
     re.MULTILINE,
+)
+_TAG = re.compile(
+    r"""
+      </?(?:c|ruby|rt|[biu])(?:\.[^\s.<>&]++)*+>
+    | </(?:v|lang)>
+    | <(?:v|lang)(?:\.[^\s.<>&]++)*+[ \t][^<>\n\ufffc]++>  # not with anything protected
+    | <(?:\d{2,}+:)?\d\d:\d\d\.\d{3}>
+    | \{\\[^{}\n]*+\}
+    """,
+    re.VERBOSE,
 )
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 
@@ -30,3 +45,21 @@ def _without_name(text: str) -> str:
     lines = text.splitlines(keepends=True)
     is_alone = lines and (len(lines) == 1 or not lines[-2].strip())
     return text[: len(text) - len(lines[-1])] if is_alone else text
+
+
+def tagged(run: Run) -> Run:
+    """A run with the tags of subtitles as such."""
+    if "<" not in run.text and "{\\" not in run.text:
+        return run
+    found = list(run.between_tags(_TAG.finditer))
+    return run.extracted(
+        [(*match.span(), "") for match in found],
+        [match[0] for match in found],
+        [_kind_of(match[0]) for match in found],
+    )
+
+
+def _kind_of(raw: str) -> TagKind:
+    if raw[1].isalpha():
+        return "open"
+    return "close" if raw[1] == "/" else "void"

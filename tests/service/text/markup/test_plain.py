@@ -75,6 +75,23 @@ def test_the_examples_in_the_docstrings() -> None:
         ("<i>♪ Ich gehe ♪</i>", "♪ Ich gehe ♪", [(0, "<i>"), (12, "</i>")]),
         ('<font color="red">Rot</font>', "Rot", [(0, '<font color="red">'), (3, "</font>")]),
         ("Ein <wbr>Wort <!-- so --> ja", "Ein Wort  ja", [(4, "<wbr>"), (9, "<!-- so -->")]),
+        (
+            "<v.laut Frau Müller><c.gelb>Das</c> ist <00:01.500>gut</v>",
+            "Das ist gut",
+            [
+                (0, "<v.laut Frau Müller>"),
+                (0, "<c.gelb>"),
+                (3, "</c>"),
+                (8, "<00:01.500>"),
+                (11, "</v>"),
+            ],
+        ),
+        (
+            "<lang en>Hi</lang>, <i.a>du</i>",
+            "Hi, du",
+            [(0, "<lang en>"), (2, "</lang>"), (4, "<i.a>"), (6, "</i>")],
+        ),
+        ("a <c und d> e, List<String>", "a <c und d> e, List<String>", []),
         ("Ein \\* *da*", "Ein * da", [(4, "\\"), (6, "*"), (8, "*")]),
     ],
 )
@@ -175,7 +192,7 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
         ),
         (
             "WEBVTT Titel\n\nNOTE so\n\neins\n00:01.000 --> 00:02.000 align:start\n<v Anna>Hallo</v>\n",
-            ["Hallo"],
+            ["Hallo\n"],
         ),
         ("Von A --> B\n", ["Von A --> B\n"]),
     ],
