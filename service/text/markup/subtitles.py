@@ -1,7 +1,7 @@
 r"""Subtitles: the dialogue is translated; numbers, names, times and the header are kept.
 
-These are of SubRip and WebVTT. Within the dialogue, and in any text, what WebVTT and Advanced SubStation Alpha
-have is tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
+These are of SubRip and WebVTT. In the dialogue, and in any other text, the marks of WebVTT and Advanced
+SubStation Alpha are tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
 """
 
 import re
