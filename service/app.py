@@ -25,7 +25,7 @@ from service.api.middleware.pieces import Pieces
 from service.api.middleware.shortcut import Shortcut
 from service.api.middleware.targets import Targets
 from service.api.native import routes as native
-from service.errors import AttendantError, QueueFullError
+from service.errors import AttendantError
 from service.metrics import Metrics
 from service.models.model_store import ModelStore
 from service.settings import Settings
@@ -95,7 +95,6 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         settings.request_timeout_seconds,
         lambda: None if settings.cached_sentences else store.shortest_wait,
         lambda: store.expected_wait,
-        metrics.errors.labels(QueueFullError.code).inc,
     )
 
     def layers(framework: ASGIApp) -> ASGIApp:  # from the innermost outwards

@@ -57,7 +57,9 @@ class Metrics(Observer):
             ["route"],
         )
         self.errors = self._counter(
-            "attendant_errors", "Requests refused, cancelled or failed, by reason.", ["reason"]
+            "attendant_errors",
+            "Requests refused, cancelled or failed, by the code of their error.",
+            ["reason"],
         )
         self.tokenize_seconds = self._histogram(
             "attendant_tokenize_duration_seconds",

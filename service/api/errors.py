@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from service import errors
 from service.api.dialects import dialect_of
@@ -19,6 +19,8 @@ from service.api.validation import describe
 
 logger = logging.getLogger(__name__)
 
+ERROR_CODE = "error_code"
+"""In the scope of a request that is not served: the first error's code, for the books."""
 CLIENT_LEFT = 499
 """Nobody reads it: it is for the books, as in nginx."""
 STATUSES: dict[type[errors.AttendantError], int] = {
@@ -51,6 +53,20 @@ DESCRIPTIONS = {
 }
 
 
+class ErrorAnswer(JSONResponse):
+    """An error; its code is noted in the scope of the request."""
+
+    def __init__(self, content: dict[str, str], status: int, code: str) -> None:
+        """`content` is what the client is told."""
+        super().__init__(content, status)
+        self.code = code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope.setdefault(ERROR_CODE, self.code)
+        await super().__call__(scope, receive, send)
+
+
 def documented(shape: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
     """How the interface's documentation tells of errors."""
     return {status: {"model": shape, "description": DESCRIPTIONS[status]} for status in statuses}
@@ -63,17 +79,17 @@ def status_of(kind: type[errors.AttendantError]) -> int:
 
 def answer(
     status: int, message: str, code: str, retry_after: float | None = None, path: str = ""
-) -> JSONResponse:
+) -> ErrorAnswer:
     """An error in the shape of the dialect of `path`; Retry-After in whole seconds."""
-    headers = {}
+    found = ErrorAnswer(dialect_of(path).error(message, code), status, code)
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
-        headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
+        found.headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
     if status == HTTPStatus.UNAUTHORIZED:
-        headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(dialect_of(path).error(message, code), status, headers)
+        found.headers["WWW-Authenticate"] = "Bearer"
+    return found
 
 
-def identified(response: JSONResponse, scope: Scope) -> JSONResponse:
+def identified(response: ErrorAnswer, scope: Scope) -> ErrorAnswer:
     """An answer that is given around the middleware, with its request's id where that has one."""
     if identity := scope.get("request_id"):
         response.raw_headers += identifying(identity, scope["path"])
@@ -89,8 +105,7 @@ def install(app: FastAPI) -> None:
     """Answer every error of `app` in that shape."""
 
     @app.exception_handler(errors.AttendantError)
-    async def of_ours(request: Request, error: errors.AttendantError) -> JSONResponse:
-        request.app.state.metrics.errors.labels(error.code).inc()
+    async def of_ours(request: Request, error: errors.AttendantError) -> ErrorAnswer:
         path = request.scope["path"]
         status = dialect_of(path).statuses.get(type(error)) or status_of(type(error))
         message, retry_after = error.client_message, error.retry_after
@@ -102,13 +117,13 @@ def install(app: FastAPI) -> None:
         return answer(status, message, error.code, retry_after, path)
 
     @app.exception_handler(RequestValidationError)
-    async def of_the_request(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def of_the_request(request: Request, error: RequestValidationError) -> ErrorAnswer:
         return answer(
             HTTPStatus.BAD_REQUEST, describe(error), "invalid_request", path=request.scope["path"]
         )
 
     @app.exception_handler(HTTPException)
-    async def of_http(request: Request, error: HTTPException) -> JSONResponse:
+    async def of_http(request: Request, error: HTTPException) -> ErrorAnswer:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
         message, path = str(error.detail), request.scope["path"]
         if message == HTTPStatus.NOT_FOUND.phrase:  # of no route
@@ -120,12 +135,12 @@ def install(app: FastAPI) -> None:
         return response
 
     @app.exception_handler(Exception)
-    async def of_a_bug(request: Request, error: Exception) -> JSONResponse:
+    async def of_a_bug(request: Request, error: Exception) -> ErrorAnswer:
         logger.error("unexpected error", exc_info=error)
         return internal_error(request.scope)
 
 
-def internal_error(scope: Scope) -> JSONResponse:
+def internal_error(scope: Scope) -> ErrorAnswer:
     """What a client learns of a bug."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     response = answer(status, "internal error", "internal_error", path=scope["path"])

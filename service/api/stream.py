@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
 from service.api.dependencies import unless_client_leaves
+from service.api.errors import ERROR_CODE
 from service.errors import AttendantError
 from service.translation.types import Done, Event, Translation
 
@@ -56,10 +57,11 @@ async def streamed(
         AttendantError: what went wrong before the first sentence was done.
     """
     first = await unless_client_leaves(request, anext(events))
-    return EventStream(events, _written(first, events, finished))
+    return EventStream(events, _written(request, first, events, finished))
 
 
 async def _written(
+    request: Request,
     first: Event,
     events: AsyncGenerator[Event, None],
     finished: Callable[[list[Translation]], dict[str, Any]],
@@ -75,6 +77,7 @@ async def _written(
         async for event in events:
             yield write(event)
     except AttendantError as error:
+        request.scope.setdefault(ERROR_CODE, error.code)
         yield error_event(error.client_message, error.code)
 
 

@@ -7,11 +7,10 @@ once more behind it, so that slow senders do not count against the limit; the ti
 from collections.abc import Callable
 from http import HTTPStatus
 
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.dialects import is_probe, translates
-from service.api.errors import answer
+from service.api.errors import ErrorAnswer, answer
 
 Wait = Callable[[], float | None]
 LOOKED_AT = "admission_looked_at"
@@ -27,7 +26,6 @@ class Admission:
         deadline_seconds: float,
         shortest_wait: Wait,
         expected_wait: Wait,
-        on_refused: Callable[[], None] = lambda: None,
     ) -> None:
         """Nothing is in flight.
 
@@ -36,15 +34,13 @@ class Admission:
             deadline_seconds: the most that a request may ask for.
             shortest_wait: seconds that even the shortest translation may take, where that can be told.
             expected_wait: seconds that all that waits should take, for those who ask when to come again.
-            on_refused: told of each refusal.
         """
         self.limit, self.deadline_seconds = limit, deadline_seconds
         self.shortest_wait, self.expected_wait = shortest_wait, expected_wait
-        self.on_refused = on_refused
         self.in_flight = 0
 
-    def refusal(self, path: str) -> Response | None:
-        """The answer to a request that cannot be admitted, which is counted; None where it can."""
+    def refusal(self, path: str) -> ErrorAnswer | None:
+        """The answer to a request that cannot be admitted; None where it can."""
         if refusal := self.refusal_by_number(path):
             return refusal
         wait = self.shortest_wait() if translates(path) else None
@@ -53,15 +49,14 @@ class Admission:
         message = f"it may take {wait:.1f} s, and the deadline is {self.deadline_seconds:g} s"
         return self._refused(message, path)
 
-    def refusal_by_number(self, path: str) -> Response | None:
+    def refusal_by_number(self, path: str) -> ErrorAnswer | None:
         """The same where there is time for it."""
         if self.in_flight < self.limit:
             return None
         message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"
         return self._refused(message, path)
 
-    def _refused(self, message: str, path: str) -> Response:
-        self.on_refused()
+    def _refused(self, message: str, path: str) -> ErrorAnswer:
         # by its deadline, whatever waits is done or given up
         told = min(self.expected_wait() or 0.0, self.deadline_seconds)
         status = HTTPStatus.TOO_MANY_REQUESTS
@@ -104,7 +99,7 @@ class AdmissionLimit:
         finally:
             give_back()
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope) -> ErrorAnswer | None:
         if self.counts:
             return self.admission.refusal_by_number(scope["path"])
         return None if LOOKED_AT in scope else self.admission.refusal(scope["path"])

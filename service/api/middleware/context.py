@@ -11,7 +11,7 @@ from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.errors import answer, identifying
+from service.api.errors import ERROR_CODE, answer, identifying
 from service.api.stream import EVENT_STREAM, error_event
 from service.errors import NotReadyError
 from service.logs import request_id
@@ -32,12 +32,15 @@ class AccessLog:
         # looked up once: both take the interpreter through several checks and locks
         self._requests = cache(metrics.requests.labels)
         self._seconds = cache(metrics.request_seconds.labels)
+        self._errors = metrics.errors
 
-    def record(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Note a request that was answered, or refused."""
+    def record(self, method: str, route: str, status: int, seconds: float, error: str = "") -> None:
+        """Note a request that was answered, or the code of the `error` that it got."""
         method = method if method in _METHODS else "other"
         self._requests(route, method, str(status)).inc()
         self._seconds(route).observe(seconds)
+        if error:
+            self._errors.labels(error).inc()
         if logger.isEnabledFor(logging.INFO):
             fields = {
                 "method": method,
@@ -95,12 +98,16 @@ class RequestContext:
             streams = start is not None and not has_ended and _streams(start)
             if start is None or streams:
                 await _cut_off(scope, receive, send_with_id, streams)
+        except Exception:
+            scope.setdefault(ERROR_CODE, "internal_error")
+            raise
         finally:
             seconds = time.perf_counter() - started
             self.in_flight -= 1
             route = getattr(scope.get("route"), "path", "unmatched")
             status = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
-            self.access_log.record(method, route, status, seconds)
+            error = scope.get(ERROR_CODE, "")
+            self.access_log.record(method, route, status, seconds, error)
 
 
 def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
@@ -123,6 +130,7 @@ async def _cut_off(scope: Scope, receive: Receive, send: Send, streams: bool) ->
         task.uncancel()
     message, code = "the service has stopped before this was done", NotReadyError.code
     if streams:
+        scope.setdefault(ERROR_CODE, code)
         last = error_event(message, code).encode()
         await send({"type": "http.response.body", "body": last, "more_body": False})
         return

@@ -6,10 +6,9 @@ asked: it costs a fraction of what a request costs that is served. `Admission` d
 
 import time
 
-from starlette.responses import Response
 from starlette.types import Scope
 
-from service.api.errors import identifying
+from service.api.errors import ErrorAnswer, identifying
 from service.api.middleware.admission import LOOKED_AT, Admission
 from service.api.middleware.context import AccessLog, identity_of
 from service.api.middleware.shortcut import is_plain
@@ -23,7 +22,7 @@ class EarlyRefusal:
         """Refuse by `admission`."""
         self.admission, self.access_log = admission, access_log
 
-    def refusal(self, scope: Scope) -> Response | None:
+    def refusal(self, scope: Scope) -> ErrorAnswer | None:
         """The answer to a plain translation that cannot be admitted; None where it is the application's."""
         path, started = scope["path"], time.perf_counter()
         if not is_plain(scope):
@@ -36,13 +35,13 @@ class EarlyRefusal:
         self._note(refusal, scope["request_id"], path, "POST", path, seconds)
         return refusal
 
-    def note(self, response: Response, path: str) -> None:
+    def note(self, response: ErrorAnswer, path: str) -> None:
         """Note the refusal of something that is not a request, and give it an id."""
         self._note(response, identity_of(()), path, "other", "unmatched", 0.0)
 
     def _note(
         self,
-        response: Response,
+        response: ErrorAnswer,
         identity: bytes,
         path: str,
         method: str,
@@ -51,5 +50,5 @@ class EarlyRefusal:
     ) -> None:
         response.raw_headers += identifying(identity, path)
         before = request_id.set(identity.decode())
-        self.access_log.record(method, route, response.status_code, seconds)
+        self.access_log.record(method, route, response.status_code, seconds, response.code)
         request_id.reset(before)  # other requests of the connection have their own

@@ -79,6 +79,38 @@ def test_metrics_count_what_happened(fresh_client: TestClient) -> None:
     assert "secret" not in text
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code"),
+    [
+        ("GET", "/nowhere", "", "not_found"),
+        ("GET", "/translate", "", "method_not_allowed"),
+        ("POST", "/translate", "{", "invalid_request"),
+        ("POST", "/translate", '{"q": "a", "beam_size": "x"}', "invalid_request"),
+        (
+            "POST",
+            "/translate",
+            '{"q": "a", "source": "de", "target": "en", "beam_size": 99}',
+            "limit_exceeded",
+        ),
+        ("POST", "/v2/translate", '{"target_lang": "EN"}', "invalid_request"),
+        ("POST", "/translate", "a" * 2_000_000, "body_too_large"),
+    ],
+)
+def test_every_error_is_counted_under_its_code(
+    client: TestClient, method: str, path: str, body: str, code: str
+) -> None:
+    def count() -> float:
+        registry = client.app.state.metrics.registry  # type: ignore[attr-defined]
+        return float(registry.get_sample_value("attendant_errors_total", {"reason": code}) or 0)
+
+    before = count()
+    answer = client.request(
+        method, path, content=body, headers={"content-type": "application/json"}
+    )
+    assert code in answer.json().values()
+    assert count() == before + 1
+
+
 def test_methods_that_clients_make_up_are_counted_as_one(fresh_client: TestClient) -> None:
     for number in range(3):
         fresh_client.request(f"MADEUP{number}", "/translate")

@@ -1,8 +1,21 @@
 """Sentences as server-sent events."""
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
 
+from fastapi import Request
 from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
+
+from service.api.middleware.context import RequestContext
+from service.api.stream import streamed
+from service.errors import DeadlineExceededError
+from service.metrics import Metrics
+from service.text.run import Run
+from service.text.sentence import Sentence
+from service.translation.types import Event, SentenceResult, TranslatedSentence
+from tests.service.api.asgi import ask
 
 STREAM = {"accept": "text/event-stream"}
 TEXTS = ["Der alte Hund schläft. Das gute Kind wartet.", "42", "Die alte Frau fällt dort."]
@@ -30,6 +43,29 @@ def test_every_sentence_once_and_then_the_whole(client: TestClient) -> None:
     ]
     assert last == "done"
     assert whole == client.post("/translate", json=body).json()
+
+
+def test_an_error_that_ends_a_stream_is_counted() -> None:
+    metrics = Metrics()
+    sentence = TranslatedSentence(Sentence("Hund", stages=(Run("Hund"),)), ("dog",), (-1.0,))
+
+    async def events() -> AsyncGenerator[Event, None]:
+        yield SentenceResult(0, 0, sentence)
+        raise DeadlineExceededError("not finished")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await streamed(Request(scope), events(), lambda _: {})
+        await response(scope, receive, send)
+
+    async def stay() -> Message:
+        await asyncio.sleep(60)
+        raise AssertionError("the stream did not end")
+
+    asked = ask(RequestContext(app, metrics), {"path": "/translate"}, receive=stay)
+    status, _ = asyncio.run(asked)
+    labels = {"reason": "deadline_exceeded"}
+    assert status == 200
+    assert metrics.registry.get_sample_value("attendant_errors_total", labels) == 1
 
 
 def test_a_mistake_is_told_by_its_status(client: TestClient) -> None:
