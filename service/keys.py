@@ -57,12 +57,15 @@ class Keys:
                 entries = TypeAdapter(dict[str, Key]).validate_python(tomllib.load(file))
         except OSError as error:
             raise KeysError(f"{path}: cannot be read: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise KeysError(f"{path}: {error}") from None
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise KeysError(f"{path}: {place}: {first['msg']}") from None
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # no TOML, no UTF-8, too many digits, too deep
+            raise KeysError(f"{path}: {error}") from None
         owners: dict[str, str] = {}
         for name, entry in entries.items():
             if (other := owners.setdefault(entry.sha256, name)) != name:

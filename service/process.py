@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
 
     def fail(reason: str) -> None:
         failures.append(reason)
-        print(f"error: {reason}", file=sys.stderr)
+        _tell(reason)
         server.should_exit = True
 
     try:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
             bundle.load(folder)
         app = create_app(settings, fail)
     except (BundleError, KeysError, TracingError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        _tell(str(error))
         return 1
     server = _server(settings, app)
     tune_garbage_collection()
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         server.run()
     except SystemExit:  # uvicorn has logged the reason, then waited until the models were loaded
         place = f"{settings.host}:{settings.port}"
-        print(f"error: cannot listen on {place}; the log above says why", file=sys.stderr)
+        _tell(f"cannot listen on {place}; the log above says why")
         return 1
     return 0 if server.started and not failures else 1
 
@@ -142,6 +142,11 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
+def _tell(reason: str) -> None:
+    """Say why the service does not serve; names of files and keys may hold anything."""
+    print(f"error: {logs.one_line(reason)}", file=sys.stderr)
+
+
 def _explain(error: ValidationError) -> None:
     """Say which settings are wrong, and why."""
     for problem in error.errors():
@@ -150,7 +155,7 @@ def _explain(error: ValidationError) -> None:
             name = str(problem["loc"][0])
             names = f"--{name.lower().replace('_', '-')}, {PREFIX}{name.upper()}"
             message = f"{names} = {given!r}: {message}"
-        print(f"error: {message}", file=sys.stderr)
+        _tell(message)
         if str(given).startswith("tcp://"):
             print(
                 "Kubernetes sets this for a Service called attendant: rename the Service, or set "

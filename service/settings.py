@@ -25,6 +25,14 @@ _WORDS = {int: "N", float: "SECONDS", str: "VALUE", Path: "PATH", Path | None: "
 """What `--help` calls a value of each type."""
 
 
+def _check_host(host: str) -> str:
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError("it is no host name and no IP address") from None
+    return host
+
+
 def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
@@ -72,7 +80,9 @@ class Settings(ModelSettings):
         return cls(**{name: value for name, value in given.items() if value != ""})
 
     host: Annotated[
-        str, Field(description="Address to listen on; 0.0.0.0 for every interface.")
+        str,
+        AfterValidator(_check_host),
+        Field(description="Address to listen on; 0.0.0.0 for every interface."),
     ] = "127.0.0.1"
     port: Annotated[
         int, Field(ge=0, le=65535, description="Port to listen on; 0 takes a free one.")

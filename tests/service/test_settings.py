@@ -189,6 +189,7 @@ def test_a_wrong_setting_stops_the_start_and_is_named(
     ("options", "environment", "said"),
     [
         (["--prot", "1"], {}, "unrecognized arguments: --prot 1"),
+        (["--host", "a" * 70], {}, "it is no host name and no IP address"),
         (["--key-required"], {}, "error: --key-required, ATTENDANT_KEY_REQUIRED needs"),
         ([], {"ATTENDANT_PORT": "tcp://10.0.0.1:8000"}, "enableServiceLinks: false"),
     ],
@@ -231,6 +232,13 @@ def test_help_is_for_people(
         assert line in options
     for code in ("tuple[", "PosixPath", "null", "None", "True", "False"):
         assert code not in options
+
+
+def test_the_reason_stays_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text('["a\\n\\u001b[2J"]\nsha256 = "short"\n')
+    assert status(["--api-keys", str(keys)]) == 1
+    assert f"error: {keys}: a\\n\\x1b[2J.sha256: " in capsys.readouterr().err
 
 
 def test_a_list_may_be_given_in_parts() -> None:

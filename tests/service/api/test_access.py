@@ -202,6 +202,8 @@ def test_a_bucket_fills_evenly_and_only_to_its_brim() -> None:
             f'[a]\nsha256 = "{"0" * 64}"\nrequests_per_minute = {"9" * 400}\n',
             "a.requests_per_minute",
         ),
+        (f"a = {'9' * 5_000}", "keys.toml: Exceeds the limit"),
+        (f"a = {'[' * 10_000}", "keys.toml: maximum recursion depth exceeded"),
     ],
 )
 def test_a_wrong_file_of_keys_is_told_where(tmp_path: Path, content: str, message: str) -> None:
