@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 
 from service.text.run import Protected, Run
+from service.text.words import TOUCHING
 
 NAMES: tuple[str, ...] = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
 NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
@@ -20,6 +21,8 @@ _KINDS = (
 )
 """What stands in for a number; the last kind that fits counts."""
 
+_LETTER = re.compile(rf"[^\W{TOUCHING}]")
+"""A name that touches another is none."""
 _FOR_PIECES = re.compile(r"X\d+Y")
 
 
@@ -106,7 +109,7 @@ def _any_touches(run: Run) -> bool:
     text = run.text
     beside = {text[max(0, one.begin - 1) : one.begin] for one in run.protected}
     beside |= {text[one.end : one.end + 1] for one in run.protected}
-    return any(re.match(r"\w", one) for one in beside) or any(
+    return any(_LETTER.match(one) for one in beside) or any(
         one.end == following.begin for one, following in pairwise(run.protected)
     )
 
@@ -160,4 +163,6 @@ def _pattern(found: Sequence[StandIn]) -> re.Pattern[str]:
     names = [one.name for one in found]
     if names[0].startswith("<"):
         return re.compile("|".join(names))
-    return re.compile("|".join(rf"\b{name}\b" for name in names))
+    return re.compile(
+        "|".join(rf"(?<!{_LETTER.pattern}){name}(?!{_LETTER.pattern})" for name in names)
+    )

@@ -14,8 +14,13 @@ _UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
 """What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
 _LETTERS = r"[^\W\u200c\u200d]+"  # and the vowels and accents on them, which are none to `re`
 _WORD = regex.compile(rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|[^\w\s{_UNREAD}]")
-UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-"""To `regex`, the letters of scripts that put no spaces between words."""
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""In a set of `re` or `regex`, the letters of scripts that put no spaces between words."""
+TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+"""The same, and those of Korean, whose particles stand right behind words of other scripts."""
 SAME_WORD = 0.5
 """What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
 

@@ -33,7 +33,7 @@ _MAY_HOLD_ONE = re.compile(
     rf"[{_ARROWS}»›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
 )
 """A quick look, which begins with a set: most texts have nothing of all this."""
-_WITHOUT_BLANKS = regex.compile(UNSPACED)
+_WITHOUT_BLANKS = re.compile(f"[{UNSPACED}]")
 _OF_PROSE = regex.compile(
     r"""
       \p{Sentence_Terminal}[\s\p{Pe}\p{Pf}"']*+\Z

@@ -18,6 +18,7 @@ from pyromark import Options, events_with_range
 from service.text.markup.html_tags import kind_of, untranslated
 from service.text.rules.placeholders import CODE_SIGNS, Placeholders
 from service.text.run import Run
+from service.text.words import TOUCHING
 
 _OPTIONS = (
     Options.ENABLE_TABLES
@@ -29,10 +30,7 @@ _LINKS = frozenset(["Link", "Image"])
 _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
 """What hardly a text has that is no Markdown."""
-_LETTER_IN_WORD = re.compile(
-    # not of languages that put no spaces between words
-    r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-)
+_LETTER_IN_WORD = re.compile(rf"[^\W{TOUCHING}]")
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")

@@ -8,23 +8,38 @@ sentence around it are translated separately.
 import re
 from typing import Annotated, ClassVar, Self, cast
 
+import regex
 from pydantic import Field, StringConstraints
 
 from service.errors import BundleError
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Protected, Run
+from service.text.words import TOUCHING
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 CODE_SIGNS = r"={}\\|<>()"
 """Where one of them, and no blank, is between backticks, these are no apostrophes, even beside a word."""
 _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]"
-_ENDS_URL = r"""\s<>"'()\]}“”„«»‚‘’"""
+# of Chinese and Japanese, which end addresses, too
+_WIDE_MARKS = "\u3001-\u3003\u3008-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_ENDS_URL = rf"""\s<>"'()\]}}“”„«»‚‘’{_WIDE_MARKS}"""
+_BEHIND = ".,;:!?…"
+_ENDS_PATH = rf"""\s<>"'{_WIDE_MARKS}"""
+_BEHIND_PATH = r".,;:!?)\]}"
+_ENDS_WINDOWS_PATH = rf"\s:*?\"<>|,;{_WIDE_MARKS}"
 _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "‘’", "«": "»", "»": "«"}
+
+
+def _all_but(ends: str) -> str:
+    """Any other character; of a script without spaces, only where a part of an address begins or goes on."""
+    return rf"(?:[^{ends}{TOUCHING}]|(?<=[/\\?=&\#_~.%:+{TOUCHING}-])[{TOUCHING}])"
+
+
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
     # without the mark behind it, or the bracket that is around it
-    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
-    rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}.,;:!?…])",
+    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:{_all_but(_ENDS_URL)}|\([^{_ENDS_URL}]*+\))*"
+    rf"(?:\([^{_ENDS_URL}]*+\)|{_all_but(_ENDS_URL + _BEHIND)})",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     # @somebody, @somebody@example.org, @scope/package
     "account": r"(?<!\w)@\w++(?:(?:@|(?:-\w++)*+/(?=[a-z]))[\w.-]*\w)?",
@@ -32,7 +47,7 @@ KINDS = {
     # a.example/b, x.tar.gz, song.mp3, X.PDF, java.util.List
     "domain or file": r"(?<![\w.@/\\-])(?:\w[\w-]++(?:\.[\w-]{2,64}+)*?"
     r"\.(?:[a-z][a-z0-9]{1,23}+|[A-Z][A-Z0-9]{1,23}+)|[a-z]\w++(?:\.[^\W\d]\w{1,63}+){2,})(?![\w-]|\.\w)"
-    r"""(?:/(?:[^\s<>"']*[^\s<>"'.,;:!?)\]}])?)?""",
+    rf"(?:/(?:{_all_but(_ENDS_PATH)}*{_all_but(_ENDS_PATH + _BEHIND_PATH)})?)?",
     # $HOME/bin, ${DATA}/new, but not $price/day, 80 $US/Fass
     "path behind a variable": r"(?<![\w$])(?<!\d[ \u00a0\u202f])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
     r"(?:/[\w.@+-]*[\w@+-])++/?",
@@ -43,7 +58,8 @@ KINDS = {
         rf"(?<=[{opening}])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[{closing}])"
         for opening, closing in _AROUND_OPTIONS.items()
     ),
-    "Windows path": r"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\s:*?\"<>|,;]*[^\s:*?\"<>|,;.!]",
+    "Windows path": rf"(?<!\w)(?:[A-Za-z]:\\|\\\\){_all_but(_ENDS_WINDOWS_PATH)}*"
+    rf"{_all_but(_ENDS_WINDOWS_PATH + '.!')}",
     "template": r"<%[^%<>]{1,200}%>",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
@@ -71,6 +87,22 @@ _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
 )
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
+_BEGIN_WITH_A_SIGN = frozenset(["account", "hashtag", "path", "percent signs", "underscores"])
+
+
+def _amid(kind: str, pattern: str) -> str:
+    """A pattern amid words of a script without spaces: these are no part of words of another script.
+
+    What begins with a sign may be in such a script, too.
+    """
+    apart = pattern.replace(r"\w", rf"[\w--[{TOUCHING}]]").replace(r"\W", rf"[\W{TOUCHING}]")
+    return f"{apart}|{pattern}" if kind in _BEGIN_WITH_A_SIGN else apart
+
+
+_TOUCHING = re.compile(f"[{TOUCHING}]")
+_AMID_TOUCHING = regex.compile(
+    "|".join(_amid(*one) for one in KINDS.items()), regex.VERBOSE | regex.V1
+)
 
 
 class Tokens(Parameters):
@@ -112,6 +144,5 @@ class Placeholders(Rule):
         """The run with its placeholders protected."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
-        return run.protecting(
-            [Protected(*match.span()) for match in PLACEHOLDER.finditer(run.text)]
-        )
+        pattern = _AMID_TOUCHING if _TOUCHING.search(run.text) else PLACEHOLDER
+        return run.protecting([Protected(*one.span()) for one in pattern.finditer(run.text)])

@@ -14,7 +14,7 @@ import regex
 from service.text.rules.rule import SpellingRule
 from service.text.rules.symbols import is_of_number
 from service.text.run import Protected, Run
-from service.text.words import UNSPACED
+from service.text.words import TOUCHING
 
 # symbols, marks but those that Latin text is full of and those of a sentence, figures that are no digits, the
 # micro sign, phonetic letters but those that stand for apostrophes, and what is not assigned
@@ -27,9 +27,9 @@ _MAY_HOLD_ONE = re.compile(
 )
 """A quick look: neither letters of Latin nor dashes and quotes are signs."""
 _MARK = regex.compile(r"\p{P}")
-_INSIDE = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}.,·-]--{UNSPACED}]")
+_INSIDE = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}.,·-]--[{TOUCHING}]]")
 """What belongs to the word beside it; in some scripts that is a whole sentence, and nothing does."""
-_SIGN_OR_INSIDE = regex.compile(rf"{_SIGN.pattern}|{_INSIDE.pattern}")
+_SIGN_OR_INSIDE = regex.compile(rf"(?!\p{{P}}){_SIGN.pattern}|{_INSIDE.pattern}")
 _WIDTHS = ("<wide>", "<narrow>", "<small>", "<vertical>")
 _OPERATOR = regex.compile(r"[\p{Sm}\p{Pd}]")
 _NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?$")
@@ -63,8 +63,7 @@ class Unread(SpellingRule):
                 amount = _NUMBER_BEFORE.search(text, max(end, begin - _LONGEST_NUMBER), begin)
                 begin = amount.start() if amount else begin
             end = match.end()
-            inner = _SIGN if is_mark else _SIGN_OR_INSIDE
-            while inner.match(text, end):
+            while text.startswith(sign, end) if is_mark else _SIGN_OR_INSIDE.match(text, end):
                 end += 1
             is_between = begin == at or _OPERATOR.match(sign) is not None
             if is_between and (amount := _NUMBER_BEHIND.match(text, end)):

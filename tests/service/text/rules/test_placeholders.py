@@ -75,6 +75,43 @@ def test_what_is_found(text: str, found: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    "kept",
+    [
+        *(
+            "a.b@c.example",
+            "www.b.example",
+            "https://a.example/b?c=d",
+            "config.json",
+            "example.com/a",
+        ),
+        *("C++", "C#", "@somebody", "#neu", "/etc/passwd", "~/x/y", "$name", "$HOME/bin", ":name"),
+        *("%5d", "%i", "%1", "%n", "__name__", "C:\\Daten\\x", "java.util.List", "%name%"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ["请在{}中查看。", "これは{}、そして", "นี่คือ{}ครับ", "가격은 {}을 보세요"]
+)
+def test_words_of_scripts_without_spaces_are_no_part_of_one(text: str, kept: str) -> None:
+    assert protected(text.format(kept)) == [kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "见https://zh.wikipedia.example/wiki/维基_(x)。谢谢",
+            ["https://zh.wikipedia.example/wiki/维基_(x)"],
+        ),
+        ("存到D:\\数据\\新.txt，好", ["D:\\数据\\新.txt"]),
+        ("《三体》@用户 #标签 好", ["@用户", "#标签"]),
+        ("（https://a.example/b）", ["https://a.example/b"]),
+    ],
+)
+def test_addresses_may_have_parts_in_such_a_script(text: str, found: list[str]) -> None:
+    assert protected(text) == found
+
+
+@pytest.mark.parametrize(
     ("html", "kept"),
     [
         ("<p>Im Wald #<span>Pilze</span> da</p>", "#<span>Pilze</span>"),
