@@ -147,7 +147,7 @@ class HeadReader:
         self._scanned = end
         if not found or end > self.max_bytes or self._fields > MAX_FIELDS:
             self._note_start(buffer)
-            self._check_size()
+            self._check_size(buffer)
             return None
         raw = bytes(buffer[: found.end()])
         try:
@@ -165,14 +165,14 @@ class HeadReader:
         if not self.path and (found := _START.match(buffer)):
             self.method, self.path = (part.decode("latin-1") for part in found.groups(b""))
 
-    def _check_size(self) -> None:
+    def _check_size(self, buffer: bytearray) -> None:
         too_large = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"
         if self._fields > MAX_FIELDS:
             status, code = too_large
             message = f"the head has more than {MAX_FIELDS} fields"
         elif self._scanned > self.max_bytes:
             too_long = HTTPStatus.REQUEST_URI_TOO_LONG, "address_too_long"
-            status, code = too_large if self._fields else too_long
+            status, code = too_large if b"\n" in buffer[: self.max_bytes] else too_long
             message = f"address and header fields have more than {self.max_bytes} bytes"
         else:
             return

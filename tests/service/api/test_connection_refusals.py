@@ -26,6 +26,7 @@ def test_what_is_no_request_is_told_in_the_shape_of_all_errors(sent: bytes) -> N
     [
         (HEAD + b"a: " + b"b" * 6000, b"431", "headers_too_large"),
         (b"GET /" + b"a" * 6000, b"414", "address_too_long"),
+        (b"GET /" + b"a" * 6000 + b" HTTP/1.1\r\nhost: here", b"414", "address_too_long"),
     ],
 )
 def test_a_head_that_is_too_large_is_told_what_of_it_is(
