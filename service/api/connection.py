@@ -183,7 +183,8 @@ class Connection(asyncio.Protocol):
         else:
             exchange.is_last = True
             if not exchange.is_received and not exchange.has_started and exchange.task:
-                exchange.task.cancel()  # which is answered
+                # which is answered, if it has begun by then
+                self.loop.call_soon(exchange.task.cancel)
 
     def _go_on(self) -> None:
         """Do with what has come all that is due, and see what is to be waited for."""

@@ -91,3 +91,24 @@ def test_a_connection_that_has_ended_is_freed_without_the_collector(
     finally:
         gc.enable()
     assert len(alive) == 3
+
+
+def test_a_request_whose_head_comes_in_the_instant_of_a_stop_is_not_forgotten() -> None:
+    class Latest(Connections):
+        """Remembers the connection that was opened last."""
+
+        def opened(self, connection: Connection) -> None:
+            super().opened(connection)
+            self.latest = connection
+
+    connections = Latest()
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD + b"\r\n")
+        await reader.readuntil(b"ok")
+        connections.latest.data_received(POST + b"content-length: 5\r\n\r\n")
+        connections.latest.shutdown()
+        assert await reader.read() == b""
+
+    talk(conversation, connections)
