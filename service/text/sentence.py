@@ -26,7 +26,7 @@ class Sentence:
     pipeline: Pipeline = field(default=Pipeline())
     """The rules that its translation is restored by."""
     prefix: str = ""
-    """With which its translation begins, exactly."""
+    """With which its translation begins, exactly; with its stand-ins, where those stand for a part of it."""
     around: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Tags in front of and behind all of it, which are no part of it."""
 
@@ -45,12 +45,24 @@ class Sentence:
         """Its text cut at its stand-ins, which are every second piece: what to translate apart from them."""
         return stand_ins.pieces(self.text, self.stand_ins)
 
+    def beginning(self, prefix: str) -> "Sentence":
+        """The same for a translation that begins with a text; in it, stand-ins stand for what they do."""
+        is_taken = any(one.name in prefix for one in self.stand_ins)
+        found = prepared(self.source, self.pipeline, avoid=prefix) if is_taken else None
+        sentence = found or self
+        return replace(sentence, prefix=stand_ins.put_in(prefix, sentence.stand_ins))
+
     def came_through(self, translation: str) -> bool:
-        """Whether a translation has all its stand-ins, each once and apart, and all that its rules demand."""
-        body = translation.removeprefix(self.prefix)
-        if not stand_ins.came_through(body, self.stand_ins):
+        """Whether a translation has all its stand-ins, each once and apart, and all that its rules demand.
+
+        What stands in the prefix may count, or be beside what is demanded.
+        """
+        if not stand_ins.came_through(translation, self.stand_ins):
             return False
-        restored = self._with_originals(body)
+        texts = dict.fromkeys([translation, translation.removeprefix(self.prefix)])
+        return any(self._holds_all(self._with_originals(text)) for text in texts)
+
+    def _holds_all(self, restored: Run) -> bool:
         if stand_ins.num_joints(restored) > stand_ins.num_joints(self.source):
             return False
         return self.pipeline.came_through(self.source, restored)
@@ -64,25 +76,32 @@ class Sentence:
         source = self._protected(translation)
         if source is self.source:
             return None
-        found = prepared(source, self.pipeline)
-        return self._like_this(found) if found is not None else None
+        prefix = self._begins_with
+        found = prepared(source, self.pipeline, avoid=prefix)
+        return found.beginning(prefix) if found and found.around == self.around else None
 
     def in_pieces(self, translation: str) -> "Sentence | None":
-        """The same with all protected that its rules can, to be translated in its `pieces` only."""
+        """The same with all protected that its rules can, to be translated in its `pieces` only.
+
+        None if there are none, or the prefix has something of more than the first.
+        """
         found = prepared(self._protected(translation), self.pipeline, for_pieces=True)
-        return self._like_this(found) if found is not None and found.stand_ins else None
+        if found is None or not found.stand_ins or found.around != self.around:
+            return None
+        found = found.beginning(self._begins_with)
+        return found if found.prefix == self._begins_with else None
+
+    @property
+    def _begins_with(self) -> str:
+        """The prefix as it is to be read."""
+        return self._with_originals(self.prefix).text
 
     def _protected(self, translation: str) -> Run:
-        body = translation.removeprefix(self.prefix)
-        return self.pipeline.protect(self.source, self._with_originals(body))
+        return self.pipeline.protect(self.source, self._with_originals(translation))
 
     def _with_originals(self, translation: str) -> Run:
         """A translation with what its stand-ins stand for."""
         return stand_ins.restored(Run(translation), self.stand_ins)
-
-    def _like_this(self, other: "Sentence") -> "Sentence | None":
-        """Another in the place of this one; None if other tags would be around it."""
-        return replace(other, prefix=self.prefix) if other.around == self.around else None
 
     def translated(self, text: str, alignment: Alignment | None) -> Run:
         """What a model made of it, as it is to be read; with tags only where there is an alignment."""
@@ -106,8 +125,8 @@ class Sentence:
 
     def _restored(self, translation: Run) -> Run:
         begins = self.prefix and translation.text.startswith(self.prefix)
-        length = len(self.prefix) if begins else 0
-        restored = stand_ins.restored(translation, self.stand_ins, length)
+        length = len(self._begins_with) if begins else 0
+        restored = stand_ins.restored(translation, self.stand_ins)
         if length:  # around the tags in it, which may be the edges of words
             edges = {0, length, *(tag.at for tag in restored.tags if tag.at < length)}
             pieces = pairwise(sorted(edges))
@@ -115,15 +134,17 @@ class Sentence:
         return self.pipeline.restore(self.stages, restored)
 
 
-def prepared(source: Run, pipeline: Pipeline, for_pieces: bool = False) -> Sentence | None:
+def prepared(
+    source: Run, pipeline: Pipeline, for_pieces: bool = False, avoid: str = ""
+) -> Sentence | None:
     """A sentence out of a text, ready for a model; None if there are not enough stand-ins.
 
-    `for_pieces` no model sees them, so that there always are.
+    `for_pieces` no model sees them, so that there always are; those in `avoid` are not taken.
     """
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
     tokens = pipeline.stand_in_tokens
-    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens)
+    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens, avoid)
     if found is None:
         return None
     named = last

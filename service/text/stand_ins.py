@@ -53,15 +53,15 @@ def joined(run: Run) -> Run:
     return Run(run.text, run.tags, found, run.format)
 
 
-def for_model(run: Run, tokens: Sequence[str] = ()) -> list[StandIn] | None:
+def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[StandIn] | None:
     """One for everything that is protected: `tokens`, if the model knows such, else names and numbers.
 
-    None where there are not enough, or a name would touch a word.
+    None where there are not enough, or a name would touch a word; none is in the text, nor in `avoid`.
     """
     if not run.protected:
         return []
     if tokens:
-        unused = [one for one in tokens if one not in run.text]
+        unused = [one for one in tokens if one not in run.text and one not in avoid]
         if len(unused) < len(run.protected):
             return None
         return [
@@ -69,7 +69,7 @@ def for_model(run: Run, tokens: Sequence[str] = ()) -> list[StandIn] | None:
         ]
     if _any_touches(run):
         return None
-    rest = run.unprotected()
+    rest = f"{run.unprotected()} {avoid}"
     free = {
         kind: iter([name for name in kind if not _stands_in(name, rest)])
         for kind in (NAMES, NUMBERS, YEARS, TIMES)
@@ -144,13 +144,22 @@ def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
     return [*parts, text[at:]]
 
 
-def restored(translation: Run, found: Sequence[StandIn], first: int = 0) -> Run:
-    """A translation with what the stand-ins stand for, protected, in their places from `first` on."""
+def put_in(text: str, found: Sequence[StandIn]) -> str:
+    """A text with stand-ins where what they stand for is in it, as a word of its own and each once."""
+    for one in found:
+        before = r"(?<!\w)" if one.original[0].isalnum() else ""
+        behind = r"(?!\w)" if one.original[-1].isalnum() else ""
+        text = re.sub(f"{before}{re.escape(one.original)}{behind}", one.name, text, count=1)
+    return text
+
+
+def restored(translation: Run, found: Sequence[StandIn]) -> Run:
+    """A translation with what the stand-ins stand for, protected, in their places."""
     if not found:
         return translation
     by_name = {one.name: one for one in found}
     pattern = _pattern(found)
-    matches = [one for one in pattern.finditer(translation.text, first) if one[0] in by_name]
+    matches = [one for one in pattern.finditer(translation.text) if one[0] in by_name]
     protected = [Protected(*match.span(), by_name[match[0]].written) for match in matches]
     places = [(*match.span(), by_name[match[0]].original) for match in matches]
     return Run(translation.text, translation.tags, protected, translation.format).edited(places)

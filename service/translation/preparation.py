@@ -62,21 +62,23 @@ class Preparation:
         self.direction, self.options, self.decoding = direction, options, decoding
         self.pipeline = pipeline
         self._decoding_for = lru_cache(MAX_LENGTHS)(self._make_decoding)
-        self.prefix: tuple[int, ...] = ()
+        self._prefix: tuple[int, ...] = ()
+        self._begins_with = ""
         if options.target_prefix:
-            self.prefix = tuple(tokenizers.target.encode([options.target_prefix])[0])
+            self._prefix = self._ids(options.target_prefix)
             self._check_prefix(options.target_prefix)
+            [self._begins_with] = tokenizers.target.decode([self._prefix])
         longest = decoding.max_decoding_length
-        if len(self.prefix) >= longest:
+        if len(self._prefix) >= longest:
             raise LimitExceededError(
-                f"Invalid request: target_prefix parameter has {len(self.prefix)} tokens and must have "
+                f"Invalid request: target_prefix parameter has {len(self._prefix)} tokens and must have "
                 f"fewer than max_decoding_length, which is {longest}"
             )
 
     def _check_prefix(self, text: str) -> None:
         """Where no bytes spell it, one token stands for all characters that a vocabulary lacks."""
         unknown = self.tokenizers.target.special_ids.get("unk")
-        if unknown in self.prefix:
+        if unknown in self._prefix:
             lacking = (
                 one for one in text if unknown in self.tokenizers.target.encode([one.strip()])[0]
             )
@@ -124,7 +126,9 @@ class Preparation:
         document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
         tasks, count = [], before
         for index, sentence in enumerate(document.sentences):
-            tasks.append(self.task(sentence, self.prefix if index == 0 else ()))
+            if index == 0 and self._begins_with:
+                sentence = sentence.beginning(self._begins_with)
+            tasks.append(self.task(sentence))
             count += len(tasks[-1].work)
             on_count(count)
             on_tokens(sum(tokens_of(*work) for work in tasks[-1].work))
@@ -132,7 +136,15 @@ class Preparation:
 
     def prefix_of(self, sentence: Sentence) -> tuple[int, ...]:
         """The ids with which a sentence's translation begins."""
-        return self.prefix if sentence.prefix else ()
+        if not sentence.prefix:
+            return ()
+        is_as_asked = sentence.prefix == self._begins_with
+        ids = self._prefix if is_as_asked else self._ids(sentence.prefix)
+        return ids if len(ids) < self.decoding.max_decoding_length else self._prefix
+
+    def _ids(self, target: str) -> tuple[int, ...]:
+        """Of a text of the target language."""
+        return tuple(self.tokenizers.target.encode([target])[0])
 
     def work(
         self,
@@ -174,8 +186,9 @@ class Preparation:
             num_hypotheses=num_hypotheses,
         )
 
-    def task(self, sentence: Sentence, prefix: tuple[int, ...] = ()) -> Task:
+    def task(self, sentence: Sentence) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
+        prefix = self.prefix_of(sentence)
         longest, parts = self.decoding.max_decoding_length, [sentence.text]
         if self.options.splitting != "none":
             parts = self.pipeline.clauses.cut(sentence.text)
@@ -188,9 +201,6 @@ class Preparation:
             self.work(part, tokens, prefix * (at == 0), written=sentence.as_written)
             for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
         ]
-        if prefix:
-            [text] = self.tokenizers.target.decode([prefix])
-            sentence = replace(sentence, prefix=text)
         return Task(sentence, parts, work)
 
     def _shares(self, sentence: Sentence, parts: list[str]) -> list[int]:

@@ -170,7 +170,7 @@ class SentenceTranslator:
 
         def prepare(one: TranslatedSentence) -> Task | None:
             sentence = one.sentence.with_more_protected(one.rejected)
-            return request.task(sentence, request.prefix_of(sentence)) if sentence else None
+            return request.task(sentence) if sentence else None
 
         def read(
             _: TranslatedSentence, task: Task, found: list[Found]
@@ -280,17 +280,21 @@ class _Pieces:
         pieces = self.pieces.copy()
         for place, translation in zip(self.places, translations, strict=True):
             before, core, behind = words_of(pieces[place])
-            pieces[place] = f"{before}{piece(core, translation)}{behind}"
+            begins = self.sentence.prefix if place == self.places[0] else ""
+            pieces[place] = f"{before}{piece(core, translation, begins)}{behind}"
         return "".join(pieces)
 
 
-def piece(source: str, translation: str) -> str:
+def piece(source: str, translation: str, prefix: str = "") -> str:
     """The translation of a piece; the piece itself where that is empty or has a number of its own.
+
+    It may have those of the prefix that it begins with.
 
     >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns.")
     ('meet at half', 'wir treffen uns')
     """
-    invents = any(map(str.isdecimal, translation)) and not any(map(str.isdecimal, source))
+    numbers = map(str.isdecimal, translation.removeprefix(prefix))
+    invents = any(numbers) and not any(map(str.isdecimal, source))
     return source if invents else translation.rstrip(".") or source
 
 

@@ -86,8 +86,27 @@ def test_a_prefix_that_ends_within_a_word_leaves_the_words_as_they_are(length: i
 
 
 def test_a_prefix_is_no_part_of_what_must_come_through() -> None:
-    sentence = replace(only("Das kostet {name} 5 Euro."), prefix="Well, Tom, in 2024")
-    translation = "Well, Tom, in 2024 it costs Tom 5 euros."
+    sentence = only("Das kostet {name} 5 Euro.").beginning("Well, Tom, in 2024")
+    assert sentence.text == "Das kostet Boston 5 Euro."
+    translation = "Well, Tom, in 2024 it costs Boston 5 euros."
     assert sentence.came_through(translation)
     assert sentence.readable(translation) == "Well, Tom, in 2024 it costs {name} 5 euros."
     assert not sentence.came_through("Well, Tom, in 2024 it costs 5 euros.")
+
+
+def test_what_a_prefix_has_of_its_source_came_through() -> None:
+    sentence = only("Am 5. 1. 15 kostet {a} 5 Euro.").beginning("On 1/5/15, {a} costs 5")
+    assert sentence.prefix == "On 1/5/15, Tom costs 5"
+    assert sentence.came_through("On 1/5/15, Tom costs 5 euros.")
+    assert not sentence.came_through("On 1/5/15, Tom costs 5 euros, Tom.")
+    assert sentence.readable("On 1/5/15, Tom costs 5 euros.") == "On 1/5/15, {a} costs 5 euros."
+    again = sentence.with_more_protected("On 1/5/15, Tom costs 5 euros 5.")
+    assert again is not None
+    assert again.readable(again.prefix) == "On 1/5/15, {a} costs 5"
+    assert sentence.in_pieces("") is None
+
+
+def test_a_part_of_a_number_in_a_prefix_is_no_number_of_the_source() -> None:
+    sentence = only("Es kostet 5 Euro.").with_more_protected("It costs.")
+    assert sentence is not None
+    assert sentence.beginning("In 2015 and 5 days").prefix == "In 2015 and 20 days"
