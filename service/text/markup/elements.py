@@ -6,6 +6,7 @@ Nothing is repaired or lost: if a document is malformed, so is its translation.
 import html
 import re
 from collections.abc import Iterable
+from html.entities import html5
 from itertools import pairwise
 
 from service.text.markup.lexer import Kind, Token, tokens
@@ -13,6 +14,7 @@ from service.text.run import PROTECTED, Format, Protected, Run, Tag
 from service.text.segmenter import has_letter
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
+_ENTITY = re.compile(r"&([^\W\d][\w.:-]*+;)")
 INLINE = frozenset(
     """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
@@ -81,7 +83,7 @@ class _Parser:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
         token = self.stream[at]
         if token.kind == "text":
-            self._add(unescaped(token.raw) if self.is_escaped else token.raw)
+            self._add_text(token.raw)
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
             if token.name in self.inline:
@@ -103,6 +105,19 @@ class _Parser:
 
     def _is_kept(self, token: Token) -> bool:
         return token.name in self.kept or bool(_SAYS_NO.search(token.attributes))
+
+    def _add_text(self, raw: str) -> None:
+        """Add text as it is read; references to entities that only a document in XML knows stay such."""
+        if not self.is_escaped:
+            self._add(raw)
+            return
+        at = 0
+        for reference in _ENTITY.finditer(raw) if self.format == "xml" else ():
+            if reference[1] not in html5:
+                self._add(unescaped(raw[at : reference.start()]))
+                self._protect(reference[0])
+                at = reference.end()
+        self._add(unescaped(raw[at:]))
 
     def _add(self, text: str) -> None:
         self.texts.append(text)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.markup import elements
+from tests.service.text.pipelines import take_apart, unchanged
 
 
 @given(st.text("0123456789xa;&# ", max_size=30))
@@ -31,3 +32,11 @@ def test_references_are_read_as_the_standard_library_reads_them(text: str) -> No
 )
 def test_references_of_any_number_are_read(text: str, read: str) -> None:
     assert elements.unescaped(text) == read
+
+
+def test_entities_that_a_document_in_xml_declares_stay_references() -> None:
+    xml = "<r>Das H&auml;uschen von &brand; (&a.b-c;) &amp;x; &#228; &x;</r>"
+    document = take_apart(xml, "xml", "sentences")
+    [sentence] = document.sentences
+    assert sentence.text == "Das Häuschen von Tom (Boston) Max ä Emma"
+    assert unchanged(document) == xml.replace("&auml;", "ä").replace("&#228;", "ä")
