@@ -49,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
             return translate_files(options)
         if sys.stdout is None:
             raise OSError("standard output is closed")
+        if options.file is None and sys.stdin is None:
+            raise OSError("standard input is closed; name a file")
         if options.file is not None and options.file.is_dir():
             raise IsADirectoryError(
                 f"{options.file} is a folder: --out OUT translates it line by line"
@@ -91,8 +93,9 @@ def _explained(error: Exception, bundle: Path) -> str:
         return f"{error}; {languages}"
     if isinstance(error, MissingParameterError):
         return f"--target is missing; {languages}"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return f"{place}{error.strerror}"
     return str(error)
 
 

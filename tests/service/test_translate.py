@@ -122,6 +122,23 @@ def test_what_cannot_be_done_is_one_line(
     assert line.startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("redirection", "said"),
+    [
+        ("<&-", b"error: standard input is closed; name a file\n"),
+        pytest.param(
+            ">/dev/full",
+            b"error: No space left on device\n",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it"),
+        ),
+    ],
+)
+def test_what_is_wrong_with_its_streams_is_told(redirection: str, said: bytes) -> None:
+    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *COMMAND, *TO_ENGLISH]
+    done = subprocess.run(shell, input=DOG.encode(), stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_an_error_does_not_wait_for_more_lines() -> None:
     with subprocess.Popen(
         [*COMMAND, "--target", "fr"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
