@@ -1,7 +1,7 @@
 """Answers as server-sent events: each sentence as soon as it is translated, then the whole answer."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 from fastapi import Request
@@ -40,7 +40,7 @@ class EventStream(StreamingResponse):
 async def streamed(
     request: Request,
     events: AsyncGenerator[Event, None],
-    finished: Callable[[list[Translation]], dict[str, Any]],
+    finished: Callable[[list[Translation]], Awaitable[str]],
 ) -> StreamingResponse:
     """Answer once there is something to say.
 
@@ -51,7 +51,7 @@ async def streamed(
     Args:
         request: of a client that may leave before the first event.
         events: work that goes on by itself; see `ModelSet.stream`.
-        finished: makes the plain answer of the whole.
+        finished: writes the plain answer of the whole, as JSON.
 
     Raises:
         AttendantError: what went wrong before the first sentence was done.
@@ -64,18 +64,19 @@ async def _written(
     request: Request,
     first: Event,
     events: AsyncGenerator[Event, None],
-    finished: Callable[[list[Translation]], dict[str, Any]],
+    finished: Callable[[list[Translation]], Awaitable[str]],
 ) -> AsyncGenerator[str, None]:
-    def write(event: Event) -> str:
+    async def write(event: Event) -> str:
         if isinstance(event, Done):
-            return _event("done", finished(event.translations))
+            return _event("done", await finished(event.translations))
         where = {"text": event.text, "segment": event.segment}
-        return _event("segment", {**where, "source": event.source, "target": event.target})
+        both = {"source": event.source, "target": event.target}
+        return _event("segment", _json({**where, **both}))
 
     try:
-        yield write(first)
+        yield await write(first)
         async for event in events:
-            yield write(event)
+            yield await write(event)
     except AttendantError as error:
         request.scope.setdefault(ERROR_CODE, error.code)
         yield error_event(error.client_message, error.code)
@@ -83,8 +84,12 @@ async def _written(
 
 def error_event(message: str, code: str) -> str:
     """What ends a stream of which no more will come."""
-    return _event("error", {"error": message, "code": code})
+    return _event("error", _json({"error": message, "code": code}))
 
 
-def _event(name: str, data: dict[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\ndata: {data}\n\n"

@@ -1,6 +1,7 @@
 """The native interface: LibreTranslate's, extended."""
 
-from functools import lru_cache
+import asyncio
+from functools import lru_cache, partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
@@ -68,16 +69,11 @@ async def translate(request: Request) -> Response:
     asked = (body.texts, body.source, body.target, options_of(body), timeout)
     accepted = preferred(field_of(request.scope, b"accept"), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
-        return await streamed(
-            request,
-            models.stream(*asked),
-            lambda found: _response(body, found).model_dump(exclude_none=True),
-        )
+        return await streamed(request, models.stream(*asked), partial(_written, body))
     translations = await unless_client_leaves(request, models.translate(*asked))
     if accepted == PLAIN:
         return PlainTextResponse("\n".join(one.text for one in all_translated(translations)))
-    answer = _response(body, translations).model_dump_json(exclude_none=True)
-    return Response(answer, media_type=JSON)
+    return Response(await _written(body, translations), media_type=JSON)
 
 
 @router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
@@ -170,6 +166,15 @@ def timeout_of(asked: float | None, limit: float) -> float:
             f"Invalid request: timeout_seconds parameter must be <= {limit:g}, but is {asked:g}"
         )
     return asked or limit
+
+
+async def _written(body: TranslateRequest, translations: list[Translation]) -> str:
+    """The answer as JSON; alignments may have megabytes, which would hold up the event loop."""
+
+    def write() -> str:
+        return _response(body, translations).model_dump_json(exclude_none=True)
+
+    return await asyncio.to_thread(write) if body.return_alignment else write()
 
 
 def _response(body: TranslateRequest, translations: list[Translation]) -> TranslateResponse:

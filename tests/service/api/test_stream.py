@@ -2,13 +2,18 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator
+from typing import Any
+from unittest.mock import Mock
 
+import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from service.api.middleware.context import RequestContext
+from service.api.native.schemas import TranslateResponse
 from service.api.stream import streamed
 from service.errors import DeadlineExceededError
 from service.metrics import Metrics
@@ -54,7 +59,7 @@ def test_an_error_that_ends_a_stream_is_counted() -> None:
         raise DeadlineExceededError("not finished")
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        response = await streamed(Request(scope), events(), lambda _: {})
+        response = await streamed(Request(scope), events(), Mock())
         await response(scope, receive, send)
 
     async def stay() -> Message:
@@ -66,6 +71,25 @@ def test_an_error_that_ends_a_stream_is_counted() -> None:
     labels = {"reason": "deadline_exceeded"}
     assert status == 200
     assert metrics.registry.get_sample_value("attendant_errors_total", labels) == 1
+
+
+@pytest.mark.parametrize("headers", [STREAM, {}])
+def test_alignments_are_written_beside_the_event_loop(
+    client: TestClient, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+    written = TranslateResponse.model_dump_json
+
+    def noting(self: TranslateResponse, **options: Any) -> str:
+        threads.append(threading.current_thread())
+        return written(self, **options)
+
+    monkeypatch.setattr(TranslateResponse, "model_dump_json", noting)
+    body = {"q": TEXTS[0], "source": "de", "target": "en"}
+    for more in ({}, {"return_alignment": True}):
+        assert client.post("/translate", json=body | more, headers=headers).status_code == 200
+    event_loop, other = threads
+    assert event_loop is not other
 
 
 def test_a_mistake_is_told_by_its_status(client: TestClient) -> None:
