@@ -55,8 +55,8 @@ def main(arguments: Sequence[str]) -> int:
 
     def fail(reason: str) -> None:
         failures.append(reason)
+        server.should_exit = True  # first: whoever reads what is told may be stuck
         _tell(reason)
-        server.should_exit = True
 
     try:
         for folder in settings.named_bundles:  # before anything listens: one bad bundle, one line
@@ -130,7 +130,6 @@ def _server(settings: Settings, app: FastAPI) -> Server:
 def _exit_at_once(status: int) -> None:
     """End the process whatever its threads do."""
     logging.shutdown()
-    sys.stderr.flush()
     os._exit(status)
 
 
@@ -144,6 +143,7 @@ def tune_garbage_collection() -> None:
 
 def _tell(reason: str) -> None:
     """Say why the service does not serve; names of files and keys may hold anything."""
+    logs.flush()
     print(f"error: {logs.one_line(reason)}", file=sys.stderr)
 
 

@@ -1,9 +1,11 @@
-"""A set of models without HTTP."""
+"""A set of models without HTTP; and no log but pytest's."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
 
+from service.logs import LogWriter
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.settings import Settings
@@ -20,3 +22,15 @@ def models(metrics: Metrics) -> Iterator[ModelSet]:
     started = start(Settings(precision="fp32", device="cpu"), metrics)
     yield started
     started.close()
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    level = root.level
+    yield
+    root.setLevel(level)
+    for handler in root.handlers[:]:
+        if isinstance(handler, LogWriter):
+            root.removeHandler(handler)
+            handler.close()
