@@ -9,6 +9,7 @@ import regex
 from babel.core import Locale, UnknownLocaleError
 
 from service.text.languages import Language
+from service.text.rules.scales import Scales
 
 # of scripts that put blanks between words, so that a word with a digit is no whole sentence
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
@@ -70,6 +71,7 @@ class Figures:
         self._after_noon = language.after_noon
         mark = _decimal_mark(language.code)
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
+        self.scales = Scales(language.code, self._number)
 
     @property
     def has_halves(self) -> bool:
@@ -96,6 +98,14 @@ class Figures:
             if match["half"]:
                 hour = hour % 12 + self._halves[match["half"].casefold()]
             yield Time(*match.span(), f"{hour}:{minute}" if is_one else match[0])
+
+    def in_digits(self, text: str) -> str:
+        """A text in which 3 million is 3000000."""
+        parts, at = [], 0
+        for one in self.scales.find(text):
+            parts += [text[at : one.begin], f"{one.value} "]
+            at = one.end
+        return "".join([*parts, text[at:]])
 
     def read(self, text: str) -> list[tuple[str, list[str]]]:
         """Each number: as it stands, and what it is in any language; a date is three.

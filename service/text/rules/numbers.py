@@ -39,10 +39,15 @@ class Numbers(Rule):
             return not self._source.lone_halves(source.unprotected())
         if _halves(self._target, translation) > _halves(self._source, source):
             return False
-        text = source.unprotected()
-        return _DIGIT.search(text) is None or are_same(
-            self._source.read(text), self._target.read(translation.unprotected())
-        )
+        text, other = source.unprotected(), translation.unprotected()
+        if _DIGIT.search(text) is None:
+            return True
+        # 100万 is not 100 million
+        are_shared = self._source.scales.are_shared and self._target.scales.are_shared
+        if are_shared and are_same(self._source.read(text), self._target.read(other)):
+            return True
+        in_digits = self._source.in_digits(text), self._target.in_digits(other)
+        return are_same(self._source.read(in_digits[0]), self._target.read(in_digits[1]))
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with its numbers protected; times of day by 24 hours, unless both have halves."""
@@ -51,6 +56,8 @@ class Numbers(Rule):
         if self._source.has_halves != self._target.has_halves:
             times = self._source.times(run.text)
             run = run.protecting([Protected(*one) for one in times])
+        scaled = self._source.scales.find(run.text)
+        run = run.protecting([Protected(*one[:2]) for one in scaled if not one.is_shared])
         for pattern in (
             NUMBER,
             _DIGITS,

@@ -1,0 +1,64 @@
+"""Numbers with words for powers of ten, which languages count in differently."""
+
+import pytest
+
+from service.text.languages import profile
+from service.text.rules.numbers import Numbers
+from service.text.run import Run
+
+
+def came_through(languages: str, source: str, translation: str) -> bool:
+    first, _, second = languages.partition("-")
+    return Numbers(profile(first), profile(second)).came_through(Run(source), Run(translation))
+
+
+@pytest.mark.parametrize(
+    ("languages", "source", "translation"),
+    [
+        ("zh-en", "他有100万元。", "He has 1 million yuan."),
+        ("zh-en", "他有100萬元和5本书。", "He has 5 books and 1,000,000 yuan."),
+        ("ja-en", "3,500万円です。", "It is 35 million yen."),
+        ("ja-en", "１億２０００万人", "120 million people"),
+        ("ko-en", "1억 2000만 명", "120 million people"),
+        ("hi-en", "5 लाख लोग", "500,000 people"),
+        ("en-zh", "I have 15,000 books.", "我有1.5万本书。"),
+        ("de-zh", "2 Millionen Menschen", "200万人"),
+        ("de-en", "2,5 Mrd. Euro", "2,500 million euros"),
+        ("ru-en", "5 тысяч", "5000"),
+        ("zh-de", "第12章，共3.5公里", "Kapitel 12, insgesamt 3,5 km"),
+    ],
+)
+def test_an_amount_may_be_counted_in_another_power_of_ten(
+    languages: str, source: str, translation: str
+) -> None:
+    assert came_through(languages, source, translation)
+
+
+@pytest.mark.parametrize(
+    ("languages", "source", "translation"),
+    [
+        ("zh-en", "他有100万元。", "He has 100 million yuan."),
+        ("en-zh", "100 million people", "100万人"),
+        ("hi-en", "5 लाख लोग", "5 people"),
+        ("ja-en", "1億2000万人", "1 2000 people"),
+    ],
+)
+def test_the_digits_alone_are_not_the_amount(languages: str, source: str, translation: str) -> None:
+    assert not came_through(languages, source, translation)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kept"),
+    [
+        ("zh", "他有100万元和5本书", ["100万", "5"]),
+        ("ja", "1億2000万人", ["1億2000万"]),
+        ("hi", "2.5 करोड़ रुपये", ["2.5 करोड़"]),
+        ("de", "2 Millionen", ["2"]),
+        ("ja", "5兆", ["5"]),
+    ],
+)
+def test_a_power_that_few_languages_count_in_is_protected_with_its_number(
+    language: str, text: str, kept: list[str]
+) -> None:
+    protected = Numbers(profile(language), profile("en")).protect(Run(text), Run("")).protected
+    assert [text[one.begin : one.end] for one in protected] == kept
