@@ -35,7 +35,13 @@ from service.api.dependencies import (
 from service.api.errors import documented, shortened
 from service.api.fields import splitting_of
 from service.api.inputs import JSON, fields_of, openapi_body, openapi_query, parse
-from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError
+from service.errors import (
+    InvalidKeyError,
+    InvalidRequestError,
+    MissingKeyError,
+    MissingParameterError,
+    UnsupportedLanguageError,
+)
 from service.models.model_set import AUTO
 from service.text import languages
 from service.translation.types import Translation, TranslationOptions
@@ -83,7 +89,7 @@ async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
 def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
     for name in ("text", "target_lang"):
         if not fields.get(name):
-            raise InvalidRequestError(f"Bad request. Reason: Value for '{name}' missing.")
+            raise MissingParameterError(f"Bad request. Reason: Value for '{name}' missing.")
     for name in _UNSUPPORTED:
         if fields.get(name):
             raise InvalidRequestError(f"Value for '{name}' not supported.")
@@ -174,7 +180,7 @@ async def glossary_language_pairs(request: Request, gate: GateDependency) -> Glo
 def _known(name: str, code: str | None) -> str:
     """What was found for a field's value."""
     if code is None:
-        raise InvalidRequestError(f"Value for '{name}' not supported.")
+        raise UnsupportedLanguageError(f"Value for '{name}' not supported.")
     return code
 
 

@@ -40,24 +40,38 @@ def test_several_texts_in_their_order(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("fields", "message", "code"),
     [
-        ({"text": [TEXT], "target_lang": "XX"}, "Value for 'target_lang' not supported."),
+        (
+            {"text": [TEXT], "target_lang": "XX"},
+            "Value for 'target_lang' not supported.",
+            "unsupported_language",
+        ),
         (
             {"text": [TEXT], "target_lang": "EN", "source_lang": "QQ"},
             "Value for 'source_lang' not supported.",
+            "unsupported_language",
         ),
-        ({"text": [TEXT]}, "Bad request. Reason: Value for 'target_lang' missing."),
-        ({"target_lang": "EN"}, "Bad request. Reason: Value for 'text' missing."),
+        (
+            {"text": [TEXT]},
+            "Bad request. Reason: Value for 'target_lang' missing.",
+            "missing_parameter",
+        ),
+        (
+            {"target_lang": "EN"},
+            "Bad request. Reason: Value for 'text' missing.",
+            "missing_parameter",
+        ),
         (
             {"text": [TEXT], "target_lang": "EN", "formality": "more"},
             "Target language 'EN' doesn't support formality.",
+            "invalid_request",
         ),
     ],
 )
-def test_mistakes(client: TestClient, fields: dict[str, object], message: str) -> None:
+def test_mistakes(client: TestClient, fields: dict[str, object], message: str, code: str) -> None:
     answer = client.post("/v2/translate", json=fields)
-    assert (answer.status_code, answer.json()["message"]) == (400, message)
+    assert (answer.status_code, answer.json()) == (400, {"message": message, "detail": code})
 
 
 @pytest.mark.parametrize(
