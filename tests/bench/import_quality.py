@@ -2,7 +2,7 @@
 
 The bundled model is written in the layout of each format, imported in fp32 and int8 with the default
 calibration, and translates `DIR/SPLIT.de`. Printed are BLEU and chrF against `DIR/SPLIT.en`, and the chrF of
-int8's translations against fp32's.
+int8's translations against fp32's; and the same of CTranslate2 itself.
 """
 
 import argparse
@@ -15,8 +15,10 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
+import ctranslate2
 import onnxruntime
 import sacrebleu
+from sentencepiece import SentencePieceProcessor
 
 from export.importers.conversion import import_model
 from export.material import ExportOptions
@@ -30,7 +32,7 @@ from tests.bench import report
 from tests.bench.import_layouts import FOLDER, LAYOUTS, SOURCE, TARGET, Trained
 from tests.bench.measure import Row
 
-BEAM_SIZE = 4
+BEAM_SIZE, LENGTH_PENALTY = 4, 1.0
 PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
 SPREAD_PAIRS = 100
 """Of the text, for the network in post-norm."""
@@ -44,6 +46,20 @@ def translated(folder: Path, precision: Precision, texts: Sequence[str]) -> list
             texts, source=SOURCE, target=TARGET, beam_size=BEAM_SIZE, splitting="none"
         )
     return [one.text for one in found]
+
+
+def by_ctranslate2(folder: Path, texts: Sequence[str]) -> dict[str, list[str]]:
+    """What CTranslate2 makes of its own folder, by precision."""
+    tokenizer = SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
+    pieces = tokenizer.encode(list(texts), out_type=str)
+    found = {}
+    for precision, compute_type in (("fp32", "float32"), ("int8", "int8")):
+        peer = ctranslate2.Translator(str(folder), compute_type=compute_type)
+        results = peer.translate_batch(
+            pieces, beam_size=BEAM_SIZE, length_penalty=LENGTH_PENALTY, max_batch_size=16
+        )
+        found[precision] = tokenizer.decode([one.hypotheses[0] for one in results])
+    return found
 
 
 @contextmanager
@@ -115,7 +131,11 @@ def main() -> None:
             found: dict[str, list[str]] = {one: translate(one) for one in PRECISIONS}
             with exact_sums():
                 found[EXACT] = translate("int8")
-        rows.append(row(name, found, text[TARGET]))
+            rows.append(row(name, found, text[TARGET]))
+            if name == "CTranslate2":
+                rows.append(
+                    row(f"{name} itself", by_ctranslate2(source, text[SOURCE]), text[TARGET])
+                )
         logging.info(rows[-1])
     print(f"{len(text[SOURCE])} lines; {report.machine()}\n\n{report.table(rows)}")
 
