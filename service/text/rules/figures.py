@@ -9,13 +9,14 @@ import regex
 from babel.core import Locale, UnknownLocaleError
 
 from service.text.languages import Language
+from service.text.rules.months import Months
 from service.text.rules.scales import Scales
 
 # of scripts that put blanks between words, so that a word with a digit is no whole sentence
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
 _WORD = rf"[{_LETTER}]{{0,20}}+\p{{Nd}}[{_LETTER}\p{{Nd}}]*+"
 _RELEASE = r"[a-z]{1,8}+[.-]\p{Nd}++"  # 2.0-rc.1
-_JOINED = rf"(?:[-./,:'’_+](?:{_WORD}|\p{{Lu}}{{1,8}}+(?![{_LETTER}])|{_RELEASE}))*+"
+_JOINED = rf"(?:[-./,:'’_+٫٬](?:{_WORD}|\p{{Lu}}{{1,8}}+(?![{_LETTER}])|{_RELEASE}))*+"
 _IN_FRONT = r"(?:\p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})|\p{Lu}{1,8}+[-./])?+"  # HH-AB 12, AX-9920
 _SIGN = r"(?<![\w)\]])[-−–]"
 _TIMES = rf"(?:[ ]?[x×][ ]?(?=\p{{Nd}}){_WORD}{_JOINED})*+"  # 30 x 40
@@ -27,6 +28,9 @@ _DIGIT = re.compile(r"\d")
 # and groups of one: DE89 3704 0044 - +49 30 1234567
 NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
 """What is protected as one."""
+_BLANKS = " \u00a0\u202f"
+_GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}})++(?!\d)")
+_HALVED = re.compile(r"(?<=\d):(?=\d\d(?!\d))")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
 _CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d|§")  # AX-9920, v2.0-rc.1, § 433
@@ -69,9 +73,12 @@ class Figures:
         self._half = re.compile(rf"{space}(?:{_any(self._halves)})(?!\w)", re.IGNORECASE)
         self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
         self._after_noon = language.after_noon
-        mark = _decimal_mark(language.code)
+        mark, group = _marks(language.code)
+        self._groups_by_blanks = group != "" and group in _BLANKS
+        self._arabic = str.maketrans("٫٬", ",." if mark == "," else ".,")
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
         self.scales = Scales(language.code, self._number)
+        self.months = Months(language.code)
 
     @property
     def has_halves(self) -> bool:
@@ -100,20 +107,26 @@ class Figures:
             yield Time(*match.span(), f"{hour}:{minute}" if is_one else match[0])
 
     def in_digits(self, text: str) -> str:
-        """A text in which 3 million is 3000000."""
+        """A text in which 3 million is 3000000, and so is 3 000 000 where a language writes that."""
+        if self._groups_by_blanks:
+            text = _GROUPED.sub(lambda number: re.sub(rf"[{_BLANKS}]", "", number[0]), text)
         parts, at = [], 0
         for one in self.scales.find(text):
             parts += [text[at : one.begin], f"{one.value} "]
             at = one.end
         return "".join([*parts, text[at:]])
 
-    def read(self, text: str) -> list[tuple[str, list[str]]]:
+    def with_clocks_apart(self, text: str) -> str:
+        """A text in which 3:30 pm is 3 30."""
+        return self._word_of_half.sub("", _HALVED.sub(" ", text))
+
+    def read(self, text: str) -> "Read":
         """Each number: as it stands, and what it is in any language; a date is three.
 
         A number is a word with digits and what joins them: 1.234,56 - AX-9920-77B/3 - 13b - 1990er. Digits
         of any script are those of ASCII.
         """
-        found: list[tuple[str, list[str]]] = []
+        found: Read = []
         rest, at = [], 0
         for time in self.times(text):
             found.append((time.written, [time.written]))
@@ -121,7 +134,7 @@ class Figures:
             at = time.end
         text = " ".join([*rest, text[at:]])
         for match in _FIGURES.finditer(text):
-            figure = _DIGIT.sub(lambda digit: str(int(digit[0])), match[0])
+            figure = _DIGIT.sub(lambda digit: str(int(digit[0])), match[0]).translate(self._arabic)
             is_code = _CODE.search(figure) or self._is_named(figure, text, match.start())
             values = [f"{figure} exactly"] if is_code else list(self._values(figure))
             found.append((figure, values))
@@ -166,20 +179,32 @@ def _plain(digits: str) -> str:
     return str(int(digits)) if len(digits) < 3 else digits
 
 
-def _decimal_mark(code: str) -> str:
+def _marks(code: str) -> tuple[str, str]:
+    """What is in front of decimals, and between groups of digits."""
     try:
-        return str(Locale.parse(code, sep="-").number_symbols["latn"]["decimal"])
+        symbols = Locale.parse(code, sep="-").number_symbols["latn"]
+        return str(symbols["decimal"]), str(symbols["group"])
     except (UnknownLocaleError, ValueError, KeyError):
-        return ""
+        return "", ""
 
 
-def are_same(source: list[tuple[str, list[str]]], translation: list[tuple[str, list[str]]]) -> bool:
+Read = list[tuple[str, list[str]]]
+"""Numbers of a text, each as it stands and as its values."""
+
+
+def are_same(source: Read, translation: Read) -> bool:
     """Whether two texts have the same numbers: each as it stands, or as the other language writes it."""
+    return difference(source, translation) == (Counter(), Counter())
+
+
+def difference(source: Read, translation: Read) -> tuple[Counter[str], Counter[str]]:
+    """The values that are in the source alone, and in the translation alone."""
     as_they_stand = Counter(one for one, _ in source) & Counter(one for one, _ in translation)
-    return _rest(source, as_they_stand) == _rest(translation, as_they_stand)
+    first, second = _rest(source, as_they_stand), _rest(translation, as_they_stand)
+    return first - second, second - first
 
 
-def _rest(read: list[tuple[str, list[str]]], known: Counter[str]) -> Counter[str]:
+def _rest(read: Read, known: Counter[str]) -> Counter[str]:
     """The values of the numbers that are not known."""
     known = known.copy()
     found: Counter[str] = Counter()

@@ -4,11 +4,12 @@ import re
 from typing import ClassVar, Literal, Self
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import NUMBER, Figures, are_same
+from service.text.rules.figures import NUMBER, Figures, are_same, difference
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Protected, Run
 
 _DIGIT = re.compile(r"\d")
+_HOUR = re.compile(r"\d[時时點点시]")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -46,8 +47,19 @@ class Numbers(Rule):
         are_shared = self._source.scales.are_shared and self._target.scales.are_shared
         if are_shared and are_same(self._source.read(text), self._target.read(other)):
             return True
-        in_digits = self._source.in_digits(text), self._target.in_digits(other)
-        return are_same(self._source.read(in_digits[0]), self._target.read(in_digits[1]))
+        return self._are_alike(text, other)
+
+    def _are_alike(self, source: str, translation: str) -> bool:
+        """Whether two texts have the same numbers, though one may count, name or part them in another way."""
+        months = self._source.months.named(source), self._target.months.named(translation)
+        if _HOUR.search(source) or _HOUR.search(translation):
+            source = self._source.with_clocks_apart(source)
+            translation = self._target.with_clocks_apart(translation)
+        lost, new = difference(
+            self._source.read(self._source.in_digits(source)),
+            self._target.read(self._target.in_digits(translation)),
+        )
+        return lost <= months[1] - months[0] and new <= months[0] - months[1]
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with its numbers protected; times of day by 24 hours, unless both have halves."""

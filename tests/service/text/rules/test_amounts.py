@@ -1,4 +1,4 @@
-"""Numbers with words for powers of ten, which languages count in differently."""
+"""Numbers that languages write with words, in other powers of ten, or with other marks."""
 
 import pytest
 
@@ -26,9 +26,18 @@ def came_through(languages: str, source: str, translation: str) -> bool:
         ("de-en", "2,5 Mrd. Euro", "2,500 million euros"),
         ("ru-en", "5 тысяч", "5000"),
         ("zh-de", "第12章，共3.5公里", "Kapitel 12, insgesamt 3,5 km"),
+        ("ja-en", "2026年11月27日（金）3月", "Friday, November 27, 2026, March"),
+        ("de-zh", "am 5. März 2025", "2025年3月5日"),
+        ("de-en", "am 05.05.2020", "on May 5, 2020"),
+        ("ja-en", "午後3時30分に3人", "3 people at 3:30 p.m."),
+        ("en-zh", "at 3 pm", "下午3点"),
+        ("fr-en", "1 234,56 € en 12 ans", "€1,234.56 in 12 years"),
+        ("fi-de", "1 500 000 euroa", "1.500.000 Euro"),
+        ("fa-en", "۱۲٫۵ کیلومتر", "12.5 km"),
+        ("ar-de", "١٬٢٣٤٫٥", "1.234,5"),
     ],
 )
-def test_an_amount_may_be_counted_in_another_power_of_ten(
+def test_an_amount_may_be_written_in_another_way(
     languages: str, source: str, translation: str
 ) -> None:
     assert came_through(languages, source, translation)
@@ -41,9 +50,16 @@ def test_an_amount_may_be_counted_in_another_power_of_ten(
         ("en-zh", "100 million people", "100万人"),
         ("hi-en", "5 लाख लोग", "5 people"),
         ("ja-en", "1億2000万人", "1 2000 people"),
+        ("de-en", "am 5. Mai", "in May"),
+        ("ja-en", "5月5日", "in May"),
+        ("ja-en", "4月に", "in March"),
+        ("de-en", "1 234 Euro", "1,234 euros"),
+        ("en-de", "3:30 pm", "3:30 Uhr"),
     ],
 )
-def test_the_digits_alone_are_not_the_amount(languages: str, source: str, translation: str) -> None:
+def test_what_only_looks_alike_is_not_the_same(
+    languages: str, source: str, translation: str
+) -> None:
     assert not came_through(languages, source, translation)
 
 
