@@ -12,6 +12,7 @@ from itertools import pairwise
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.run import PROTECTED, Format, Protected, Run, Tag
 from service.text.segmenter import has_letter
+from service.text.words import TOUCHING
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 _ENTITY = re.compile(r"&([^\W\d][\w.:-]*+;)")
@@ -25,8 +26,12 @@ RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
 """Elements that are kept as they are, with all that is in them."""
 UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 """Inline elements whose text comes through untouched."""
+_OF_SEGMENT = re.compile(r"(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph)")
+"""Of XLIFF and TMX, within a segment."""
 _OF_FORMAT = re.compile(r"</?(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph|it|hi|r|run)(?![^\s/>])")
 """Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
+_LINK = re.compile(r"</?a\b", re.IGNORECASE)
+_UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
 _SAYS_NO = re.compile(
     r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
 )
@@ -53,10 +58,10 @@ def parse(
 
 
 def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
-    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere."""
+    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere, or always do."""
     if kind == "html":
         return INLINE
-    found: set[str] = set()
+    found = {token.name for token in stream if _OF_SEGMENT.fullmatch(token.name)}
     for before, token, after in zip([None, *stream], stream, [*stream[1:], None], strict=False):
         outside = after if token.kind == "close" else before
         is_tag = token.kind in ("open", "close", "void")
@@ -166,7 +171,7 @@ def _cut_between_elements(run: Run) -> list[Run]:
         and before.at == tag.at
         and run.text[tag.at - 1 : tag.at].isalnum()
         and run.text[tag.at : tag.at + 1].isalnum()
-        and not (run.format == "xml" and run.text[tag.at].islower() and _are_formatted(before, tag))
+        and not _goes_on(run, before, tag)
     ]
     parts: list[Run] = []
     at = first = 0
@@ -176,9 +181,16 @@ def _cut_between_elements(run: Run) -> list[Run]:
     return parts
 
 
-def _are_formatted(*tags: Tag) -> bool:
-    """Whether these begin and end nothing but stretches of one form."""
-    return all(_OF_FORMAT.match(tag.raw) for tag in tags)
+def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:
+    """Whether a word or sentence goes on in the next element.
+
+    In a script without spaces, it does but for links.
+    """
+    is_unspaced = _UNSPACED.fullmatch(run.text, tag.at - 1, tag.at + 1) is not None
+    if run.format == "xml":
+        is_formatted = _OF_FORMAT.match(before.raw) and _OF_FORMAT.match(tag.raw)
+        return bool(is_formatted) and (is_unspaced or run.text[tag.at].islower())
+    return is_unspaced and not (_LINK.match(before.raw) and _LINK.match(tag.raw))
 
 
 def unescaped(text: str) -> str:

@@ -126,7 +126,10 @@ def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
         ("<menu>x <item>apples</item><item>pears</item> y</menu>", "xml", ["x apples", "pears y"]),
         ("<p>Menu <g>soubor</g><go>nový</go></p>", "xml", ["Menu soubor", "nový"]),
         ("<p>Menu <g>Soubor</g><g>Nový</g></p>", "xml", ["Menu Soubor", "Nový"]),
-        ("<p>点击<g>文件</g><g>打开</g></p>", "xml", ["点击文件", "打开"]),
+        ("<p>点击<g>文件</g><g>打开</g></p>", "xml", ["点击文件打开"]),
+        ("<s><g>To je</g><g> vě</g><g>ta.</g></s>", "xml", ["To je věta."]),
+        ("<p><span>今天</span><b>天气</b>很好</p>", "html", ["今天天气很好"]),
+        ("<p><a>首页</a><a>产品</a></p>", "html", ["首页", "产品"]),
         ("<p>Menu <a>soubor</a><a>nový</a></p>", "html", ["Menu soubor", "nový"]),
     ],
 )
