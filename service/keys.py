@@ -61,10 +61,8 @@ class Keys:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise KeysError(f"{path}: {place}: {first['msg']}") from None
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # no TOML, no UTF-8, too many digits, too deep
+        except (ValueError, RecursionError) as error:
+            # it is no TOML or no UTF-8, or has too many digits, or is nested too deep
             raise KeysError(f"{path}: {error}") from None
         owners: dict[str, str] = {}
         for name, entry in entries.items():
