@@ -31,6 +31,7 @@ _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
 """What hardly a text has that is no Markdown."""
 _LETTER_IN_WORD = re.compile(rf"[^\W{TOUCHING}]")
+_FIGURE = re.compile(r"[\d_]")
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
@@ -182,7 +183,8 @@ class _Reader:
         if any(self._is_within_placeholder(mark) for mark in marks):
             return True
         beside = self.text[max(0, first - 1) : first] + self.text[last : last + 1]
-        return bool(_LETTER_IN_WORD.search(beside) or _NAME.fullmatch(self.text, first, last))
+        in_word = _FIGURE if event.of == "Strong" else _LETTER_IN_WORD  # 2**3**4, but **H**TML
+        return bool(in_word.search(beside) or _NAME.fullmatch(self.text, first, last))
 
     def _is_within_placeholder(self, at: int) -> bool:
         """Whether a place is within one, and not where it begins."""

@@ -11,6 +11,7 @@ from itertools import chain
 from service.text.markup import elements, markdown, messages, subtitles
 from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
+from service.text.markup.marks import as_emphasis
 from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.run import PROTECTED, Protected, Run, Tag, TagKind
 
@@ -52,7 +53,9 @@ def _parse(text: str) -> list[str | Run]:
     found = list(markdown.atoms(text))
     is_marked_up = any(atom.kind not in ("text", "break") for atom in found)
     pieces = [front, *(_Gatherer(text).gather(found) if is_marked_up else [Run(text)])]
-    cut_up = ([one] if isinstance(one, str) else cut(subtitles.tagged(one)) for one in pieces)
+    cut_up = (
+        [one] if isinstance(one, str) else cut(subtitles.tagged(as_emphasis(one))) for one in pieces
+    )
     return list(chain.from_iterable(cut_up))
 
 

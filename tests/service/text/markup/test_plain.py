@@ -75,6 +75,11 @@ def test_the_examples_in_the_docstrings() -> None:
         ("<i>♪ Ich gehe ♪</i>", "♪ Ich gehe ♪", [(0, "<i>"), (12, "</i>")]),
         ('<font color="red">Rot</font>', "Rot", [(0, '<font color="red">'), (3, "</font>")]),
         ("Ein <wbr>Wort <!-- so --> ja", "Ein Wort  ja", [(4, "<wbr>"), (9, "<!-- so -->")]),
+        ("**Nun:**ja **Zahl:**5", "Nun:ja Zahl:5", [(0, "**"), (4, "**"), (7, "**"), (12, "**")]),
+        ("这是**“重要”**的", "这是“重要”的", [(2, "**"), (6, "**")]),
+        ("**H**yper **T**ext", "Hyper Text", [(0, "**"), (1, "**"), (6, "**"), (7, "**")]),
+        ("2**(3)**4, f(**a, **b)", "2**(3)**4, f(**a, **b)", []),
+        ("ja**nein!**ja __name__!", "ja**nein!**ja __name__!", []),
         (
             "<v.laut Frau Müller><c.gelb>Das</c> ist <00:01.500>gut</v>",
             "Das ist gut",

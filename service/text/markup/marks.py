@@ -1,0 +1,40 @@
+"""Marks that Markdown takes for text, as a letter touches them from outside: **Note:**this, **注意：**这.
+
+People and models write them so all the same, most of all in languages that put no spaces between words.
+"""
+
+import re
+
+from service.text.rules.pairs import Pair, as_tags
+from service.text.run import Run
+from service.text.words import TOUCHING
+
+_LONGEST = 300
+"""Characters between two marks."""
+_MARKED = re.compile(
+    rf"(?P<mark>\*\*|~~|__)(?=\S)((?:(?!(?P=mark))[^\n]){{1,{_LONGEST}}}+)(?<=\S)(?P=mark)"
+)
+_COLONS = ":："
+_TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
+
+
+def as_emphasis(run: Run) -> Run:
+    """A run with them as tags, where no two words become one."""
+    matches = run.between_tags(_MARKED.finditer)
+    return as_tags(run, [_pair(match) for match in matches if _is_meant(match)])
+
+
+def _is_meant(match: re.Match[str]) -> bool:
+    """Whether a letter beside a mark is all that keeps it from being one."""
+    text, inner, (first, last) = match.string, match[2], match.span()
+    sides = (inner[0], text[first - 1 : first]), (inner[-1], text[last : last + 1])
+    is_touched = any(
+        (beside.isalpha() and not within.isalnum()) or (within in _COLONS and beside.isdigit())
+        for within, beside in sides
+    )
+    return is_touched and not any(_TWO_LETTERS.fullmatch("".join(side)) for side in sides)
+
+
+def _pair(match: re.Match[str]) -> Pair:
+    mark, (first, last) = match["mark"], match.span(2)
+    return (match.start(), first, mark), (last, match.end(), mark)
