@@ -10,12 +10,12 @@ from html.entities import html5
 from itertools import pairwise
 
 from service.text.markup.lexer import Kind, Token, tokens
-from service.text.run import PROTECTED, Format, Protected, Run, Tag
+from service.text.run import PROTECTED, Format, Protected, Run, Tag, TagKind
 from service.text.segmenter import has_letter
 from service.text.words import TOUCHING
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
-_ENTITY = re.compile(r"&([^\W\d][\w.:-]*+;)")
+_ENTITY = re.compile(r"&([^\W\d][\w.:-]*+;|#(?:0*+13|x0*+[Dd]);)")
 INLINE = frozenset(
     """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
@@ -28,6 +28,7 @@ UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 """Inline elements whose text comes through untouched."""
 _OF_SEGMENT = re.compile(r"(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph)")
 """Of XLIFF and TMX, within a segment."""
+_CODE: dict[str, TagKind] = {"bpt": "open", "ept": "close", "it": "void"}
 _OF_FORMAT = re.compile(r"</?(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph|it|hi|r|run)(?![^\s/>])")
 """Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
@@ -89,6 +90,10 @@ class _Parser:
         token = self.stream[at]
         if token.kind == "text":
             self._add_text(token.raw)
+        elif self.format == "xml" and (kind := _kind_of_code(token)):
+            end = self.ends.get(at, at + 1)
+            self.tags.append(Tag(self.length, self._raw(at, end), kind))
+            return end
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
             if token.name in self.inline:
@@ -112,16 +117,21 @@ class _Parser:
         return token.name in self.kept or bool(_SAYS_NO.search(token.attributes))
 
     def _add_text(self, raw: str) -> None:
-        """Add text as it is read; references to entities that only a document in XML knows stay such."""
+        """Add text as it is read; in XML, references to declared entities and carriage returns stay such."""
         if not self.is_escaped:
             self._add(raw)
             return
         at = 0
         for reference in _ENTITY.finditer(raw) if self.format == "xml" else ():
-            if reference[1] not in html5:
-                self._add(unescaped(raw[at : reference.start()]))
+            name = reference[1]
+            if name in html5:
+                continue
+            self._add(unescaped(raw[at : reference.start()]))
+            at = reference.end()
+            if name[0] == "#":
+                self.tags.append(Tag(self.length, reference[0], "void"))
+            else:
                 self._protect(reference[0])
-                at = reference.end()
         self._add(unescaped(raw[at:]))
 
     def _add(self, text: str) -> None:
@@ -179,6 +189,12 @@ def _cut_between_elements(run: Run) -> list[Run]:
         parts.append(run.part(at, end, run.tags[first:last]))
         at, first = end, last
     return parts
+
+
+def _kind_of_code(token: Token) -> TagKind | None:
+    """What an element of TMX or XLIFF is whose text is code of another format; None if it is no such."""
+    kind = _CODE.get(token.name.rpartition(":")[2]) if token.kind == "open" else None
+    return None if kind == "void" and "pos=" not in token.attributes else kind
 
 
 def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:

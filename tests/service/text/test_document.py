@@ -139,6 +139,20 @@ def test_elements_side_by_side_cut_no_word_of_xml(
     assert [one.text for one in take_apart(text, form).sentences] == sentences
 
 
+def test_code_in_segments_of_tmx_and_xliff_is_kept() -> None:
+    xml = (
+        '<seg>Der <bpt i="1">&lt;b class="x"&gt;</bpt>Hund<ept i="1">&lt;/b&gt;</ept> bellt'
+        '<it pos="begin">&lt;i&gt;</it>&#13;&#xD; laut.</seg>'
+    )
+    document = take_apart(xml, "xml")
+    [sentence] = document.sentences
+    assert sentence.text == "Der Hund bellt laut."
+    assert [tag.kind for tag in sentence.tags] == ["open", "close", "void", "void", "void"]
+    assert unchanged(document) == xml
+    [sentence] = take_apart("<p>Ein <it>kursives</it> Wort</p>", "xml").sentences
+    assert sentence.text == "Ein kursives Wort"
+
+
 def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1
