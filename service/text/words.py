@@ -12,13 +12,17 @@ Span = tuple[int, int]
 
 _UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
 """What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
-_LETTERS = r"[^\W\u200c\u200d]+"  # and the vowels and accents on them, which are none to `re`
-_WORD = regex.compile(rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|[^\w\s{_UNREAD}]")
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """In a set of `re` or `regex`, the letters of scripts that put no spaces between words."""
+# and the vowels and accents on them, which are none to `re`
+_LETTERS = rf"[^\W\u200c\u200d{UNSPACED}]+"
+_KATAKANA = "[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"
+_WORD = regex.compile(
+    rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|{_KATAKANA}|[{UNSPACED}]\p{{M}}*+|[^\w\s{_UNREAD}]"
+)
 TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The same, and those of Korean, whose particles stand right behind words of other scripts."""
 SAME_WORD = 0.5
@@ -62,10 +66,10 @@ class Alignment:
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where the words and marks of a text are.
+    """Where the words and marks of a text are; in scripts without spaces, its letters.
 
-    >>> word_spans("Wie geht's?"), word_spans("हिन्दी")
-    ([(0, 3), (4, 10), (10, 11)], [(0, 6)])
+    >>> word_spans("Wie geht's?"), word_spans("हिन्दी"), word_spans("你好")
+    ([(0, 3), (4, 10), (10, 11)], [(0, 6)], [(0, 1), (1, 2)])
     """
     return [match.span() for match in _WORD.finditer(text)]
 

@@ -139,6 +139,14 @@ def test_elements_side_by_side_cut_no_word_of_xml(
     assert [one.text for one in take_apart(text, form).sentences] == sentences
 
 
+def test_tags_within_a_clause_without_spaces_go_around_its_words() -> None:
+    document = take_apart("<p>今天<b>天气</b>很好。</p>", "html")
+    [sentence] = document.sentences
+    alignment = aligned(sentence.text, "The weather is nice.", [2, 2, 4, 5, 6])
+    found = assembled(document, ["The weather is nice."], [alignment])
+    assert found == "<p><b>The weather</b> is nice.</p>"
+
+
 def test_code_in_segments_of_tmx_and_xliff_is_kept() -> None:
     xml = (
         '<seg>Der <bpt i="1">&lt;b class="x"&gt;</bpt>Hund<ept i="1">&lt;/b&gt;</ept> bellt'
