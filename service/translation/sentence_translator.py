@@ -1,16 +1,14 @@
 """From sentences to translations: searched, decoded, and done again if something was lost."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
 from service.engine.types import FinishReason
-from service.text.segmenter import has_letter
-from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
-from service.text.words import words_of
 from service.translation.offload import Check
+from service.translation.pieces import Pieces
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher, Take, Work
 from service.translation.types import Recovery, TranslatedSentence
@@ -18,7 +16,7 @@ from service.translation.unknown_words import UnknownWords
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
-Attempt = TypeVar("Attempt", "Task", "_Pieces")
+Attempt = TypeVar("Attempt", "Task", "Pieces")
 MAX_PIECES = 2_000
 """Of a request's sentences, around what is protected: each is searched as a sentence is."""
 Translated = dict[int, TranslatedSentence]
@@ -184,18 +182,16 @@ class SentenceTranslator:
         """Translate the rest around what is protected, unless there are too many."""
         left = MAX_PIECES
 
-        def prepare(one: TranslatedSentence) -> _Pieces | None:
+        def prepare(one: TranslatedSentence) -> Pieces | None:
             nonlocal left
             sentence = one.sentence.in_pieces(one.rejected)
             if sentence is None or len(sentence.stand_ins) >= left:
                 return None
-            pieces = _Pieces.of(sentence, self._request)
+            pieces = Pieces.of(sentence, self._request)
             left -= len(pieces.work)
             return pieces
 
-        def read(
-            one: TranslatedSentence, pieces: _Pieces, found: list[Found]
-        ) -> TranslatedSentence:
+        def read(one: TranslatedSentence, pieces: Pieces, found: list[Found]) -> TranslatedSentence:
             target = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
             return replace(one, sentence=pieces.sentence, targets=(target,), recovery="pieces")
 
@@ -247,55 +243,6 @@ class SentenceTranslator:
             looked_up = await self._unknown_words.looked_up(chunk, done, self._deadline)
             found |= {start + at: one for at, one in looked_up.items()}
         return [found[at] for at in range(len(work))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pieces:
-    """A sentence that is translated around what is protected."""
-
-    sentence: Sentence
-    pieces: list[str]
-    """Every second one is a stand-in."""
-    places: list[int]
-    """Of the pieces that are translated."""
-    cores: list[str]
-    """What is translated of each."""
-    work: list[Work]
-
-    @classmethod
-    def of(cls, sentence: Sentence, request: Preparation) -> Self:
-        """What is asked of the engine for each piece with a letter."""
-        pieces = sentence.pieces
-        places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
-        prefix, longest = request.prefix_of(sentence), request.decoding.max_decoding_length
-        work = []
-        cores = [words_of(pieces[place])[1] for place in places]
-        for core in cores:
-            work.append(request.work(core, longest, prefix, num_hypotheses=1))
-            prefix = ()
-        return cls(sentence, pieces, places, cores, work)
-
-    def joined(self, translations: Sequence[str]) -> str:
-        """The sentence's translation, out of those of its pieces."""
-        pieces = self.pieces.copy()
-        for place, translation in zip(self.places, translations, strict=True):
-            before, core, behind = words_of(pieces[place])
-            begins = self.sentence.prefix if place == self.places[0] else ""
-            pieces[place] = f"{before}{piece(core, translation, begins)}{behind}"
-        return "".join(pieces)
-
-
-def piece(source: str, translation: str, prefix: str = "") -> str:
-    """The translation of a piece; the piece itself where that is empty or has a number of its own.
-
-    It may have those of the prefix that it begins with.
-
-    >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns.")
-    ('meet at half', 'wir treffen uns')
-    """
-    numbers = map(str.isdecimal, translation.removeprefix(prefix))
-    invents = any(numbers) and not any(map(str.isdecimal, source))
-    return source if invents else translation.rstrip(".") or source
 
 
 def ranked(found: Sequence[Kind], rank: int) -> Kind:

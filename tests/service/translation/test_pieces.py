@@ -1,0 +1,41 @@
+"""What becomes of the pieces around what is protected."""
+
+import doctest
+
+import pytest
+
+from service.translation import pieces
+from service.translation.pieces import Pieces, piece
+from tests.service.text.pipelines import take_apart
+
+
+def test_the_examples_in_the_docstrings() -> None:
+    assert doctest.testmod(pieces) == (0, 1)
+
+
+def test_a_piece_without_a_number_gets_none() -> None:
+    assert piece("Treffen um halb", "Meet at 2:30") == "Treffen um halb"
+    assert piece("am 3. Tag", "on the 3rd day.") == "on the 3rd day"
+    assert piece("und so", "...") == "und so"
+    assert piece("Treffen um", "In 2024 meet at", "In 2024 ") == "In 2024 meet at"
+    assert piece("Treffen um", "In 2024 meet at 9", "In 2024 ") == "Treffen um"
+
+
+@pytest.mark.parametrize(
+    ("text", "cores", "translations", "joined"),
+    [
+        ("请在{a}中查看。", ["请在", "中查看"], ["Please in", "check."], "Please in {a} check。"),
+        ("파일 {a}을 보세요", ["파일", "을 보세요"], ["File", "look"], "File {a} look"),
+        ("Lies {a} hier", ["Lies", "hier"], ["读。", "这里。"], "读 {a} 这里"),
+    ],
+)
+def test_pieces_are_joined_as_the_target_is_written(
+    text: str, cores: list[str], translations: list[str], joined: str
+) -> None:
+    [whole] = take_apart(text, "text").sentences
+    sentence = whole.in_pieces("")
+    assert sentence is not None
+    parts = sentence.pieces
+    assert [parts[place].strip(" ,。") for place in (0, 2)] == cores
+    found = Pieces(sentence, parts, [0, 2], cores, [])
+    assert sentence.readable(found.joined(translations)) == joined
