@@ -35,6 +35,8 @@ QUIET_SECONDS = 0.05
 """After a client has closed its side: for which the answer may come before the client is looked for."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
 """From then on: the pauses between looks at whether it has closed the other, too."""
+ASKED_AT = (0, 6, 14, 46, 126)
+"""Looks before which it is sent something, up to 30 s later: some clients take no more interim responses."""
 
 
 class Connection(asyncio.Protocol):
@@ -131,7 +133,7 @@ class Connection(asyncio.Protocol):
         self._go_on()
         if self.transport.is_closing():
             return False
-        self._probe_timer = self.loop.call_later(QUIET_SECONDS, self._ask)
+        self._probe_timer = self.loop.call_later(QUIET_SECONDS, self._probe, 0)
         return True
 
     def pause_writing(self) -> None:
@@ -317,21 +319,19 @@ class Connection(asyncio.Protocol):
         """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
         return bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
-    def _ask(self) -> None:
-        """Send an interim response, which any client of HTTP/1.1 discards (RFC 9110, section 15.2).
-
-        HTTP/1.0 has no such thing: there a client's silence is taken for consent.
-        """
-        exchange = self.exchange
-        if exchange and not exchange.has_started and exchange.head.version != "1.0":
-            self.transport.write(CONTINUE)
-        self._probe(0)
-
     def _probe(self, looks: int) -> None:
-        """Look whether a client that has closed its side has answered with a reset by now."""
+        """Look whether a client that has closed its side has gone: then it answers with a reset.
+
+        Now and then it is sent an interim response, which any client of HTTP/1.1 discards (RFC 9110, section
+        15.2). HTTP/1.0 has no such thing: there a client's silence is taken for consent.
+        """
         if self._is_reset():
             self.transport.abort()
             return
+        exchange = self.exchange
+        may_ask = exchange and not exchange.has_started and exchange.head.version != "1.0"
+        if may_ask and looks in ASKED_AT:
+            self.transport.write(CONTINUE)
         pause = PROBE_SECONDS[min(looks, len(PROBE_SECONDS) - 1)]
         self._probe_timer = self.loop.call_later(pause, self._probe, looks + 1)
 

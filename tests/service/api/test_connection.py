@@ -114,6 +114,22 @@ def test_a_client_that_has_gone_is_noticed(pause: float) -> None:
     talk(conversation)
 
 
+def test_a_client_that_has_gone_is_noticed_after_it_had_only_closed_its_own_side() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
+        writer.write_eof()
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        await asyncio.sleep(2 * connection.PROBE_SECONDS[-1])  # it has been seen to be there
+        writer.close()
+        try:
+            await until(lambda: left == ["/patient"])
+        finally:  # else a server that has not noticed would wait for ever
+            may_answer().set()
+
+    talk(conversation)
+
+
 @pytest.mark.parametrize(
     "head",
     [
