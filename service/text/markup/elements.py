@@ -33,8 +33,8 @@ _OF_FORMAT = re.compile(r"</?(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph|it|hi|r|run)(?![^\s
 """Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
 _UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
-_SAYS_NO = re.compile(
-    r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.I
+_ATTRIBUTE = re.compile(
+    r"""([^\s/>="']++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?+""",
 )
 
 
@@ -114,7 +114,7 @@ class _Parser:
         return [piece for piece in self.pieces if piece != ""]
 
     def _is_kept(self, token: Token) -> bool:
-        return token.name in self.kept or bool(_SAYS_NO.search(token.attributes))
+        return token.name in self.kept or _says_no(token.attributes)
 
     def _add_text(self, raw: str) -> None:
         """Add text as it is read; in XML, references to declared entities and carriage returns stay such."""
@@ -189,6 +189,20 @@ def _cut_between_elements(run: Run) -> list[Run]:
         parts.append(run.part(at, end, run.tags[first:last]))
         at, first = end, last
     return parts
+
+
+def _says_no(attributes: str) -> bool:
+    """Whether `translate="no"` or the class `notranslate` is among them."""
+    if "translate" not in attributes.lower():
+        return False
+    found = (
+        (name.lower(), value.strip("\"'").lower()) for name, value in _ATTRIBUTE.findall(attributes)
+    )
+    return any(
+        (name == "translate" and value == "no")
+        or (name == "class" and "notranslate" in value.split())
+        for name, value in found
+    )
 
 
 def _kind_of_code(token: Token) -> TagKind | None:

@@ -29,7 +29,7 @@ _DIGIT = re.compile(r"\d")
 NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
 """What is protected as one."""
 _BLANKS = " \u00a0\u202f"
-_GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}})++(?!\d)")
+_GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}}(?!\d))++")
 _HALVED = re.compile(r"(?<=\d):(?=\d\d(?!\d))")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")

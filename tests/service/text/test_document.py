@@ -139,6 +139,25 @@ def test_elements_side_by_side_cut_no_word_of_xml(
     assert [one.text for one in take_apart(text, form).sentences] == sentences
 
 
+@pytest.mark.parametrize(
+    ("attributes", "is_kept"),
+    [
+        ('translate="no"', True),
+        ("TRANSLATE = 'No' id=x", True),
+        ("a/translate=no", True),
+        ('class="a notranslate"', True),
+        ('data-translate="no"', False),
+        ('translate="no-items"', False),
+        ("title='set translate=\"no\" here'", False),
+        ('class="notranslate-x"', False),
+        ("translate", False),
+    ],
+)
+def test_only_the_attributes_for_it_keep_a_text(attributes: str, is_kept: bool) -> None:
+    document = take_apart(f"<p {attributes}>Der Hund</p>", "html")
+    assert [one.text for one in document.sentences] == ([] if is_kept else ["Der Hund"])
+
+
 def test_tags_within_a_clause_without_spaces_go_around_its_words() -> None:
     document = take_apart("<p>今天<b>天气</b>很好。</p>", "html")
     [sentence] = document.sentences
