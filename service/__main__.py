@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return process.main(sys.argv[1:] if arguments is None else arguments)
     finally:
+        gc.enable()
         for number in STOP_SIGNALS:  # the exit status is settled, and nothing is left to stop
             signal.signal(number, signal.SIG_IGN)
 

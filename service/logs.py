@@ -7,6 +7,8 @@ import json
 import logging
 import os
 import re
+import select
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -105,7 +107,11 @@ class LogWriter(logging.Handler):
             line = self.format(record)
         except Exception:  # as all handlers of the standard library do
             self.handleError(record)
-            return
+        else:
+            self.add(line)
+
+    def add(self, line: str) -> None:
+        """Leave a line to the thread, as it is."""
         with self._changed:
             if len(self._lines) < MAX_WAITING_LINES:
                 self._lines.append(line)
@@ -153,11 +159,13 @@ class LogWriter(logging.Handler):
 
     def _write(self, text: str) -> None:
         data = text.encode("utf-8", "backslashreplace")
-        try:
-            while data:
+        while data:
+            try:
                 data = data[os.write(self._file, data) :]
-        except OSError:  # whoever read it has gone, and nobody is left to tell
-            return
+            except BlockingIOError:  # another process has made it so, for all that share it
+                select.select([], [self._file], [])
+            except OSError:  # whoever read it has gone, and nobody is left to tell
+                return
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -167,6 +175,9 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 def configure(level: str, form: str) -> None:
     """Log to standard error from `level` on, as "text" or "json"; called once, by `__main__`."""
+    if sys.stderr is None:  # closed; its descriptor may be another file's by now
+        logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+        return
     handler = LogWriter(STANDARD_ERROR)
     handler.addFilter(_WithRequestId())
     text = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
@@ -177,7 +188,10 @@ def configure(level: str, form: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
 
 
-def flush() -> None:
-    """Have all lines written that there are, before something else is."""
-    for handler in logging.getLogger().handlers:
-        handler.flush()
+def tell(line: str) -> None:
+    """Write a line that is no event to standard error, behind what has been logged."""
+    writers = [one for one in logging.getLogger().handlers if isinstance(one, LogWriter)]
+    for writer in writers:
+        writer.add(line)
+    if not writers and sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")

@@ -4,7 +4,6 @@ import gc
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -55,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
 
     def fail(reason: str) -> None:
         failures.append(reason)
-        server.should_exit = True  # first: whoever reads what is told may be stuck
         _tell(reason)
+        server.should_exit = True
 
     try:
         for folder in settings.named_bundles:  # before anything listens: one bad bundle, one line
@@ -143,8 +142,7 @@ def tune_garbage_collection() -> None:
 
 def _tell(reason: str) -> None:
     """Say why the service does not serve; names of files and keys may hold anything."""
-    logs.flush()
-    print(f"error: {logs.one_line(reason)}", file=sys.stderr)
+    logs.tell(f"error: {logs.one_line(reason)}")
 
 
 def _explain(error: ValidationError) -> None:
@@ -157,8 +155,7 @@ def _explain(error: ValidationError) -> None:
             message = f"{names} = {given!r}: {message}"
         _tell(message)
         if str(given).startswith("tcp://"):
-            print(
+            logs.tell(
                 "Kubernetes sets this for a Service called attendant: rename the Service, or set "
-                "enableServiceLinks: false in the pod",
-                file=sys.stderr,
+                "enableServiceLinks: false in the pod"
             )

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -29,9 +30,14 @@ def _fail(_handler: logging.Handler, record: logging.LogRecord) -> None:
     raise AssertionError(f"not written: {record.msg}")
 
 
+def flush() -> None:
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+
+
 def written(capfd: pytest.CaptureFixture[str]) -> str:
     """What is on standard error."""
-    logs.flush()
+    flush()
     return capfd.readouterr().err
 
 
@@ -99,11 +105,11 @@ def test_nobody_waits_for_a_reader_that_is_stuck_and_lost_lines_are_counted(
     logs.configure("info", "text")
     for number in range(20):
         logging.getLogger("service.test").info("line %d %s", number, "x" * 100_000)
-        logs.flush()  # which gives up: a pipe holds less than a line of these
+        flush()  # which gives up: a pipe holds less than a line of these
     with ThreadPoolExecutor(1) as reader, open(reading, "rb") as stream:
         reads = reader.submit(stream.read)
         monkeypatch.setattr(logs, "FLUSH_SECONDS", 60)
-        logs.flush()
+        flush()
         os.close(writing)
         found = reads.result()
     lost = [int(number) for number in re.findall(rb"(\d+) lines of this log are lost", found)]
@@ -117,5 +123,42 @@ def test_a_reader_that_has_gone_is_no_error(pipe: tuple[int, int]) -> None:
     logs.configure("info", "text")
     for _ in range(3):
         logging.getLogger("service.test").info("nobody reads this")
-        logs.flush()
+        flush()
     os.close(writing)
+
+
+def test_standard_error_that_does_not_block_loses_nothing(pipe: tuple[int, int]) -> None:
+    reading, writing = pipe
+    os.set_blocking(writing, False)
+    logs.configure("info", "text")
+    for number in range(5):
+        logging.getLogger("service.test").info("line %d %s", number, "x" * 50_000)
+    with ThreadPoolExecutor(1) as reader, open(reading, "rb") as stream:
+        reads = reader.submit(stream.read)
+        flush()
+        os.close(writing)
+        lines = reads.result().splitlines()
+    assert [line.split(b" line ")[1][:1] for line in lines] == [b"0", b"1", b"2", b"3", b"4"]
+    assert all(line.endswith(b"x" * 50_000) for line in lines)
+
+
+def test_a_closed_standard_error_is_not_written_to(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = pipe  # as if another file had got its descriptor
+    monkeypatch.setattr(sys, "stderr", None)
+    logs.configure("info", "text")
+    logging.getLogger("service.test").error("for nobody")
+    flush()
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        assert stream.read() == b""
+
+
+def test_what_is_told_stands_behind_what_was_logged(capfd: pytest.CaptureFixture[str]) -> None:
+    logs.configure("info", "text")
+    logging.getLogger("service.test").info("first")
+    logs.tell("error: then this")
+    first, second = written(capfd).splitlines()
+    assert first.endswith("first")
+    assert second == "error: then this"

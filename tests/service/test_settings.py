@@ -1,5 +1,6 @@
 """Settings come from the environment and from options, and a wrong one is told before anything runs."""
 
+import logging
 import re
 import subprocess
 import sys
@@ -234,11 +235,13 @@ def test_help_is_for_people(
         assert code not in options
 
 
-def test_the_reason_stays_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_stays_on_its_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     keys = tmp_path / "keys.toml"
     keys.write_text('["a\\n\\u001b[2J"]\nsha256 = "short"\n')
     assert status(["--api-keys", str(keys)]) == 1
-    assert f"error: {keys}: a\\n\\x1b[2J.sha256: " in capsys.readouterr().err
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+    assert f"error: {keys}: a\\n\\x1b[2J.sha256: " in capfd.readouterr().err
 
 
 def test_a_list_may_be_given_in_parts() -> None:

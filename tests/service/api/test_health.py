@@ -92,7 +92,7 @@ def test_metrics_count_what_happened(fresh_client: TestClient) -> None:
             '{"q": "a", "source": "de", "target": "en", "beam_size": 99}',
             "limit_exceeded",
         ),
-        ("POST", "/v2/translate", '{"target_lang": "EN"}', "invalid_request"),
+        ("POST", "/v2/translate", '{"target_lang": "EN"}', "missing_parameter"),
         ("POST", "/translate", "a" * 2_000_000, "body_too_large"),
     ],
 )
