@@ -25,6 +25,8 @@ _WORD = regex.compile(
 )
 TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The same, and those of Korean, whose particles stand right behind words of other scripts."""
+MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
+"""In a set, accents and the like, which stand on the letter before them."""
 SAME_WORD = 0.5
 """What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
 

@@ -1,10 +1,13 @@
 """Characters that people type and that a model knows by others."""
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar, Literal
+from unicodedata import normalize
 
 from service.text.rules.rule import SpellingRule
-from service.text.run import Run
+from service.text.run import Place, Run
+from service.text.words import MARKS
 
 _UNTIDY = re.compile(
     r"(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´](?![^\s`´]*+[`´])))(?=\w)"
@@ -12,11 +15,17 @@ _UNTIDY = re.compile(
 _DASH = "—"
 _TYPED_DASH = re.compile(r"(?<=\S )-{2,3}(?= \S)")
 _BETWEEN_BLANKS = re.compile(f"(?<= ){_DASH}(?= )")
-_MAY_BE_UNTIDY = re.compile("[\u00ad\u200b\u2060\ufeff`´-](?:(?<!-)|-)")  # begins with a set: fast
+_MARKED = re.compile(rf"[^\W\d_][{MARKS}]++")
+_MAY_BE_UNTIDY = re.compile(
+    f"[\u00ad\u200b\u2060\ufeff`´{MARKS}-](?:(?<!-)|-)"
+)  # begins with a set: fast
 
 
 class Spelling(SpellingRule):
-    """Takes out what is invisible within words; writes apostrophes and dashes for what is typed as such."""
+    """Takes out what is invisible within words, and marks on letters that the vocabulary lacks.
+
+    Writes apostrophes and dashes for what is typed as such.
+    """
 
     name: ClassVar[str] = "spelling"
     scope: ClassVar[Literal["run", "sentence"]] = "sentence"
@@ -30,9 +39,18 @@ class Spelling(SpellingRule):
         places = [
             (*match.span(), "'" if match["accent"] else "") for match in _UNTIDY.finditer(run.text)
         ]
+        places += self._unmarked(run.text)
         if self._spells(_DASH):
             places += [(*match.span(), _DASH) for match in _TYPED_DASH.finditer(run.text)]
         return run.edited_outside(sorted(places))
+
+    def _unmarked(self, text: str) -> Iterator[Place]:
+        """Letters with marks that the vocabulary has no such letters for, without these."""
+        for match in _MARKED.finditer(text):
+            composed = normalize("NFC", match[0])
+            known = "".join(filter(self._spells, composed[1:]))
+            if len(known) < len(composed) - 1:
+                yield *match.span(), composed[0] + known
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation with its dashes as they were typed."""

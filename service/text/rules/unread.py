@@ -14,7 +14,7 @@ import regex
 from service.text.rules.rule import SpellingRule
 from service.text.rules.symbols import is_of_number
 from service.text.run import Protected, Run
-from service.text.words import TOUCHING
+from service.text.words import MARKS, TOUCHING
 
 # symbols, marks but those that Latin text is full of and those of a sentence, figures that are no digits, the
 # micro sign, phonetic letters but those that stand for apostrophes, and what is not assigned
@@ -35,6 +35,7 @@ _OPERATOR = regex.compile(r"[\p{Sm}\p{Pd}]")
 _NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?$")
 _NUMBER_BEHIND = regex.compile(r"[ \u00a0\u202f]?\p{Nd}++(?:[.,]\p{Nd}++)*+\p{Ll}?+(?!\w)")
 _LONGEST_NUMBER = 24
+_MARKED_LETTER = re.compile(rf"(?<![\w{MARKS}])[^\W\d_][{MARKS}]++(?!\w)")
 
 
 class Unread(SpellingRule):
@@ -48,7 +49,14 @@ class Unread(SpellingRule):
         """The run with such words and amounts protected."""
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
+        run = run.protecting([Protected(*span) for span in self._marked_letters(run.text)])
         return run.protecting([Protected(*span) for span in self._spans(run.text)])
+
+    def _marked_letters(self, text: str) -> Iterator[tuple[int, int]]:
+        """Single letters with marks on them: the mean is x\u0304."""
+        for match in _MARKED_LETTER.finditer(text):
+            if not all(map(self._spells, normalize("NFC", match[0]))):
+                yield match.span()
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         end = 0

@@ -22,6 +22,18 @@ def test_what_a_model_is_given(text: str, expected: str) -> None:
     assert Spelling(str.isprintable).prepare(Run(text)).text == expected
 
 
+def test_marks_on_letters_that_the_vocabulary_lacks_are_left_out() -> None:
+    rule = Spelling("abcdefghijklmnopqrstuvwxyz \u00fc\u0301".__contains__)
+    for text, expected in (
+        ("d\u0336u\u0336rch", "durch"),
+        ("mu\u0308de", "mu\u0308de"),
+        ("fu\u0308\u0332r", "f\u00fcr"),
+        ("a\u0301b", "a\u0301b"),
+        ("z\u0301\u0332u", "\u017au"),
+    ):
+        assert rule.prepare(Run(text)).text == expected
+
+
 def test_tags_stay_where_they_were() -> None:
     html = "<p>Das <b>Donau&shy;dampf&shy;schiff</b> <i>geht`s</i></p>"
     [sentence] = take_apart(html, "html", "sentences").sentences

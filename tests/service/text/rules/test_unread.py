@@ -96,6 +96,12 @@ def test_forms_of_another_width_are_read_as_what_they_are(text: str) -> None:
     assert protected(text, everything) == []
 
 
+def test_single_letters_with_marks_that_the_vocabulary_lacks_are_protected() -> None:
+    spells = "abcdeimnrstwx\u00fc".__contains__
+    assert protected("Das Mittel x\u0304, n\u0308 und mu\u0308de", spells) == ["x\u0304", "n\u0308"]
+    assert protected("Ein u\u0308 und Z\u0338a\u0338l", spells) == []
+
+
 def test_an_amount_has_a_number_in_its_place() -> None:
     [sentence] = take_apart("Das Brot kostet 3,49 € heute.", "text", spells=ascii_only).sentences
     assert sentence.text == "Das Brot kostet 20 heute."
