@@ -21,7 +21,7 @@ _KINDS = (
 )
 """What stands in for a number; the last kind that fits counts."""
 
-_LETTER = re.compile(rf"[^\W{TOUCHING}]")
+_LETTER = rf"[^\W{TOUCHING}]"
 """A name that touches another is none."""
 _FOR_PIECES = re.compile(r"X\d+Y")
 
@@ -96,7 +96,7 @@ def _kind(original: str) -> tuple[str, ...]:
 
 def _stands_in(name: str, text: str) -> bool:
     """Whether a text has a name already; for a number, digits within another are none."""
-    return re.search(rf"\b{name}\b", text) is not None if name[0].isdigit() else name in text
+    return re.search(_apart(name), text) is not None if name[0].isdigit() else name in text
 
 
 def _stand_in(run: Run, one: Protected, name: str) -> StandIn:
@@ -109,7 +109,7 @@ def _any_touches(run: Run) -> bool:
     text = run.text
     beside = {text[max(0, one.begin - 1) : one.begin] for one in run.protected}
     beside |= {text[one.end : one.end + 1] for one in run.protected}
-    return any(_LETTER.match(one) for one in beside) or any(
+    return any(re.match(_LETTER, one) for one in beside) or any(
         one.end == following.begin for one, following in pairwise(run.protected)
     )
 
@@ -146,11 +146,16 @@ def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
 
 def put_in(text: str, found: Sequence[StandIn]) -> str:
     """A text with stand-ins where what they stand for is in it, as a word of its own and each once."""
-    for one in found:
-        before = r"(?<!\w)" if one.original[0].isalnum() else ""
-        behind = r"(?!\w)" if one.original[-1].isalnum() else ""
-        text = re.sub(f"{before}{re.escape(one.original)}{behind}", one.name, text, count=1)
-    return text
+    names: dict[str, list[str]] = {}
+    for one in reversed(found):
+        names.setdefault(one.original, []).append(one.name)
+    originals = sorted(names, key=len, reverse=True)  # of two that begin alike, the longer
+
+    def name(match: re.Match[str]) -> str:
+        left = names[match[0]]
+        return left.pop() if left else match[0]
+
+    return re.sub("|".join(map(_apart, originals)), name, text) if found else text
 
 
 def restored(translation: Run, found: Sequence[StandIn]) -> Run:
@@ -169,9 +174,11 @@ def _pattern(found: Sequence[StandIn]) -> re.Pattern[str]:
     """Any of them."""
     if base := _FOR_PIECES.match(found[0].name):
         return re.compile(rf"{base[0]}\d+X")
-    names = [one.name for one in found]
-    if names[0].startswith("<"):
-        return re.compile("|".join(names))
-    return re.compile(
-        "|".join(rf"(?<!{_LETTER.pattern}){name}(?!{_LETTER.pattern})" for name in names)
-    )
+    return re.compile("|".join(_apart(one.name) for one in found))
+
+
+def _apart(text: str) -> str:
+    """A pattern of a text where no letter or digit of it touches another."""
+    before = f"(?<!{_LETTER})" if text[0].isalnum() else ""
+    behind = f"(?!{_LETTER})" if text[-1].isalnum() else ""
+    return f"{before}{re.escape(text)}{behind}"

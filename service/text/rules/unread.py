@@ -71,7 +71,8 @@ class Unread(SpellingRule):
                 amount = _NUMBER_BEFORE.search(text, max(end, begin - _LONGEST_NUMBER), begin)
                 begin = amount.start() if amount else begin
             end = match.end()
-            while text.startswith(sign, end) if is_mark else _SIGN_OR_INSIDE.match(text, end):
+            more = regex.compile(regex.escape(sign)) if is_mark else _SIGN_OR_INSIDE
+            while more.match(text, end):
                 end += 1
             is_between = begin == at or _OPERATOR.match(sign) is not None
             if is_between and (amount := _NUMBER_BEHIND.match(text, end)):

@@ -110,3 +110,22 @@ def test_a_part_of_a_number_in_a_prefix_is_no_number_of_the_source() -> None:
     sentence = only("Es kostet 5 Euro.").with_more_protected("It costs.")
     assert sentence is not None
     assert sentence.beginning("In 2015 and 5 days").prefix == "In 2015 and 20 days"
+
+
+def test_what_stands_in_for_a_number_of_a_prefix_is_no_number_of_the_source() -> None:
+    sentence = only("5 Hunde und 20 Katzen").beginning("I have 5")
+    again = sentence.with_more_protected("I have 5 dogs.")
+    assert again is not None
+    assert (again.text, again.prefix) == ("20 Hunde und 50 Katzen", "I have 20")
+    assert again.readable("I have 20 dogs and 50 cats") == "I have 5 dogs and 20 cats"
+
+
+def test_in_a_prefix_the_same_twice_has_two_stand_ins_and_a_third_time_none() -> None:
+    sentence = only("Aus {a} wird {a}.").beginning("{a} to {a}, {a}")
+    assert sentence.prefix == "Tom to Boston, {a}"
+
+
+def test_a_number_beside_letters_of_a_script_without_spaces_stands_in_for_no_other() -> None:
+    [sentence] = take_apart("共20元，买了 %d 个苹果。", "text", "sentences").sentences
+    assert sentence.text == "共20元，买了 50 个苹果。"
+    assert sentence.pieces == ["共20元，买了 ", "50", " 个苹果。"]
