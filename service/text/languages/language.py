@@ -81,6 +81,8 @@ class Language:
     """Behind an hour of twelve, the half of the day: am, pm."""
     hour_words: Words = frozenset()
     """Behind a number, say that it is a time of day: Uhr."""
+    powers_of_ten: Links = ()
+    """Words behind digits for 10, 100 and so on, in this order, that may stand before larger ones: 5천만."""
     compound_links: Links = ()
     """What may stand between parts of a compound that is one word: "", s (Gast-haus, Amt-s-gericht)."""
     speech_tags: Words = frozenset()

@@ -77,7 +77,7 @@ class Figures:
         self._groups_by_blanks = group != "" and group in _BLANKS
         self._arabic = str.maketrans("٫٬", ",." if mark == "," else ".,")
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
-        self.scales = Scales(language.code, self._number)
+        self.scales = Scales(language, self._number)
         self.months = Months(language.code)
 
     @property

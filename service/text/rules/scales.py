@@ -1,27 +1,34 @@
 """Words behind numbers that say which power of ten they count: 3 million, 3万, 3 लाख.
 
 Languages count in different ones: 万 is ten thousand, लाख a hundred thousand. So the digits of a right
-translation may be others than those of its source: 100万 is 1 million. The words are CLDR's.
+translation may be others than those of its source: 100万 is 1 million. The words are CLDR's, but for those of
+small powers, which are a language profile's.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
+import regex
 from babel.core import Locale, UnknownLocaleError
 
+from service.text.languages import Language
 from service.text.words import TOUCHING
 
-_FORMAT = re.compile(r"(0+)[ \u00a0]?([^;0]+)")
-_NUMBER = rf"(?<![^\W{TOUCHING}])(?<![.,])\d{{1,15}}+(?:[.,'’]\d{{1,15}}+){{0,6}}+"
+_FORMAT = regex.compile(r"(0+)[ \u00a0]?([^;0]+)")
+_BLANK = r"[ \u00a0\u202f]"
+_NUMBER = (
+    rf"(?<![^\W{TOUCHING}])(?<![.,])(?P<number>\d{{1,15}}+(?:[.,'’]\d{{1,15}}+){{0,6}}+)(?![-:/]\d)"
+)
+_MOST_WORDS = 4
+"""Behind a number."""
 _SHARED = 3
 """Powers that languages share are multiples of it: thousand, million, billion."""
 
 
 class Scaled(NamedTuple):
-    """A number with such a word, or several that add up, as 1億2000万."""
+    """A number with such words, or several that add up: 5천만, 1億2000万, 12万3456."""
 
     begin: int
     end: int
@@ -32,55 +39,68 @@ class Scaled(NamedTuple):
 
 
 class Scales:
-    """Those of one language."""
+    """Those of one language. An amount is (number word+)+ number?, the last number right behind a word."""
 
-    def __init__(self, code: str, plain: Callable[[str], str]) -> None:
+    def __init__(self, language: Language, plain: Callable[[str], str]) -> None:
         """`plain` writes a number of the language with a dot as its decimal mark, if any."""
         self._plain = plain
-        self._powers = _powers(code)
-        words = "|".join(map(re.escape, sorted(self._powers, key=len, reverse=True))) or "(?!)"
-        ends = rf"(?<=[{TOUCHING}])|(?!\w)"
-        self._one = re.compile(rf"({_NUMBER})[ \u00a0\u202f]?({words})(?:{ends})", re.IGNORECASE)
+        words = _words(language)
+        self._powers = sorted(words)
+        # a group for each power, as no other folding of cases finds what the pattern does
+        groups = "|".join(
+            f"({'|'.join(map(regex.escape, sorted(words[power], key=len, reverse=True)))})"
+            for power in self._powers
+        )
+        word = rf"(?:{groups or '(?!)'})(?:(?<=[{TOUCHING}])|(?!\w))"
+        term = rf"{_NUMBER}(?:(?:(?<![{TOUCHING}]){_BLANK})?+{word}){{1,{_MOST_WORDS}}}+"
+        gap = "" if not language.separates_words else rf"{_BLANK}?+"
+        self._amount = regex.compile(
+            rf"{term}(?:{_BLANK}?+{term})*+(?:(?<=[{TOUCHING}]){gap}{_NUMBER})?+", regex.IGNORECASE
+        )
+        self._part = regex.compile(rf"{_NUMBER}|{word}", regex.IGNORECASE)
 
     @property
     def are_shared(self) -> bool:
         """Whether most languages have words for all of its powers."""
-        return all(power % _SHARED == 0 for power in self._powers.values())
+        return all(power % _SHARED == 0 for power in self._powers)
 
     def find(self, text: str) -> Iterator[Scaled]:
         """All in a text."""
-        so_far: Scaled | None = None
-        for match in self._one.finditer(text):
-            power = self._powers[match[2].casefold()]
-            value = self._value(match[1], power)
-            if value is None:
+        for amount in self._amount.finditer(text):
+            found = self._read(text, *amount.span())
+            if found:
+                yield found
+
+    def _read(self, text: str, begin: int, end: int) -> Scaled | None:
+        """An amount; None if what stands there is no number."""
+        sums: list[Decimal] = []
+        """Each of them is to be added, unless a larger power multiplies what is smaller: 3千5百万."""
+        unit, is_shared, behind = Decimal(1), True, end
+        for part in self._part.finditer(text, begin, end):
+            if part["number"]:
+                plain = self._plain(part["number"])
+                if not plain.replace(".", "", 1).isdecimal():
+                    return None
+                sums.append(Decimal(plain))
                 continue
-            found = Scaled(*match.span(), value, power % _SHARED == 0)
-            if so_far and text[so_far.end : found.begin] in ("", " ", "\u00a0"):
-                total = _written(Decimal(so_far.value) + Decimal(value))
-                both = so_far.is_shared and found.is_shared
-                found = Scaled(so_far.begin, found.end, total, both)
-            elif so_far:
-                yield so_far
-            so_far = found
-        if so_far:
-            yield so_far
-
-    def _value(self, number: str, power: int) -> str | None:
-        plain = self._plain(number)
-        is_number = plain.replace(".", "", 1).isdecimal()
-        return _written(Decimal(plain).scaleb(power)) if is_number else None
+            power = self._powers[(part.lastindex or 0) - 2]
+            unit, behind = Decimal(10) ** power, part.end()
+            is_shared = is_shared and power % _SHARED == 0
+            value = sums.pop()
+            while sums and sums[-1] < unit:
+                value += sums.pop()
+            sums.append(value * unit)
+        if behind < end and sums[-1] >= unit:  # the next number of the text
+            sums.pop()
+            end = behind
+        return Scaled(begin, end, f"{sum(sums, Decimal()).normalize():f}", is_shared)
 
 
-def _written(value: Decimal) -> str:
-    """Without zeros behind a decimal mark."""
-    return f"{value.normalize():f}"
-
-
-def _powers(code: str) -> dict[str, int]:
-    """The words of a language, in small letters, and what power of ten each is; of single letters, none."""
-    found: dict[str, int] = {}
-    for name in (code, f"{code.partition('-')[0]}-Hant"):  # Chinese is written in two scripts
+def _words(language: Language) -> dict[int, set[str]]:
+    """By power of ten, a language's words for it; of single letters of ASCII, none."""
+    found = {power: {word} for power, word in enumerate(language.powers_of_ten, start=1)}
+    # Chinese is written in two scripts
+    for name in (language.code, f"{language.code.partition('-')[0]}-Hant"):
         try:
             formats = Locale.parse(name, sep="-").compact_decimal_formats
         except (UnknownLocaleError, ValueError):
@@ -93,7 +113,8 @@ def _powers(code: str) -> dict[str, int]:
         )
         for least, form in of_all:
             match = _FORMAT.match(form.pattern.replace("'", ""))
-            word = match[2].strip().casefold() if match else ""
+            word = match[2].strip() if match else ""
             if match and word and not (len(word) == 1 and word.isascii()):
-                found.setdefault(word, round(math.log10(int(least))) - len(match[1]) + 1)
+                power = round(math.log10(int(least))) - len(match[1]) + 1
+                found.setdefault(power, set()).add(word)
     return found
