@@ -7,6 +7,8 @@ from babel.core import Locale, UnknownLocaleError
 
 _SHORTEST = 3
 """Letters of a name."""
+_WITHIN = r"(?<=[\w,]\s)|(?<=\d[./-])|(?<=\d\.\s)"
+"""What is in front of a name within a sentence: without a number behind, "May" begins one as a verb."""
 
 
 class Months:
@@ -16,7 +18,7 @@ class Months:
         """Look them up; of a language that is not known, there are none."""
         self._numbers = _numbers(code)
         names = "|".join(map(re.escape, sorted(self._numbers, key=len, reverse=True))) or "(?!)"
-        self._name = re.compile(rf"(?<!\w)(?:{names})(?!\w)")
+        self._name = re.compile(rf"(?:{_WITHIN}|(?<!\w)(?=\w++\W{{1,3}}\d))(?:{names})(?!\w)")
 
     def named(self, text: str) -> Counter[str]:
         """Their numbers, by how often each is named in a text."""
