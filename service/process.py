@@ -112,8 +112,8 @@ def _server(settings: Settings, app: FastAPI) -> Server:
     )
 
     def finish() -> None:
-        if store.has_hung:  # the interpreter would wait for its threads
-            _exit_at_once(1)
+        if store.has_hung or store.is_loading_still:  # the interpreter would wait for its threads
+            _exit_at_once(int(store.has_hung))
 
     stop = Stop(
         settings.stop_delay_seconds,

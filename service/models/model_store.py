@@ -41,7 +41,9 @@ class ModelStore:
         """Whether readiness has turned, although what comes may still be served."""
         self._refuses_new = False
         self.has_hung = False
-        """Whether a thread was left that keeps the interpreter from ending by itself."""
+        """Whether a thread was left that hangs and keeps the interpreter from ending by itself."""
+        self.is_loading_still = False
+        """Whether one was left that loads the first models, which nobody waits for any more."""
         self._changing = threading.Lock()
         metrics.watch(
             lambda: self.current.num_waiting if self.current else 0,
@@ -93,15 +95,19 @@ class ModelStore:
         try:
             if self.is_stopping:
                 raise NotReadyError("the service is stopping")
-            before, self.current = self.current, self._start_all()
+            loaded = self._start_all()
+            if self._refuses_new:
+                self.has_hung |= not self._finish(loaded, 0.0)
+                raise NotReadyError("the service is stopping")
+            before, self.current = self.current, loaded
         finally:
             self._changing.release()
-        self._log_models(self.current)
+        self._log_models(loaded)
         if before is not None:
             threading.Thread(
                 target=self._retire, args=([before], GRACE_SECONDS), name="retire"
             ).start()
-        return self.current
+        return loaded
 
     def announce_stop(self) -> None:
         """Stop being ready; what comes is served still."""
@@ -114,14 +120,18 @@ class ModelStore:
     def stop(self) -> None:
         """Cut off what still runs, and close; whoever stops has waited before."""
         self.refuse_new()
-        # a load under way ends first, unless it hangs
-        loaded = self._changing.acquire(timeout=self.settings.drain_seconds + GRACE_SECONDS)
+        closed = self._pool is None or self._pool.close()  # first: no more models are preloaded
+        # a reload under way ends, unless it hangs; of a start there is nothing to finish
+        seconds = 0.0 if self.current is None else self.settings.drain_seconds + GRACE_SECONDS
+        loaded = self._changing.acquire(timeout=seconds)
         last, self.current = self.current, None
         if loaded:
             self._changing.release()
-        closed = last is None or self._finish(last, 0.0)
-        closed &= self._pool is None or self._pool.close()
-        self.has_hung |= not (closed and loaded)
+        if last is None:
+            self.is_loading_still = not loaded
+        else:
+            closed &= self._finish(last, 0.0) and loaded
+        self.has_hung |= not closed
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []

@@ -1,0 +1,70 @@
+"""A stop while models are still loaded."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.errors import NotReadyError
+from service.metrics import Metrics
+from service.models import model_store
+from service.models.loading import ServedModel, start_model
+from service.models.model_store import ModelStore
+from service.settings import Settings
+from tests.conftest import TINY_BUNDLE
+from tests.waiting import wait_until
+
+
+class Loads:
+    """Models that are loaded once that is allowed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.may_end = threading.Event()
+
+    def start(self, *given: Any) -> ServedModel:
+        self.count += 1
+        assert self.may_end.wait(60)
+        return start_model(*given)
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loads]:
+    found = Loads()
+    monkeypatch.setattr(model_store, "start_model", found.start)
+    yield found
+    found.may_end.set()
+
+
+def test_a_stop_does_not_wait_until_the_first_models_are_loaded(loads: Loads) -> None:
+    store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
+    with ThreadPoolExecutor(1) as threads:
+        loading = threads.submit(store.load)
+        wait_until(lambda: loads.count == 1)
+        store.stop()
+        assert (store.is_loading_still, store.has_hung) == (True, False)
+        loads.may_end.set()
+        assert isinstance(loading.exception(60), NotReadyError)
+    assert store.current is None
+
+
+def test_a_stop_ends_a_preload_behind_the_model_that_is_being_loaded(
+    loads: Loads, tmp_path: Path
+) -> None:
+    for name in ("a", "b", "c"):
+        shutil.copytree(TINY_BUNDLE, tmp_path / name)
+    store = ModelStore(Settings(bundles=tmp_path, preload=("all",), device="cpu"), Metrics())
+    with ThreadPoolExecutor(2) as threads:
+        loading = threads.submit(store.load)
+        wait_until(lambda: loads.count == 1)
+        stopping = threads.submit(store.stop)
+        wait_until(lambda: store._pool is not None and store._pool._is_closing)
+        loads.may_end.set()
+        stopping.result(60)
+        loading.exception(60)
+    assert loads.count == 1
+    assert not store.has_hung
