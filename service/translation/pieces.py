@@ -34,7 +34,8 @@ class Pieces:
         """What is asked of the engine for each piece with a letter."""
         pieces = sentence.pieces
         places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
-        prefix, longest = request.prefix_of(sentence), request.decoding.max_decoding_length
+        sentence, prefix = request.forced(sentence)
+        longest = request.decoding.max_decoding_length
         work = []
         cores = [words_of(pieces[place])[1] for place in places]
         for core in cores:

@@ -134,13 +134,18 @@ class Preparation:
             on_tokens(sum(tokens_of(*work) for work in tasks[-1].work))
         return document, tasks
 
-    def prefix_of(self, sentence: Sentence) -> tuple[int, ...]:
-        """The ids with which a sentence's translation begins."""
-        if not sentence.prefix:
-            return ()
-        is_as_asked = sentence.prefix == self._begins_with
-        ids = self._prefix if is_as_asked else self._ids(sentence.prefix)
-        return ids if len(ids) < self.decoding.max_decoding_length else self._prefix
+    def forced(self, sentence: Sentence) -> tuple[Sentence, tuple[int, ...]]:
+        """A sentence, and the ids with which its translation begins.
+
+        Stand-ins in its prefix that make it too long, or that the model cannot write, are taken out of it.
+        """
+        if sentence.prefix in ("", self._begins_with):
+            return sentence, self._prefix if sentence.prefix else ()
+        ids = self._ids(sentence.prefix)
+        is_short = len(ids) < self.decoding.max_decoding_length
+        if is_short and self.tokenizers.target.decode([ids]) == [sentence.prefix]:
+            return sentence, ids
+        return replace(sentence, prefix=self._begins_with), self._prefix
 
     def _ids(self, target: str) -> tuple[int, ...]:
         """Of a text of the target language."""
@@ -188,7 +193,7 @@ class Preparation:
 
     def task(self, sentence: Sentence) -> Task:
         """A sentence as one, or cut into clauses if it is long."""
-        prefix = self.prefix_of(sentence)
+        sentence, prefix = self.forced(sentence)
         longest, parts = self.decoding.max_decoding_length, [sentence.text]
         if self.options.splitting != "none":
             parts = self.pipeline.clauses.cut(sentence.text)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.engine.types import DecodingOptions
 from service.errors import (
     DeadlineExceededError,
     InvalidRequestError,
@@ -18,6 +19,10 @@ from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.settings import Settings
 from service.text.document import Document
+from service.text.pipeline import Pipeline
+from service.text.sentence import Sentence
+from service.text.stand_ins import StandIn
+from service.translation.preparation import Preparation
 from service.translation.types import TranslationOptions
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 
@@ -188,3 +193,27 @@ def test_a_prefix_that_the_model_cannot_write_is_refused_by_its_characters(
         options = replace(OPTIONS, target_prefix=prefix)
         with pytest.raises(InvalidRequestError, match=f'cannot write: "{lacking}"'):
             asyncio.run(models.translate(TEXTS[:1], "de", "en", options, 60))
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "limit", "begins"),
+    [
+        ("Tom", 9, "The Tom"),
+        ("Tom", 6, "The dog"),  # with the name it has as many tokens
+        ("20", 9, "The dog"),  # which the vocabulary lacks
+    ],
+)
+def test_what_is_forced_is_the_prefix_of_the_sentence(
+    models: ModelSet, stand_in: str, limit: int, begins: str
+) -> None:
+    translator = models.models[0].translator
+    manifest, tokenizers = translator.manifest, translator.tokenizers
+    options, decoding = replace(OPTIONS, target_prefix="The dog"), DecodingOptions(limit)
+    request = Preparation(
+        manifest, tokenizers, manifest.directions[0], options, decoding, Pipeline()
+    )
+    asked = Sentence("Der Hund", stand_ins=(StandIn(stand_in, "dog", "dog"),))
+    task = request.task(asked.beginning("The dog"))
+    [(_, work)] = task.work
+    assert task.sentence.prefix == begins
+    assert tokenizers.target.decode([work.target_prefix]) == [begins]

@@ -129,7 +129,7 @@ def test_they_are_copied_into_what_is_translated_in_pieces(tokenizers: Tokenizer
         return found
 
     searcher, unknown_words = Mock(search=search, max_sentences=10), Mock(looked_up=in_order)
-    how = MagicMock(), 60.0, at_once
+    how = MagicMock(forced=lambda sentence: (sentence, ())), 60.0, at_once
     translator = SentenceTranslator(searcher, tokenizers, unknown_words, *how)
     lost = {0: TranslatedSentence(sentence, ("Ž {x}",), (0.0,))}
     found = asyncio.run(translator._in_pieces(lost))
