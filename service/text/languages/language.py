@@ -28,6 +28,7 @@ def _tuple(texts: object) -> object:
 Abbreviations = Annotated[frozenset[str], BeforeValidator(_abbreviations)]
 Words = Annotated[frozenset[str], BeforeValidator(_words)]
 Links = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
+ClockMarks = Annotated[tuple[()] | tuple[str, str, str, str], BeforeValidator(_tuple)]
 Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
 
 
@@ -78,7 +79,9 @@ class Language:
     """Words with which many a sentence begins, and no name: before them, an initial or a number ends one."""
     before_noon: Words = frozenset()
     after_noon: Words = frozenset()
-    """Behind an hour of twelve, the half of the day: am, pm."""
+    """Behind an hour of twelve, the half of the day: am, pm; with `clock_marks`, in front of it: 午後."""
+    clock_marks: ClockMarks = ()
+    """Characters behind hours, behind minutes, for half an hour, and that make a duration: 時, 分, 半, 間."""
     hour_words: Words = frozenset()
     """Behind a number, say that it is a time of day: Uhr."""
     powers_of_ten: Links = ()

@@ -11,6 +11,7 @@ from babel.core import Locale, UnknownLocaleError
 from service.text.languages import Language
 from service.text.rules.months import Months
 from service.text.rules.scales import Scales
+from service.text.words import TOUCHING
 
 # of scripts that put blanks between words, so that a word with a digit is no whole sentence
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
@@ -30,7 +31,6 @@ NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]
 """What is protected as one."""
 _BLANKS = " \u00a0\u202f"
 _GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}}(?!\d))++")
-_HALVED = re.compile(r"(?<=\d):(?=\d\d(?!\d))")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
 _CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d|§")  # AX-9920, v2.0-rc.1, § 433
@@ -46,12 +46,14 @@ _BY_MARK = {
 
 
 class Time(NamedTuple):
-    """A time of day that a word says to be one: 2:30 pm, 17:48 Uhr."""
+    """A time of day that a word or mark says to be one: 2:30 pm, 17:48 Uhr, 午後2時30分."""
 
     begin: int
     end: int
     written: str
-    """By 24 hours, as 14:30; as it stands, if it has no minutes or there is no such time."""
+    """By 24 hours, as 14:30; as it stands, if there is no such time, or a word but no minutes."""
+    value: str
+    """The same, but that an hour has minutes: 14:00."""
 
 
 class Figures:
@@ -62,15 +64,19 @@ class Figures:
         self._halves = dict.fromkeys(language.before_noon, 0) | dict.fromkeys(
             language.after_noon, 12
         )
+        self.clock = bool(self._halves), language.clock_marks
+        """How it writes times of day, other than most."""
+        self._marked_time = _marked_time(language) if language.clock_marks else None
         self._capitalizes_nouns = language.capitalizes_nouns
         space, clock = r"[ \u00a0\u202f]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
-        halves, hours = _any(self._halves), _any(language.hour_words)
+        halves = _any(self._halves if self.has_halves else ())
+        hours = _any(language.hour_words)
         self._time = re.compile(
             rf"{clock}?{space}(?:(?:{hours}){space})?(?P<half>{halves})(?!\w)"
             rf"|{clock}{space}(?:{hours})(?!\w)",
             re.IGNORECASE,
         )
-        self._half = re.compile(rf"{space}(?:{_any(self._halves)})(?!\w)", re.IGNORECASE)
+        self._half = re.compile(rf"{space}(?:{halves})(?!\w)", re.IGNORECASE)
         self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
         self._after_noon = language.after_noon
         mark, group = _marks(language.code)
@@ -82,8 +88,8 @@ class Figures:
 
     @property
     def has_halves(self) -> bool:
-        """Whether its hours are those of half a day."""
-        return bool(self._halves)
+        """Whether its hours are those of half a day, which a word behind them says."""
+        return bool(self._halves) and self._marked_time is None
 
     def begins_with_half(self, text: str, at: int) -> bool:
         """Whether a word for half a day stands at a place."""
@@ -97,14 +103,30 @@ class Figures:
         return [match.span() for match in found]
 
     def times(self, text: str) -> Iterator[Time]:
-        """The times of day that a word says to be some."""
+        """The times of day that a word or mark says to be some."""
+        if self._marked_time:
+            yield from self._marked_times(self._marked_time, text)
+            return
         for match in self._time.finditer(text):
             hour, minute = int(match[1] or match[4]), match[2] or match[5]
             first, last = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
-            is_one = minute is not None and int(minute) < 60 and first <= hour <= last
+            is_one = int(minute or 0) < 60 and first <= hour <= last
             if match["half"]:
                 hour = hour % 12 + self._halves[match["half"].casefold()]
-            yield Time(*match.span(), f"{hour}:{minute}" if is_one else match[0])
+            value = f"{hour}:{minute or '00'}" if is_one else match[0]
+            yield Time(*match.span(), value if minute else match[0], value)
+
+    def _marked_times(self, marked: re.Pattern[str], text: str) -> Iterator[Time]:
+        for match in marked.finditer(text):
+            half, hour = match["half"], int(match["hour"])
+            minute = 30 if match["past"] else int(match["minute"] or match["digits"] or 0)
+            is_said = half or match["past"] or match["minute"]  # 3時 may be part of 3時間
+            if not is_said or hour > 24 or minute > 59:
+                continue
+            if half and hour <= 12:
+                hour = hour % 12 + self._halves[half]
+            value = f"{hour}:{minute:02}"
+            yield Time(*match.span(), value, value)
 
     def in_digits(self, text: str) -> str:
         """A text in which 3 million is 3000000, and so is 3 000 000 where a language writes that."""
@@ -116,10 +138,6 @@ class Figures:
             at = one.end
         return "".join([*parts, text[at:]])
 
-    def with_clocks_apart(self, text: str) -> str:
-        """A text in which 3:30 pm is 3 30."""
-        return self._word_of_half.sub("", _HALVED.sub(" ", text))
-
     def read(self, text: str) -> "Read":
         """Each number: as it stands, and what it is in any language; a date is three.
 
@@ -129,7 +147,7 @@ class Figures:
         found: Read = []
         rest, at = [], 0
         for time in self.times(text):
-            found.append((time.written, [time.written]))
+            found.append((time.written, [time.value]))
             rest.append(text[at : time.begin])
             at = time.end
         text = " ".join([*rest, text[at:]])
@@ -168,6 +186,18 @@ class Figures:
                 whole = _plain(re.sub(r"\D", "", match[1]))
                 return f"{whole}.{match[2]}" if match[2] else whole
         return number
+
+
+def _marked_time(language: Language) -> re.Pattern[str]:
+    """A time with marks behind its parts, or a word for half a day in front: 3時30分, 下午3点, 오후 3:30."""
+    halves = _any([*language.before_noon, *language.after_noon])
+    hour, minute, past, duration = (f"[{marks}]" for marks in language.clock_marks)
+    blank = f"[{_BLANKS}]?"
+    return re.compile(
+        rf"(?:(?P<half>{halves}){blank}|(?<![^\W{TOUCHING}])(?<![.,:/]))(?P<hour>\d{{1,2}})"
+        rf"(?:[:：](?P<digits>\d\d)(?![:：]?\d)|{hour}"
+        rf"(?:{blank}(?P<minute>\d{{1,2}}){minute}|(?P<past>{past}))?(?!\d|{duration}))"
+    )
 
 
 def _any(words: Iterable[str]) -> str:

@@ -9,7 +9,6 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Protected, Run
 
 _DIGIT = re.compile(r"\d")
-_HOUR = re.compile(r"\d[時时點点시]")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -52,9 +51,6 @@ class Numbers(Rule):
     def _are_alike(self, source: str, translation: str) -> bool:
         """Whether two texts have the same numbers, though one may count, name or part them in another way."""
         months = self._source.months.named(source), self._target.months.named(translation)
-        if _HOUR.search(source) or _HOUR.search(translation):
-            source = self._source.with_clocks_apart(source)
-            translation = self._target.with_clocks_apart(translation)
         lost, new = difference(
             self._source.read(self._source.in_digits(source)),
             self._target.read(self._target.in_digits(translation)),
@@ -62,12 +58,12 @@ class Numbers(Rule):
         return lost <= months[1] - months[0] and new <= months[0] - months[1]
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
-        """The sentence with its numbers protected; times of day by 24 hours, unless both have halves."""
+        """The sentence with its numbers protected; times by 24 hours, unless both write them alike."""
         if _DIGIT.search(run.text) is None:
             return run.protecting(Protected(*one) for one in self._source.lone_halves(run.text))
-        if self._source.has_halves != self._target.has_halves:
+        if self._source.clock != self._target.clock:
             times = self._source.times(run.text)
-            run = run.protecting([Protected(*one) for one in times])
+            run = run.protecting([Protected(*one[:3]) for one in times])
         scaled = self._source.scales.find(run.text)
         run = run.protecting([Protected(*one[:2]) for one in scaled if not one.is_shared])
         for pattern in (
