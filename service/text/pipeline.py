@@ -12,6 +12,7 @@ from service.text.rules.clauses import Clauses
 from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
+from service.text.rules.letters import Letters
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
@@ -35,6 +36,7 @@ ORDER: tuple[type[Rule], ...] = (
     Directions,
     Symbols,
     Scripts,
+    Letters,
     Unread,
     Already,
     Spelling,

@@ -1,0 +1,34 @@
+"""Words with letters that a vocabulary lacks must come through."""
+
+import pytest
+
+from service.text.rules.letters import Letters
+from service.text.run import Protected, Run
+
+RULE = Letters("abcdefghijklmnopqrstuvwxyzäöüß\u00e0".__contains__)
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "is_whole"),
+    [
+        ("das wort così", "the word così", True),
+        ("das wort così", "the word cosi", False),
+        ("Łódź ist groß", "łódź is big", True),
+        ("Łódź ist groß", "lodz is big", False),
+        ("À bientôt, für", "soon, for", False),
+        ("À la carte, für", "by the card, for", True),
+        ("FÜR ALLE", "for all", True),
+        ("nur ascii, 5 €", "only 5", True),
+    ],
+)
+def test_what_must_come_through(source: str, translation: str, is_whole: bool) -> None:
+    assert RULE.came_through(Run(source), Run(translation)) is is_whole
+
+
+def test_what_is_protected_is_looked_for_by_others() -> None:
+    assert RULE.came_through(Run("così so", protected=[Protected(0, 4)]), Run("Tom so"))
+
+
+def test_such_words_are_protected() -> None:
+    run = RULE.protect(Run("das wort così und für łódź"), Run(""))
+    assert [run.text[one.begin : one.end] for one in run.protected] == ["così", "łódź"]
