@@ -127,11 +127,10 @@ class ModelStore:
         last, self.current = self.current, None
         if loaded:
             self._changing.release()
-        if last is None:
-            self.is_loading_still = not loaded
-        else:
+        if last is not None:
             closed &= self._finish(last, 0.0) and loaded
-        self.has_hung |= not closed
+        self.is_loading_still = last is None and not loaded
+        self.has_hung |= not (closed or self.is_loading_still)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []

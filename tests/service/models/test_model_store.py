@@ -68,3 +68,18 @@ def test_a_stop_ends_a_preload_behind_the_model_that_is_being_loaded(
         loading.exception(60)
     assert loads.count == 1
     assert not store.has_hung
+
+
+def test_a_model_to_preload_that_takes_long_is_no_thread_that_hangs(
+    loads: Loads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.models.pool.CLOSE_SECONDS", 0.05)
+    shutil.copytree(TINY_BUNDLE, tmp_path / "a")
+    store = ModelStore(Settings(bundles=tmp_path, preload=("all",), device="cpu"), Metrics())
+    with ThreadPoolExecutor(1) as threads:
+        loading = threads.submit(store.load)
+        wait_until(lambda: loads.count == 1)
+        store.stop()
+        assert not store.has_hung
+        loads.may_end.set()
+        loading.exception(60)
