@@ -57,10 +57,17 @@ class Sentence:
 
         What stands in the prefix may count, or be beside what is demanded.
         """
-        if not stand_ins.came_through(translation, self.stand_ins):
+        if not stand_ins.came_through(translation, self.stand_ins) or self._has_token(translation):
             return False
         texts = dict.fromkeys([translation, translation.removeprefix(self.prefix)])
         return any(self._holds_all(self._with_originals(text)) for text in texts)
+
+    def _has_token(self, translation: str) -> bool:
+        """Whether a translation has one of the model's tokens for stand-ins that stands for nothing here."""
+        if "<" not in translation:
+            return False
+        ours = f"{self.text} {self.prefix}"
+        return any(one in translation and one not in ours for one in self.pipeline.stand_in_tokens)
 
     def _holds_all(self, restored: Run) -> bool:
         if stand_ins.num_joints(restored) > stand_ins.num_joints(self.source):

@@ -30,7 +30,7 @@ class Letters(SpellingRule):
         text = source.text
         if text.isascii() or all(map(self._is_known, set(text))):
             return True
-        found = translation.text.casefold()
+        found = translation.unprotected().casefold()
         words = self._words(source.unprotected())
         return all(word[0].casefold() in found for word in words)
 

@@ -26,7 +26,9 @@ def test_what_must_come_through(source: str, translation: str, is_whole: bool) -
 
 
 def test_what_is_protected_is_looked_for_by_others() -> None:
-    assert RULE.came_through(Run("così so", protected=[Protected(0, 4)]), Run("Tom so"))
+    source, kept = Run("così so", protected=[Protected(0, 4)]), [Protected(0, 4)]
+    assert RULE.came_through(source, Run("Tom so"))
+    assert not RULE.came_through(Run("così così", protected=kept), Run("così so", protected=kept))
 
 
 def test_such_words_are_protected() -> None:

@@ -44,11 +44,20 @@ def test_the_translation_has_what_they_stand_for_wherever_they_come_out() -> Non
     assert found.readable("<p1>'s <p0> files") == "{name}'s {count} files"
 
 
-@pytest.mark.parametrize("lost", ["files", "<p0> files", "<p0> <p0> files of <p1>"])
+@pytest.mark.parametrize(
+    "lost", ["files", "<p0> files", "<p0> <p0> files of <p1>", "<p2> <p0> of <p1>"]
+)
 def test_each_is_to_come_out_once(lost: str) -> None:
     found = sentence("{count} Dateien von {name}")
     assert found is not None
     assert not found.came_through(lost)
+
+
+def test_a_token_that_the_text_has_itself_may_come_out() -> None:
+    for text in ("Ein <p0> und {name}", "Ein <p0>"):
+        found = sentence(text)
+        assert found is not None
+        assert found.came_through(found.text)
 
 
 def test_of_more_than_there_are_tokens_no_sentence_is_made() -> None:
