@@ -31,7 +31,10 @@ _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
 """What hardly a text has that is no Markdown."""
 _LETTER_IN_WORD = re.compile(rf"[^\W{TOUCHING}]")
-_FIGURE = re.compile(r"[\d_]")
+_TIGHT = rf"[^\s{TOUCHING}]"
+_IN_FORMULA = re.compile(  # 2**3**4, a**b**c, x**y**(z), but **H**TML
+    rf"[\d_]|(?:{_LETTER_IN_WORD.pattern}{_TIGHT}|{_TIGHT}{_LETTER_IN_WORD.pattern})"
+)
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
@@ -183,7 +186,7 @@ class _Reader:
         if any(self._is_within_placeholder(mark) for mark in marks):
             return True
         beside = self.text[max(0, first - 1) : first] + self.text[last : last + 1]
-        in_word = _FIGURE if event.of == "Strong" else _LETTER_IN_WORD  # 2**3**4, but **H**TML
+        in_word = _IN_FORMULA if event.of == "Strong" else _LETTER_IN_WORD
         return bool(in_word.search(beside) or _NAME.fullmatch(self.text, first, last))
 
     def _is_within_placeholder(self, at: int) -> bool:

@@ -15,6 +15,8 @@ _MARKED = re.compile(
     rf"(?P<mark>\*\*|~~|__)(?=\S)((?:(?!(?P=mark))[^\n]){{1,{_LONGEST}}}+)(?<=\S)(?P=mark)"
 )
 _COLONS = ":："
+_APART = re.compile(rf"[\s{TOUCHING}]?")
+"""Outside one of two marks, unless a colon is inside: else they may be of a formula, as 2**(n)**k."""
 _TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
 
 
@@ -32,7 +34,10 @@ def _is_meant(match: re.Match[str]) -> bool:
         (beside.isalpha() and not within.isalnum()) or (within in _COLONS and beside.isdigit())
         for within, beside in sides
     )
-    return is_touched and not any(_TWO_LETTERS.fullmatch("".join(side)) for side in sides)
+    is_apart = any(within in _COLONS or _APART.fullmatch(beside) for within, beside in sides)
+    return (
+        is_touched and is_apart and not any(_TWO_LETTERS.fullmatch("".join(side)) for side in sides)
+    )
 
 
 def _pair(match: re.Match[str]) -> Pair:

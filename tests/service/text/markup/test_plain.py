@@ -79,6 +79,10 @@ def test_the_examples_in_the_docstrings() -> None:
         ("这是**“重要”**的", "这是“重要”的", [(2, "**"), (6, "**")]),
         ("**H**yper **T**ext", "Hyper Text", [(0, "**"), (1, "**"), (6, "**"), (7, "**")]),
         ("2**(3)**4, f(**a, **b)", "2**(3)**4, f(**a, **b)", []),
+        ("Python: a**b**c, x**y**(z)", "Python: a**b**c, x**y**(z)", []),
+        ("Also x**(y+1)**z", "Also x**(y+1)**z", []),
+        ("x**-y**-z", "x**-y**-z", []),
+        ("好**Rot**b **(neu)**es", "好Rotb (neu)es", [(1, "**"), (4, "**"), (6, "**"), (11, "**")]),
         ("ja**nein!**ja __name__!", "ja**nein!**ja __name__!", []),
         (
             "<v.laut Frau Müller><c.gelb>Das</c> ist <00:01.500>gut</v>",
