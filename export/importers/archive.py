@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from export.importers.imported import SourceError
+from export.importers.settings import shown
 
 MAX_FILES = 1_000
 MAX_BYTES = 1 << 33
@@ -59,7 +60,8 @@ def _unpack(source: Path, folder: Path) -> None:
     except SourceError:
         raise
     except UNREADABLE as error:
-        raise SourceError(f"{source}: cannot be unpacked: {error or 'it is truncated'}") from None
+        reason = getattr(error, "strerror", None) or error or "it is truncated"
+        raise SourceError(f"{source}: cannot be unpacked: {reason}") from None
 
 
 def check_sizes(source: Path, members: Sequence[zipfile.ZipInfo]) -> None:
@@ -81,9 +83,11 @@ def _check_name(source: Path, member: zipfile.ZipInfo) -> None:
     name = member.filename
     path, kind = PurePosixPath(name), stat.S_IFMT(member.external_attr >> 16)
     is_of_windows = "\\" in name or PureWindowsPath(name).drive
-    if path.is_absolute() or ".." in path.parts or is_of_windows:
-        raise SourceError(f"{source}: {name!r} is outside of the archive's folder")
+    if not path.parts or path.is_absolute() or ".." in path.parts or is_of_windows:
+        raise SourceError(f"{source}: {shown(name)} is outside of the archive's folder")
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise SourceError(f"{source}: {name!r} is a link or a device; supported: files and folders")
+        raise SourceError(
+            f"{source}: {shown(name)} is a link or a device; supported: files and folders"
+        )
     if member.flag_bits & 1:
-        raise SourceError(f"{source}: {name!r} is encrypted")
+        raise SourceError(f"{source}: {shown(name)} is encrypted")

@@ -6,7 +6,7 @@ from pathlib import Path
 from export.importers import ctranslate2_folder
 from export.importers.folder_parts import length_penalty
 from export.importers.imported import Imported, SourceError
-from export.importers.settings import Settings
+from export.importers.settings import Settings, shown
 from service.models.bundle import DecodingDefaults, Moses
 
 FORMAT = "Argos Translate"
@@ -52,6 +52,6 @@ def read(source: Path) -> Imported:
 def _id_of(prefix: str, imported: Imported, path: Path) -> int:
     if prefix not in imported.target.ids:
         raise SourceError(
-            f"{path}: target_prefix = {prefix!r}; supported: tokens of the vocabulary"
+            f"{path}: target_prefix = {shown(prefix)}; supported: tokens of the vocabulary"
         )
     return imported.target.ids[prefix]

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from export.importers.imported import SourceError
-from export.importers.settings import Settings
+from export.importers.settings import Settings, shown
 from export.importers.tensors import load_pickle
 
 PATTERN = "*.pt"
@@ -52,11 +54,15 @@ def options(path: Path, key: str, found: object) -> Mapping[str, Any]:
     Raises:
         SourceError: they are none.
     """
-    if isinstance(found, Namespace):
-        return vars(found)
-    if isinstance(found, dict):
-        return found
-    raise SourceError(f"{path}: {key} = {found!r}; supported: options by name")
+    values = vars(found) if isinstance(found, Namespace) else found
+    if isinstance(values, dict):
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                raise SourceError(
+                    f"{path}: {key}: {shown(name)} is a tensor; supported: numbers, texts, lists, tables"
+                )
+        return values
+    raise SourceError(f"{path}: {key} = {shown(found)}; supported: options by name")
 
 
 def settings_of(path: Path, key: str, values: Mapping[str, Any]) -> Settings:

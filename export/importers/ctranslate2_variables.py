@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from export.importers.imported import SourceError
+from export.importers.settings import named_values
 
 VERSIONS = 2, 6
 """First and last of the file's layout that are read."""
@@ -44,9 +45,10 @@ class Variables(Mapping[str, Tensor]):
             raise SourceError(f"{path}: is of version {version}; supported: {first} to {last}")
         self.version = version
         self.specification, self.revision = reader.name(), reader.number("I")
-        self._arrays = dict(reader.variables(version))
+        self._arrays = named_values(path, reader.variables(version))
         aliases = reader.number("I", MAX_VARIABLES) if version >= 3 else 0
-        self._aliases = {reader.name(): reader.name() for _ in range(aliases)}
+        named = ((reader.name(), reader.name()) for _ in range(aliases))
+        self._aliases = named_values(path, named)
         for alias, name in self._aliases.items():
             if name not in self._arrays:
                 raise SourceError(f"{path}: {alias} stands for {name}, which is not there")
@@ -77,7 +79,8 @@ class Variables(Mapping[str, Tensor]):
         if array.dtype == np.uint16:  # bfloat16 is the upper half of float32
             return torch.from_numpy((array.astype(np.uint32) << 16).view(np.float32))
         if array.dtype in (np.int8, np.int16):
-            return torch.from_numpy(array.astype(np.float32) / self._scale(name, array))
+            with np.errstate(over="ignore"):  # what is not finite is told by its name
+                return torch.from_numpy(array.astype(np.float32) / self._scale(name, array))
         return torch.from_numpy(array.astype(np.float32 if array.dtype.kind == "f" else np.int64))
 
     def _scale(self, name: str, array: np.ndarray) -> np.ndarray:

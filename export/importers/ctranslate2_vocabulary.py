@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from export.importers.ctranslate2_variables import Variables
 from export.importers.folder_parts import check_text
 from export.importers.imported import SourceError
-from export.importers.settings import MAX_BYTES, read_json
+from export.importers.settings import Settings, parse_json, read_json, read_small, shown
 from service.models.bundle import MAX_VOCABULARY
 
 CONFIG = "config.json"
@@ -50,16 +50,10 @@ def read_tokens(folder: Path, variables: Variables) -> Tokens:
         path, said = variables.path, said | _flags(variables)
     if said.get("quantization_type"):
         found = said["quantization_type"]
-        raise SourceError(f"{path}: quantization_type = {found!r}; supported: int8, int16, float16")
-
-    def of(key: str, kind: type, default: Any) -> Any:
-        value = default if said.get(key) is None else said[key]
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind:
-            raise SourceError(f"{path}: {key} = {value!r}; supported: {kind.__name__}")
-        return value
-
+        raise SourceError(
+            f"{path}: quantization_type = {shown(found)}; supported: int8, int16, float16"
+        )
+    of = Settings(path, read=lambda _: said).get
     start = said.get("decoder_start_token", "<s>")
     if not isinstance(start, str):
         raise SourceError(
@@ -141,14 +135,13 @@ def _find(folder: Path, name: str) -> Path | None:
 
 
 def _read(path: Path, unk: str) -> Vocabulary:
-    if path.stat().st_size > MAX_BYTES:
-        raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
+    text = read_small(path)
+    if path.suffix == ".json":
+        return vocabulary_of(path, parse_json(path, text), unk)
     try:
-        text = path.read_bytes().decode()
-        tokens: Any = json.loads(text) if path.suffix == ".json" else _lines(text)
-    except (OSError, ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: cannot be read: {str(error) or 'too deep'}") from None
-    return vocabulary_of(path, tokens, unk)
+        return vocabulary_of(path, _lines(text.decode()), unk)
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from None
 
 
 def vocabulary_of(path: Path, tokens: object, unk: str) -> Vocabulary:

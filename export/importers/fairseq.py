@@ -4,6 +4,7 @@ Positions are all sines, then all cosines, from 2 on, with the exponent i/(T-1),
 begins with `</s>`; padding has a probability, and may not be produced.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.network_settings import Size, SizeKeys, network_settings
 from export.importers.segmentation import segmentation_of
-from export.importers.settings import MAX_BYTES, Settings
+from export.importers.settings import Settings, read_small, shown
 from export.importers.tensors import Tensors, tensors_of
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
@@ -29,6 +30,7 @@ from service.models.bundle import MAX_VOCABULARY, DecodingDefaults
 
 FORMAT = "fairseq"
 DICTIONARIES = "dict.*.txt"
+LANGUAGE = re.compile(r"[\w-]{1,32}")
 SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
 FIRST_POSITION = 2
 MAX_TOKENS, MAX_POSITIONS, BEAM_SIZE = 512, 65_536, 5
@@ -74,7 +76,7 @@ def read(source: Path) -> Imported:
     path = checkpoint_of(source)
     checkpoint = read_checkpoint(path)
     settings = _settings(path, checkpoint)
-    languages = [settings.get(f"{side}_lang", str) for side in ("source", "target")]
+    languages = [_language(settings, f"{side}_lang") for side in ("source", "target")]
     dictionaries = [source / f"dict.{language}.txt" for language in languages]
     ids = [_read_dictionary(one) for one in dictionaries]
     cut = segmentation_of(source, dict(zip(dictionaries, ids, strict=True)), languages)
@@ -99,6 +101,16 @@ def read(source: Path) -> Imported:
     )
 
 
+def _language(settings: Settings, key: str) -> str:
+    """A code, which is a part of names of files."""
+    found = settings.get(key, str)
+    if not LANGUAGE.fullmatch(found):
+        raise SourceError(
+            f"{settings.path}: {key} = {shown(found)}; supported: up to 32 letters, digits, - and _"
+        )
+    return found
+
+
 def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
     """The options of the network and of its task, old and new."""
     if checkpoint.get("args") is not None:
@@ -113,7 +125,7 @@ def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
     name = settings.get("arch", str, values.get("_name"))
     if not name.startswith("transformer") or "_lm" in name:
         raise SourceError(
-            f"{settings.path}: arch = {name!r}; supported: transformer, transformer_*"
+            f"{settings.path}: arch = {shown(name)}; supported: transformer, transformer_*"
         )
     for option, supported in SUPPORTED.items():
         settings.refuse(option, *supported)
@@ -138,20 +150,16 @@ def _sides(ids: list[dict[str, int]], models: tuple[Path, Path]) -> tuple[Side, 
 def _read_dictionary(path: Path) -> dict[str, int]:
     """A token and how often it was seen a line, behind fairseq's own tokens."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
-        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
-    except FileNotFoundError:
-        raise SourceError(f"{path}: is missing") from None
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_small(path).decode().removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
         raise SourceError(f"{path}: cannot be read: {error}") from None
     ids = dict(SPECIAL)
     for number, line in enumerate(lines, start=1):
         token, _, count = line.rstrip().rpartition(" ")
         if not (token and count.isdecimal()):
-            raise SourceError(f"{path}: line {number}: {line[:80]!r}; supported: token count")
+            raise SourceError(f"{path}: line {number}: {shown(line[:80])}; supported: token count")
         if token in ids:
-            raise SourceError(f"{path}: line {number}: {token!r} is there twice")
+            raise SourceError(f"{path}: line {number}: {shown(token)} is there twice")
         ids[token] = len(ids)
     if len(ids) >= MAX_VOCABULARY:
         raise SourceError(f"{path}: has {len(lines)} tokens; supported: {MAX_VOCABULARY - 5}")

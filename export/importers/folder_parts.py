@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from export.importers.imported import SourceError
-from export.importers.settings import read_json
+from export.importers.settings import read_json, shown
 
 TAG = re.compile(r">>(.+)<<")
 """A piece in front of a source that asks for a language."""
@@ -44,9 +44,11 @@ def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None
     seen: dict[int, str] = {}
     for piece, id in ids.items():
         if type(id) is not int or not 0 <= id < size:
-            raise SourceError(f"{path}: {piece!r} = {id!r}; supported: ids below {limit}")
+            raise SourceError(f"{path}: {shown(piece)} = {shown(id)}; supported: ids below {limit}")
         if id in seen:
-            raise SourceError(f"{path}: {piece!r} and {seen[id]!r} have the same id, {id}")
+            raise SourceError(
+                f"{path}: {shown(piece)} and {shown(seen[id])} have the same id, {id}"
+            )
         seen[id] = piece
 
 
@@ -59,7 +61,7 @@ def check_text(path: Path, pieces: Iterable[str]) -> None:
     for piece in pieces:
         if not piece.isascii() and SURROGATE.search(piece):
             raise SourceError(
-                f"{path}: {piece!r} has half of a surrogate pair; supported: pieces in Unicode"
+                f"{path}: {shown(piece)} has half of a surrogate pair; supported: pieces in Unicode"
             )
 
 

@@ -14,7 +14,7 @@ from export.importers import (
     opennmt_py,
 )
 from export.importers.imported import Imported, SourceError
-from export.importers.settings import read_json
+from export.importers.settings import read_json, shown
 
 
 class Format(NamedTuple):
@@ -53,5 +53,5 @@ def format_of(source: Path) -> Format:
             return one
     path = source / "config.json"
     if path.is_file() and (kind := read_json(path).get("model_type")):
-        raise SourceError(f"{path}: model_type = {kind!r}; supported: {names}")
+        raise SourceError(f"{path}: model_type = {shown(kind)}; supported: {names}")
     raise SourceError(f"{source}: has no known format; supported: {names}")

@@ -24,7 +24,7 @@ from export.importers.network_settings import (
     network_settings,
 )
 from export.importers.segmentation import sentencepiece_model
-from export.importers.settings import Settings
+from export.importers.settings import Settings, shown
 from export.importers.tensors import Tensors
 from export.importers.transformers_oracle import marian_oracle
 from model.network_config import ModelConfig
@@ -171,7 +171,7 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
             isinstance(words, list) and len(words) == 1 and words[0] in target.arrangement.place
         ):
             raise SourceError(
-                f"{settings.path}: bad_words_ids has {words!r}; supported: lists of one token each"
+                f"{settings.path}: bad_words_ids has {shown(words)}; supported: lists of one token each"
             )
         never += words
     return tuple(sorted({PAD_ID, *target.arrangement.to_bundle(never)}))

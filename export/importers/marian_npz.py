@@ -16,7 +16,7 @@ from export.importers.model_card import licence_of, rules_of, stated_languages
 from export.importers.network_settings import Size, SizeKeys, network_settings
 from export.importers.npz import load_npz, read_yaml
 from export.importers.segmentation import Segmentation, segmentation_of
-from export.importers.settings import Settings
+from export.importers.settings import Settings, shown
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID, UNK_ID
 from service.engine.types import StopRule
@@ -121,7 +121,7 @@ def _model(source: Path) -> Path:
         if named:
             names = [_base_name(name) for name in named]
             if len(names) != 1 or not names[0].endswith(".npz"):
-                raise SourceError(f"{decoder}: models = {named!r}; supported: one .npz")
+                raise SourceError(f"{decoder}: models = {shown(named)}; supported: one .npz")
             return source / names[0]
     found = [path for path in sorted(source.glob("*.npz")) if ".optimizer." not in path.name]
     best = [path for path in found if "best-chrf" in path.name]
@@ -168,7 +168,8 @@ def _sides(
         type(size) is int and 4 <= size < MAX_VOCABULARY for size in sizes
     ):
         raise SourceError(
-            f"{settings.path}: dim-vocabs = {sizes!r}; supported: two numbers from 4 to {MAX_VOCABULARY - 1}"
+            f"{settings.path}: dim-vocabs = {shown(sizes)}; supported: two numbers from 4 to "
+            f"{MAX_VOCABULARY - 1}"
         )
     first, second = map(side_of, paths, ids, cut.models, sizes)
     if settings.get("tied-embeddings-all", bool, False) and paths[0] != paths[1]:
@@ -188,7 +189,7 @@ def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
     named = decoder.get("vocabs", list, [])
     if named:
         if len(named) != 2:
-            raise SourceError(f"{decoder.path}: vocabs = {named!r}; supported: one each side")
+            raise SourceError(f"{decoder.path}: vocabs = {shown(named)}; supported: one each side")
         return [source / _base_name(name) for name in named]
     kinds = {".yml", ".yaml", ".json", ".spm", ".vocab", ".txt"}
     found = [path for path in sorted(source.glob("*vocab*")) if path.suffix in kinds]
@@ -212,7 +213,7 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
     """
     cell = CELLS[settings.get("transformer-decoder-autoreg", str, "self-attention")]
     if cell == "ssru" and (unit := settings.get("dec-cell", str, "gru")) != cell:
-        raise SourceError(f"{settings.path}: dec-cell = {unit!r}; supported: 'ssru'")
+        raise SourceError(f"{settings.path}: dec-cell = {shown(unit)}; supported: 'ssru'")
     has_padding = sides[1].arrangement.order[PAD_ID] is not None
     never = [PAD_ID] * has_padding + [UNK_ID] * (not allow_unknown)
     return network_settings(
@@ -242,8 +243,8 @@ def _norm(settings: Settings) -> str:
     kind = orders.get((before.replace("d", ""), after.replace("d", "")))
     if kind is None:
         raise SourceError(
-            f"{settings.path}: transformer-preprocess = {before!r}, transformer-postprocess = {after!r}; "
-            "supported: '' and 'dan', 'n' and 'da'"
+            f"{settings.path}: transformer-preprocess = {shown(before)}, transformer-postprocess = "
+            f"{shown(after)}; supported: '' and 'dan', 'n' and 'da'"
         )
     return kind
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from export.importers.imported import Side, SourceError
-from export.importers.settings import Settings
+from export.importers.settings import Settings, shown
 from export.importers.tensors import Tensors
 from model.network_config import ModelConfig
 
@@ -75,7 +75,7 @@ def _decoder_layers(settings: Settings, config: ModelConfig) -> list[int]:
     tied = settings.get("transformer-tied-layers", list, [])
     if tied and not (len(tied) == count and all(one in range(1, count + 1) for one in tied)):
         raise SourceError(
-            f"{settings.path}: transformer-tied-layers = {tied!r}; supported: {count} numbers of layers"
+            f"{settings.path}: transformer-tied-layers = {shown(tied)}; supported: {count} numbers of layers"
         )
     return tied or list(range(1, count + 1))
 

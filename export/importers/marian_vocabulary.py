@@ -1,6 +1,5 @@
 """Marian's vocabularies: `piece: id` a line, a piece a line, or a SentencePiece model with the ids."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +8,8 @@ from export.importers.arrangement import Arrangement
 from export.importers.folder_parts import check_ids
 from export.importers.imported import Side, SourceError
 from export.importers.segmentation import load_sentencepiece
+from export.importers.settings import parse_json, read_small, shown
 
-MAX_BYTES = 1 << 26
 LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 ESCAPED = dict(zip("0abtnvfre_NLP", "\0\a\b\t\n\v\f\r\x1b\xa0\x85\u2028\u2029", strict=True))
@@ -25,8 +24,6 @@ def read_vocabulary(path: Path) -> dict[str, int]:
     """
     if path.suffix == ".fsv":
         raise SourceError(f"{path}: factored vocabularies are not supported")
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
     if path.suffix == ".spm":
         return _ids_of_sentencepiece(path)
     if path.suffix in (".yml", ".yaml", ".json"):
@@ -50,10 +47,8 @@ def side_of(path: Path, ids: Mapping[str, int], model: Path, size: int) -> Side:
 
 
 def _read(path: Path) -> str:
-    if path.stat().st_size > MAX_BYTES:
-        raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
     try:
-        return path.read_bytes().decode()
+        return read_small(path).decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: byte {error.start} is not UTF-8") from None
 
@@ -62,10 +57,7 @@ def _parse(path: Path) -> dict[str, int]:
     """Line by line: what is written so is not always YAML."""
     text = _read(path)
     if text.lstrip().startswith("{"):
-        try:
-            ids: dict[str, int] = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{path}: is not valid JSON: {error}") from None
+        ids: dict[str, int] = parse_json(path, text.encode())
         return ids
     ids = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -74,7 +66,11 @@ def _parse(path: Path) -> dict[str, int]:
         found = LINE.fullmatch(line.rstrip("\r"))
         piece = _unquoted(found[1]) if found else ""
         if found is None or piece in ids:
-            why = f"{piece!r} is there twice" if found else f"{line[:80]!r}; supported: piece: id"
+            why = (
+                f"{shown(piece)} is there twice"
+                if found
+                else f"{shown(line[:80])}; supported: piece: id"
+            )
             raise SourceError(f"{path}: line {number}: {why}")
         ids[piece] = int(found[2])
     return ids

@@ -10,11 +10,25 @@ import yaml
 
 from export.importers.archive import UNREADABLE, check_sizes
 from export.importers.imported import SourceError
-from export.importers.settings import Settings
+from export.importers.settings import Settings, named_values, read_small
 from export.importers.tensors import Tensors
 
 CONFIGURATION = "special:model.yml"
 MAX_YAML_BYTES = 1 << 20
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without code, and without tables that name a value twice."""
+
+    def __init__(self, where: Path, text: str) -> None:
+        super().__init__(text)
+        self.where = where
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A table."""
+        keys = (key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        named_values(self.where, ((key, None) for key in keys))
+        return super().construct_mapping(node, deep)
 
 
 def load_npz(path: Path) -> tuple[Settings, Tensors]:
@@ -28,6 +42,7 @@ def load_npz(path: Path) -> tuple[Settings, Tensors]:
     try:
         with zipfile.ZipFile(path) as file:
             check_sizes(path, file.infolist())
+            named_values(path, ((name, None) for name in file.namelist()))
         with np.load(path, allow_pickle=False) as file:
             arrays: dict[str, np.ndarray] = {name: file[name] for name in file.files}
         if CONFIGURATION not in arrays:
@@ -51,10 +66,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises:
         SourceError: it is too long, or no table of values by name.
     """
-    if not path.is_file():
-        return {}
-    with path.open("rb") as file:
-        return parse_yaml(path, file.read(MAX_YAML_BYTES + 1))
+    return parse_yaml(path, read_small(path)) if path.exists() else {}
 
 
 def parse_yaml(where: Path, text: bytes) -> dict[str, Any]:
@@ -62,7 +74,9 @@ def parse_yaml(where: Path, text: bytes) -> dict[str, Any]:
     if len(text) > MAX_YAML_BYTES:
         raise SourceError(f"{where}: has more than {MAX_YAML_BYTES} bytes")
     try:
-        found = yaml.safe_load(text.decode())
+        found = _Loader(where, text.decode()).get_single_data()
+    except SourceError:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split()) or "it is nested too deeply"
         raise SourceError(f"{where}: is not valid YAML: {reason}") from None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from export.importers.imported import Imported, Oracle, SourceError
+from export.importers.settings import shown
 from export.importers.vocabulary import PieceTokenizers
 from model.data.corpus import Pair
 from model.tokenizer import BOS_ID
@@ -39,7 +40,9 @@ def check_texts(
         found = arrangement.to_format([*prefix, *ids, *imported.source_end])
         expected = list(oracle.encode(tag, text))
         if found != expected:
-            raise SourceError(f"{oracle.name} has other ids for {text!r}: {expected}, not {found}")
+            raise SourceError(
+                f"{oracle.name} has other ids for {shown(text)}: {expected}, not {found}"
+            )
         count += 1
     return f"{oracle.name}: {count} texts have the same ids"
 
@@ -56,12 +59,13 @@ def check_log_probs(
     source_side, target_side = imported.source.arrangement, imported.target.arrangement
     places = torch.tensor(list(target_side.place.values()))  # in the bundle
     rows = torch.tensor(list(target_side.place))
-    worst = 0.0
+    apart = []
     for pair in pairs[:: max(1, len(pairs) // SENTENCES)][:SENTENCES]:
         source, target = pair.source.tolist(), [BOS_ID, *pair.target.tolist()[:-1]]
         ours = network(torch.tensor([source]), torch.tensor([target]))[0].log_softmax(-1)
         theirs = oracle.log_probs(source_side.to_format(source), target_side.to_format(target))
-        worst = max(worst, float((ours[:, places] - theirs[:, rows]).abs().max()))
+        apart.append((ours[:, places] - theirs[:, rows]).abs().max())
+    worst = float(torch.stack(apart).max())  # which is none if one of them is no number
     line = f"{oracle.name}: log-probabilities differ by {worst:.2g} at most"
     if not worst <= MAX_NATS_APART:
         raise SourceError(f"{line}; the limit is {MAX_NATS_APART}")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import sentencepiece
 
 from export.importers.imported import SourceError
+from export.importers.settings import read_small, shown
 from service.errors import BundleError
 from service.models.bundle import Moses
 from service.text.bpe import Bpe
@@ -65,7 +66,7 @@ def _marked(vocabularies: Mapping[Path, Collection[str]], joint: str) -> str:
         if len(marked) > MOST_JOINTS * len(tokens):
             return (
                 f"{path}: {len(marked)} of {len(tokens)} tokens are marked with {joint}, like "
-                f"{marked[0]!r}: the model reads words cut by "
+                f"{shown(marked[0])}: the model reads words cut by "
             )
     return ""
 
@@ -90,13 +91,13 @@ def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
     Raises:
         SourceError: it is missing, or none.
     """
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
+    model = read_small(path)
     try:
-        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        processor = sentencepiece.SentencePieceProcessor()
+        processor.LoadFromSerializedProto(model)
         for id in range(processor.vocab_size()):
             processor.id_to_piece(id)  # which is only now known to be UTF-8
-    except (RuntimeError, OSError, UnicodeDecodeError) as error:
+    except (RuntimeError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
     return processor
 

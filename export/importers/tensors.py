@@ -1,8 +1,10 @@
 """Weights out of files of others: tensors only, no code of theirs is run, and each is what it should be."""
 
 import argparse
-import json
 import pickle
+import re
+import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from export.importers.imported import SourceError
+from export.importers.settings import parse_json, shown
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
 STORED_TYPES = {
@@ -24,6 +27,12 @@ UNREADABLE = (
     AssertionError, OverflowError, MemoryError, RecursionError, ImportError, NotImplementedError,
 )  # fmt: skip
 """What torch raises for one broken file or another."""
+LARGEST = 1e9
+"""Of a weight; sums of products of larger ones are no numbers in float32."""
+CODE = re.compile(r"GLOBAL ([\w.]+)")
+"""What torch says that a pickle would call."""
+LOCAL_FILE = b"PK\x03\x04"
+"""How the archives begin that torch writes."""
 
 
 class Tensors:
@@ -71,9 +80,12 @@ class Tensors:
             )
         if not tensor.is_floating_point():
             raise SourceError(f"{self.path}: {key} is of {tensor.dtype}; supported: floating point")
-        tensor = tensor.float()
-        if not tensor.isfinite().all():
-            raise SourceError(f"{self.path}: {key} holds values that are not finite")
+        tensor = tensor.detach().float()
+        low, high = map(float, tensor.aminmax())
+        if not (low >= -LARGEST and high <= LARGEST):
+            raise SourceError(
+                f"{self.path}: {key} holds values that are not finite, or larger than {LARGEST:g}"
+            )
         return tensor
 
     def ignore(self, *keys: str) -> None:
@@ -101,6 +113,8 @@ def load_tensors(path: Path) -> Mapping[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return MappedTensors(path)
+    except SourceError:
+        raise
     except (SafetensorError, *UNREADABLE) as error:
         raise unreadable(path, error) from None
     return tensors_of(path, load_pickle(path))
@@ -123,7 +137,7 @@ class MappedTensors(Mapping[str, Tensor]):
             pass
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            self._described = json.loads(file.read(size))
+            self._described = parse_json(path, file.read(size))
         self._described.pop("__metadata__", None)
         self._first = 8 + size
 
@@ -158,21 +172,43 @@ def load_pickle(path: Path) -> Any:
     Raises:
         SourceError: the file is broken, or holds anything else, of which nothing is run.
     """
+    if not path.is_file():
+        raise SourceError(f"{path}: is not a file")
     try:
-        with torch.serialization.safe_globals([argparse.Namespace]):
+        _check_archive(path)
+        with torch.serialization.safe_globals([argparse.Namespace]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of kinds of files and tensors that are refused
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        reason = str(error).partition("\n")[0]
+        if (found := CODE.search(str(error))) is None:
+            raise unreadable(path, ValueError("torch has not written it")) from None
         raise SourceError(
-            f"{path}: holds more than tensors, and none of it was run: {reason}; supported: tensors alone"
+            f"{path}: holds more than tensors, and none of it was run: {found[1]}; supported: tensors alone"
         ) from None
-    except UNREADABLE as error:
+    except SourceError:
+        raise
+    except (zipfile.BadZipFile, *UNREADABLE) as error:
         raise unreadable(path, error) from None
+
+
+def _check_archive(path: Path) -> None:
+    """Whether an archive has no more bytes when it is unpacked; torch compresses none of them.
+
+    Raises:
+        SourceError: it has.
+    """
+    with path.open("rb") as file:
+        if file.read(len(LOCAL_FILE)) != LOCAL_FILE:
+            return
+    with zipfile.ZipFile(path) as archive:
+        total = sum(member.file_size for member in archive.infolist())
+    if total > (size := path.stat().st_size):
+        raise SourceError(f"{path}: unpacks to {total} bytes; supported: up to its size, {size}")
 
 
 def unreadable(path: Path, error: Exception) -> SourceError:
     """What is said of a file that its library cannot read."""
-    reason = str(error).partition("\n")[0] or type(error).__name__
+    reason = str(error).partition("\n")[0].partition(". ")[0] or type(error).__name__
     return SourceError(f"{path}: cannot be read, it may be truncated: {reason}")
 
 
@@ -182,8 +218,20 @@ def tensors_of(path: Path, found: object) -> Mapping[str, Tensor]:
     Raises:
         SourceError: it is none.
     """
-    if not isinstance(found, dict) or not all(
-        isinstance(name, str) and isinstance(one, Tensor) for name, one in found.items()
-    ):
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise SourceError(f"{path}: is no table of tensors by name")
+    for name, one in found.items():
+        if not _is_plain(one):
+            raise SourceError(f"{path}: {shown(name)} is {shown(one)}; supported: dense tensors")
     return found
+
+
+def _is_plain(found: object) -> bool:
+    """Whether this is a tensor all of whose numbers are in the file."""
+    return (
+        isinstance(found, Tensor)
+        and not found.is_nested
+        and found.layout is torch.strided
+        and found.device.type == "cpu"
+        and found.numel() * found.element_size() <= found.untyped_storage().nbytes()
+    )

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,32 @@ def truncated(name: str) -> Break:
     return change
 
 
+def made_a_folder(name: str) -> Break:
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).mkdir()
+
+    return change
+
+
+def made_large(name: str) -> Break:
+    """Of 64 MiB and more, most of which takes no room."""
+
+    def change(folder: Path) -> None:
+        with (folder / name).open("r+b") as file:
+            file.truncate((1 << 26) + 1)
+
+    return change
+
+
+def deep_value() -> list[Any]:
+    """Some lists that hold one another; written out, they have a million texts."""
+    found: list[Any] = ["x"] * 10
+    for _ in range(5):
+        found = [found] * 10
+    return found
+
+
 def check_is_refused(
     whole: Path,
     tmp_path: Path,
@@ -41,4 +68,5 @@ def check_is_refused(
     assert main(["import", str(folder), "--out", str(tmp_path / "bundle")]) == 1
     [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
     assert message in line
+    assert len(line) < 1000
     assert sorted(tmp_path.rglob("*")) == before

@@ -59,10 +59,20 @@ def named_in_no_utf_8(path: Path) -> Path:
     return path
 
 
+def unnamed(path: Path) -> Path:
+    member = zipfile.ZipInfo("a")
+    member.filename = ""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, b"A")
+    return path
+
+
 CASES: list[tuple[Callable[[Path], Path], str]] = [
     (lambda path: pack(path, {"ok": b"", "../out": b""}), "'../out' is outside of"),
     (lambda path: pack(path, {"a/../../out": b""}), "'a/../../out' is outside of"),
     (lambda path: pack(path, {"/out": b""}), "'/out' is outside of"),
+    (lambda path: pack(path, {".": b""}), "'.' is outside of"),
+    (unnamed, "'' is outside of"),
     (lambda path: pack(path, {"..\\out": b""}), "is outside of"),
     (lambda path: pack(path, {"a\\out": b""}), "is outside of"),
     (lambda path: pack(path, {"C:\\out": b""}), "is outside of"),

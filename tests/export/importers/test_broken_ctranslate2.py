@@ -73,6 +73,13 @@ def another(**options: Any) -> Break:
     return write
 
 
+def renamed(old: bytes, new: bytes) -> Break:
+    def change(data: bytearray) -> None:
+        data[:] = data.replace(old, new)
+
+    return bytes_of(change)
+
+
 LAYER, W2 = "encoder/layer_0", "encoder/layer_0/ffn/linear_1/weight"
 ONE, ROW = np.array(1, np.int8), np.zeros(3, np.float32)
 CASES: list[tuple[Break, str]] = [
@@ -91,6 +98,7 @@ CASES: list[tuple[Break, str]] = [
     (variable(W1, lambda one: one * np.inf), f"{W1} holds values that are not finite"),
     (variable(W1, lambda one: one.astype(np.int8)), f"{W1} is of int8, and there is no {W1}_scale"),
     (variable(W1, lambda one: one.astype(np.int32)), f"{W1} is of torch.int64; supported: floating"),
+    (renamed(b"encoder/layer_1/ffn/linear_0", b"encoder/layer_0/ffn/linear_0"), "/bias' is there twice"),
     (without(W1), f"model.bin: has no {W1}"),
     (without("decoder/layer_1/ffn/layer_norm/beta"), "has no decoder/layer_1/ffn/layer_norm/beta"),
     (added("decoder/layer_0/more", np.zeros(3, np.float32)), "decoder/layer_0/more is no part of"),
@@ -111,7 +119,7 @@ CASES: list[tuple[Break, str]] = [
     (setting("add_source_eos", "yes"), "config.json: add_source_eos = 'yes'; supported: bool"),
     (setting("quantization_type", 1), "quantization_type = 1; supported: int8, int16, float16"),
     (truncated("config.json"), "config.json: is not valid JSON"),
-    (truncated("shared_vocabulary.json"), "shared_vocabulary.json: cannot be read"),
+    (truncated("shared_vocabulary.json"), "shared_vocabulary.json: is not valid JSON"),
     (vocabulary(lambda tokens: tokens[:40]), "is of shape [71, 32], the configuration says [40, 32]"),
     (vocabulary(lambda tokens: dict.fromkeys(tokens)), "shared_vocabulary.json: is no list of tokens"),
     (vocabulary(lambda tokens: [*tokens[:9], 7]), "shared_vocabulary.json: is no list of tokens"),

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from export.__main__ import main
-from tests.export.importers.breaking import Break, check_is_refused, removed, truncated
+from tests.export.importers.breaking import (
+    Break,
+    check_is_refused,
+    made_a_folder,
+    made_large,
+    removed,
+    truncated,
+)
 from tests.export.importers.marian_folders import write_folder
 
 
@@ -72,6 +80,32 @@ def no_table(folder: Path) -> None:
     torch.save([torch.zeros(2)], folder / "pytorch_model.bin")
 
 
+def saved(change_it: Callable[[torch.Tensor], torch.Tensor]) -> Break:
+    """A pickle in the place of safetensors, with one tensor of another kind."""
+
+    def change(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        (folder / "model.safetensors").unlink()
+        tensors[FC1] = change_it(tensors[FC1])
+        torch.save(tensors, folder / "pytorch_model.bin")
+
+    return change
+
+
+def compressed(folder: Path) -> None:
+    saved(torch.zeros_like)(folder)
+    with zipfile.ZipFile(folder / "pytorch_model.bin") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data + bytes(1 << 16))
+
+
+def said_twice(folder: Path) -> None:
+    text = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(text.replace("{", '{"d_model": 48, ', 1))
+
+
 FC1 = "model.encoder.layers.0.fc1.weight"
 CASES: list[tuple[Break, str]] = [
     (setting("model_type", "bart"), "config.json: model_type = 'bart'; supported: Hugging Face"),
@@ -114,6 +148,15 @@ CASES: list[tuple[Break, str]] = [
     (trapped, "pytorch_model.bin: holds more than tensors, and none of it was run"),
     (torn_pickle, "pytorch_model.bin: cannot be read, it may be truncated"),
     (no_table, "pytorch_model.bin: is no table of tensors by name"),
+    (saved(torch.Tensor.to_sparse), f"'{FC1}' is tensor("),
+    (saved(lambda one: one.to("meta")), f"'{FC1}' is tensor("),
+    (saved(lambda one: one[:1, :1].clone().expand(48, 32)), f"'{FC1}' is tensor("),
+    (compressed, "pytorch_model.bin: unpacks to "),
+    (said_twice, "config.json: 'd_model' is there twice"),
+    (setting("d_model", "x" * 10_000), "config.json: d_model = 'xxx"),
+    (setting("length_penalty", 10**400, "generation_config.json"), "length_penalty = (1329 bits); supp"),
+    (made_a_folder("generation_config.json"), "generation_config.json: is not a file"),
+    (made_large("source.spm"), "source.spm: has more than 67108864 bytes"),
     (setting("target_lang", "gmw", "tokenizer_config.json"), "target language (gmw): --target en"),
 ]  # fmt: skip
 

@@ -2,14 +2,23 @@
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
-from tests.export.importers.breaking import Break, check_is_refused, removed, truncated
+from tests.export.importers.breaking import (
+    Break,
+    check_is_refused,
+    deep_value,
+    made_a_folder,
+    removed,
+    truncated,
+)
 from tests.export.importers.marian_npz_models import YML, save, write_model
 
 
@@ -60,6 +69,18 @@ def two_models(folder: Path) -> None:
     shutil.copy(folder / "model.npz", folder / "other.npz")
 
 
+def with_a_second(name: str) -> Break:
+    def change(folder: Path) -> None:
+        with (
+            zipfile.ZipFile(folder / "model.npz", "a") as file,
+            pytest.warns(UserWarning, match="Duplicate name"),
+        ):
+            file.writestr(name, file.read(name))
+
+    return change
+
+
+DEEP = yaml.safe_dump({"models": deep_value(), "vocabs": ["vocab.yml"] * 2}).encode()
 WQ = "encoder_l1_self_Wq"
 CASES: list[tuple[Break, str]] = [
     (setting("type", "amun"), "special:model.yml: type = 'amun'; supported: 'transformer'"),
@@ -98,6 +119,11 @@ CASES: list[tuple[Break, str]] = [
     (decoder(**{"beam-size": 100}), "decoder.yml: beam-size = 100; supported: 1 to 64"),
     (decoder(**{"word-penalty": 0.5}), "decoder.yml: word-penalty = 0.5; supported: 0"),
     (written("decoder.yml", b"\t- a: ["), "decoder.yml: is not valid YAML"),
+    (written("decoder.yml", b"beam-size: 4\nbeam-size: 5\n"), "decoder.yml: 'beam-size' is there twice"),
+    (written("decoder.yml", DEEP), "decoder.yml: models = [[["),
+    (made_a_folder("decoder.yml"), "decoder.yml: is not a file"),
+    (with_a_second(f"{WQ}.npy"), f"model.npz: '{WQ}.npy' is there twice"),
+    (tensor(WQ, lambda one: one * 1e30), f"{WQ} holds values that are not finite, or larger than 1e+09"),
     (removed("decoder.yml", "vocab.yml"), "it is unclear which vocabulary belongs to which side (none)"),
     (removed("source.spm"), "has no SentencePiece model; supported: sentencepiece.model, or source.spm and"),
     (truncated("source.spm"), "source.spm: is not a SentencePiece model"),

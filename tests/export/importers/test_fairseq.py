@@ -15,7 +15,7 @@ from model.tokenizer import BOS_ID
 from service.models.bundle import load
 from service.settings import Settings
 from service.translation.guards import loops
-from tests.export.importers.breaking import check_is_refused, removed, truncated
+from tests.export.importers.breaking import check_is_refused, deep_value, removed, truncated
 from tests.export.importers.ctranslate2_peer import muddled_texts
 from tests.export.importers.fairseq_checkpoints import SHAPES, decode, encode, write_folder
 from tests.export.importers.test_ctranslate2 import import_folder, served
@@ -169,6 +169,9 @@ PROJECTION = "decoder.output_projection.weight"
         (changing({"encoder_layers": 3}), "has no encoder.layers.2.self_attn_layer_norm.weight"),
         (changing({"decoder_normalize_before": True}), "that of the encoder, False"),
         (changing({"share_all_embeddings": True}), "with two dictionaries; supported: one"),
+        (changing({"source_lang": "../de"}), "source_lang = '../de'; supported: up to 32 letters"),
+        (changing({"arch": deep_value()}), "args: arch = [[["),
+        (changing({"arch": torch.zeros(2)}), "args: 'arch' is a tensor; supported: numbers, texts"),
         (changing({"source_lang": "nl"}), "dict.nl.txt: is missing"),
         (changing({}, {"encoder.more": torch.zeros(2)}), "encoder.more is no part of the network"),
         (changing({}, {PROJECTION: torch.zeros(2)}), "is of shape [2], the configuration says"),
