@@ -26,10 +26,16 @@ RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
 """Elements that are kept as they are, with all that is in them."""
 UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 """Inline elements whose text comes through untouched."""
-_OF_SEGMENT = re.compile(r"(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph)")
-"""Of XLIFF and TMX, within a segment."""
-_CODE: dict[str, TagKind] = {"bpt": "open", "ept": "close", "it": "void"}
-_OF_FORMAT = re.compile(r"</?(?:\w+:)?(?:g|mrk|pc|bpt|ept|ph|it|hi|r|run)(?![^\s/>])")
+_IN_SEGMENT: dict[str, TagKind | None] = {
+    **dict.fromkeys(["g", "mrk", "pc", "hi"]),
+    **{"bpt": "open", "ept": "close", "ph": "void", "it": "void"},
+}
+"""What is inline in XLIFF and TMX; and the kind of tag that it is as a whole, if its text is code."""
+_HAS_SEGMENTS = re.compile(
+    r"(?:xliff|trans-unit|tmx|tuv?|seg|mrk|pc|bpt|ept)\b|ph\b.*\bx\s*=|it\b.*\bpos\s*=", re.DOTALL
+)
+"""An element's local name and attributes that tell a document to be XLIFF or TMX, or a part of one."""
+_OF_FORMAT = re.compile(rf"</?(?:\w+:)?(?:{'|'.join([*_IN_SEGMENT, 'r', 'run'])})(?![^\s/>])")
 """Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
 _UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
@@ -58,11 +64,26 @@ def parse(
     return parser.finish()
 
 
+def _segment_parts(stream: list[Token], kind: Kind) -> dict[str, TagKind | None]:
+    """By its name, with a prefix if any, each element that is inline in the segments of XLIFF and TMX."""
+    if kind == "html" or not any(
+        _HAS_SEGMENTS.match(f"{_local(token.name)} {token.attributes}") for token in stream
+    ):
+        return {}
+    names = {token.name for token in stream}
+    return {name: _IN_SEGMENT[_local(name)] for name in names if _local(name) in _IN_SEGMENT}
+
+
+def _local(name: str) -> str:
+    """A name without its prefix."""
+    return name.rpartition(":")[2]
+
+
 def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
-    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere, or always do."""
+    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere."""
     if kind == "html":
         return INLINE
-    found = {token.name for token in stream if _OF_SEGMENT.fullmatch(token.name)}
+    found: set[str] = set()
     for before, token, after in zip([None, *stream], stream, [*stream[1:], None], strict=False):
         outside = after if token.kind == "close" else before
         is_tag = token.kind in ("open", "close", "void")
@@ -79,7 +100,8 @@ class _Parser:
     ) -> None:
         self.stream, self.is_escaped = stream, is_escaped
         self.format: Format = kind if is_escaped else "text"
-        self.inline = _inline_names(stream, kind)
+        self.of_segment = _segment_parts(stream, kind)
+        self.inline = _inline_names(stream, kind) | self.of_segment.keys()
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
@@ -90,7 +112,7 @@ class _Parser:
         token = self.stream[at]
         if token.kind == "text":
             self._add_text(token.raw)
-        elif self.format == "xml" and (kind := _kind_of_code(token)):
+        elif token.kind == "open" and (kind := self.of_segment.get(token.name)):
             end = self.ends.get(at, at + 1)
             self.tags.append(Tag(self.length, self._raw(at, end), kind))
             return end
@@ -203,12 +225,6 @@ def _says_no(attributes: str) -> bool:
         or (name == "class" and "notranslate" in value.split())
         for name, value in found
     )
-
-
-def _kind_of_code(token: Token) -> TagKind | None:
-    """What an element of TMX or XLIFF is whose text is code of another format; None if it is no such."""
-    kind = _CODE.get(token.name.rpartition(":")[2]) if token.kind == "open" else None
-    return None if kind == "void" and "pos=" not in token.attributes else kind
 
 
 def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:

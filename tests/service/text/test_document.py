@@ -127,7 +127,8 @@ def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
         ("<p>Menu <g>soubor</g><go>nový</go></p>", "xml", ["Menu soubor", "nový"]),
         ("<p>Menu <g>Soubor</g><g>Nový</g></p>", "xml", ["Menu Soubor", "Nový"]),
         ("<p>点击<g>文件</g><g>打开</g></p>", "xml", ["点击文件打开"]),
-        ("<s><g>To je</g><g> vě</g><g>ta.</g></s>", "xml", ["To je věta."]),
+        ("<seg><g>To je</g><g> vě</g><g>ta.</g></seg>", "xml", ["To je věta."]),
+        ("<p><g>äpfel</g><g>birnen</g></p>", "xml", ["äpfel", "birnen"]),
         ("<p><span>今天</span><b>天气</b>很好</p>", "html", ["今天天气很好"]),
         ("<p><a>首页</a><a>产品</a></p>", "html", ["首页", "产品"]),
         ("<p>Menu <a>soubor</a><a>nový</a></p>", "html", ["Menu soubor", "nový"]),
@@ -169,15 +170,17 @@ def test_tags_within_a_clause_without_spaces_go_around_its_words() -> None:
 def test_code_in_segments_of_tmx_and_xliff_is_kept() -> None:
     xml = (
         '<seg>Der <bpt i="1">&lt;b class="x"&gt;</bpt>Hund<ept i="1">&lt;/b&gt;</ept> bellt'
-        '<it pos="begin">&lt;i&gt;</it>&#13;&#xD; laut.</seg>'
+        '<it pos="begin">&lt;i&gt;</it>&#13;&#xD; laut<ph x="1">&lt;br title="Hund"/&gt;</ph>.</seg>'
     )
     document = take_apart(xml, "xml")
     [sentence] = document.sentences
     assert sentence.text == "Der Hund bellt laut."
-    assert [tag.kind for tag in sentence.tags] == ["open", "close", "void", "void", "void"]
+    assert [tag.kind for tag in sentence.tags] == ["open", "close", *["void"] * 4]
     assert unchanged(document) == xml
-    [sentence] = take_apart("<p>Ein <it>kursives</it> Wort</p>", "xml").sentences
-    assert sentence.text == "Ein kursives Wort"
+    [sentence] = take_apart('Der <ph x="1">&lt;b/&gt;</ph>Hund', "xml").sentences
+    assert sentence.text == "Der Hund"
+    [sentence] = take_apart("<p>Ein <it>kursives</it> <ph>Wort</ph>!</p>", "xml").sentences
+    assert sentence.text == "Ein kursives Wort!"
 
 
 def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
