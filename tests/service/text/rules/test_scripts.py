@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from service.text.languages import profile
 from service.text.tokenizer import Tokenizer
 from tests.conftest import TINY_BUNDLE
-from tests.service.text.pipelines import assembled, take_apart
+from tests.service.text.pipelines import assembled, take_apart, unchanged
 
 
 def latin(character: str) -> bool:
@@ -53,6 +54,26 @@ def test_beside_what_has_begun_as_a_placeholder() -> None:
     [sentence] = take_apart("Gestern sprach @Иван Петров: %sм.", "text", spells=latin).sentences
     assert sentence.text == "Gestern sprach Tom: Boston."
     assert sentence.readable("Tom, Boston") == "@Иван Петров, %sм"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "unknown", "asked"),
+    [
+        ("ru", "Город Київ очень красив.", "ї", "Город Tom очень красив."),
+        ("zh", "我的朋友叫李䶮，他是老师。", "䶮", "我的朋友叫李Tom，他是老师。"),
+        ("ar", "هذه كلمة پارس هنا", "پ", "هذه كلمة Tom هنا"),
+        ("ja", "彼は髙橋です", "髙", "彼はTom橋です"),
+    ],
+)
+def test_a_letter_that_is_missing_keeps_nothing_else_of_its_own_language(
+    language: str, text: str, unknown: str, asked: str
+) -> None:
+    document = take_apart(
+        text, "text", source=profile(language), spells=lambda one: one not in unknown
+    )
+    [sentence] = document.sentences
+    assert sentence.text == asked
+    assert unchanged(document) == text
 
 
 def test_what_a_vocabulary_spells() -> None:
