@@ -7,7 +7,8 @@ alone: most texts are no Markdown, and what only looks so is text (`_is_text`, `
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
@@ -17,7 +18,7 @@ from pyromark import Options, events_with_range
 
 from service.text.markup.html_tags import kind_of, untranslated
 from service.text.rules.placeholders import CODE_SIGNS, Placeholders
-from service.text.run import Run
+from service.text.run import Protected, Run
 from service.text.words import TOUCHING
 
 _OPTIONS = (
@@ -107,9 +108,13 @@ class _Reader:
         self.text, self.events = text, events
         self.is_sure = any(event.of in _SURE or event.name in _SURE for event in events)
         self.ends = _ends(text, events)
-        self.placeholders = Placeholders().prepare(Run(_without_targets(text, events))).protected
         self.are_tags: list[bool] = []
         """Of the elements around words that are open: whether each is one, and no text."""
+
+    @cached_property
+    def placeholders(self) -> Sequence[Protected]:
+        """Those of the text, in order."""
+        return Placeholders().prepare(Run(_without_targets(self.text, self.events))).protected
 
     def atoms(self) -> Iterator[Atom]:
         """The atoms, none of which overlaps another."""

@@ -8,7 +8,6 @@ sentence around it are translated separately.
 import re
 from typing import Annotated, ClassVar, Self, cast
 
-import regex
 from pydantic import Field, StringConstraints
 
 from service.errors import BundleError
@@ -29,17 +28,11 @@ _BEHIND_PATH = r".,;:!?)\]}"
 _ENDS_WINDOWS_PATH = rf"\s:*?\"<>|,;{_WIDE_MARKS}"
 _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "‘’", "«": "»", "»": "«"}
 
-
-def _all_but(ends: str) -> str:
-    """Any other character; of a script without spaces, only where a part of an address begins or goes on."""
-    return rf"(?:[^{ends}{TOUCHING}]|(?<=[/\\?=&\#_~.%:+{TOUCHING}-])[{TOUCHING}])"
-
-
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
     # without the mark behind it, or the bracket that is around it
-    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:{_all_but(_ENDS_URL)}|\([^{_ENDS_URL}]*+\))*"
-    rf"(?:\([^{_ENDS_URL}]*+\)|{_all_but(_ENDS_URL + _BEHIND)})",
+    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
+    rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}{_BEHIND}])",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     # @somebody, @somebody@example.org, @scope/package
     "account": r"(?<!\w)@\w++(?:(?:@|(?:-\w++)*+/(?=[a-z]))[\w.-]*\w)?",
@@ -47,7 +40,7 @@ KINDS = {
     # a.example/b, x.tar.gz, song.mp3, X.PDF, java.util.List
     "domain or file": r"(?<![\w.@/\\-])(?:\w[\w-]++(?:\.[\w-]{2,64}+)*?"
     r"\.(?:[a-z][a-z0-9]{1,23}+|[A-Z][A-Z0-9]{1,23}+)|[a-z]\w++(?:\.[^\W\d]\w{1,63}+){2,})(?![\w-]|\.\w)"
-    rf"(?:/(?:{_all_but(_ENDS_PATH)}*{_all_but(_ENDS_PATH + _BEHIND_PATH)})?)?",
+    rf"(?:/(?:[^{_ENDS_PATH}]*[^{_ENDS_PATH}{_BEHIND_PATH}])?)?",
     # $HOME/bin, ${DATA}/new, but not $price/day, 80 $US/Fass
     "path behind a variable": r"(?<![\w$])(?<!\d[ \u00a0\u202f])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
     r"(?:/[\w.@+-]*[\w@+-])++/?",
@@ -58,8 +51,8 @@ KINDS = {
         rf"(?<=[{opening}])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[{closing}])"
         for opening, closing in _AROUND_OPTIONS.items()
     ),
-    "Windows path": rf"(?<!\w)(?:[A-Za-z]:\\|\\\\){_all_but(_ENDS_WINDOWS_PATH)}*"
-    rf"{_all_but(_ENDS_WINDOWS_PATH + '.!')}",
+    "Windows path": rf"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^{_ENDS_WINDOWS_PATH}]*"
+    rf"[^{_ENDS_WINDOWS_PATH}.!]",
     "template": r"<%[^%<>]{1,200}%>",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
@@ -87,22 +80,19 @@ _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
 )
 """A quick look: most texts have nothing of all this."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
-_BEGIN_WITH_A_SIGN = frozenset(["account", "hashtag", "path", "percent signs", "underscores"])
-
-
-def _amid(kind: str, pattern: str) -> str:
-    """A pattern amid words of a script without spaces: these are no part of words of another script.
-
-    What begins with a sign may be in such a script, too.
-    """
-    apart = pattern.replace(r"\w", rf"[\w--[{TOUCHING}]]").replace(r"\W", rf"[\W{TOUCHING}]")
-    return f"{apart}|{pattern}" if kind in _BEGIN_WITH_A_SIGN else apart
-
-
-_TOUCHING = re.compile(f"[{TOUCHING}]")
-_AMID_TOUCHING = regex.compile(
-    "|".join(_amid(*one) for one in KINDS.items()), regex.VERBOSE | regex.V1
+_IS_UNSPACED = re.compile(rf"(?<!\S)[^\s/\\{TOUCHING}]*+[{TOUCHING}]")
+"""A word of a script without spaces; one within an address says nothing of the text around that."""
+_IN_ADDRESS = rf"(?<![{TOUCHING}])(?:[/\\?=&]|_\()"  # /wiki/维基_(百科), ?q=值, D:\数据
+_BEHIND_SIGN = r"(?<!\w)(?:[@\#]|__)|%(?=\w+%)"  # @用户, #标签, __名__, %名%
+_WORDS = re.compile(
+    rf"(?:{_IN_ADDRESS}|{_BEHIND_SIGN})[{TOUCHING}]+(?:[/\\?=&_~.%:+(-]+[{TOUCHING}]+)*|(?P<word>[{TOUCHING}]+)"
 )
+"""What touches: what is a part of a placeholder, and `word`, which is none."""
+
+
+def _apart(text: str) -> str:
+    """A text with a mark in the place of each letter of words that may touch a placeholder."""
+    return _WORDS.sub(lambda one: "。" * len(one["word"]) if one["word"] else one[0], text)
 
 
 class Tokens(Parameters):
@@ -142,7 +132,9 @@ class Placeholders(Rule):
 
     def prepare(self, run: Run) -> Run:
         """The run with its placeholders protected."""
-        if _MAY_HOLD_ONE.search(run.text) is None:
+        text = run.text
+        if _MAY_HOLD_ONE.search(text) is None:
             return run
-        pattern = _AMID_TOUCHING if _TOUCHING.search(run.text) else PLACEHOLDER
-        return run.protecting([Protected(*one.span()) for one in pattern.finditer(run.text)])
+        if not text.isascii() and _IS_UNSPACED.search(text):
+            text = _apart(text)
+        return run.protecting([Protected(*one.span()) for one in PLACEHOLDER.finditer(text)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.text import segmenter
 from service.text.common_words import common_words
 from service.text.detector import Detector
-from service.text.markup import labels, plain
+from service.text.markup import labels, markdown, plain
 from service.text.pipeline import ORDER
 from service.text.rules import (
     already,
@@ -263,3 +263,11 @@ def test_telling_words_are_frequent_ones_that_the_other_language_has_less() -> N
     assert not {"in", "die", "sail"} & telling
     weights = dict(zip(table.entries, table.weights_in(table.entries, "en", "de"), strict=True))
     assert telling == {word for word, (en, de) in weights.items() if en >= 30 and en - de >= 5}
+
+
+def test_no_mark_is_looked_for_in_placeholders_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(markdown, "Placeholders")
+    parts = plain.parse("- Lies %s\n- Nimm %s")
+    assert [one.text for one in parts if isinstance(one, Run)] == ["Lies %s", "Nimm %s"]

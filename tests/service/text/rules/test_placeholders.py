@@ -105,6 +105,16 @@ def test_words_of_scripts_without_spaces_are_no_part_of_one(text: str, kept: str
         ("存到D:\\数据\\新.txt，好", ["D:\\数据\\新.txt"]),
         ("《三体》@用户 #标签 好", ["@用户", "#标签"]),
         ("（https://a.example/b）", ["https://a.example/b"]),
+        ("是/否/取消 %名前%です，是%名前%。100%的C++", ["%名前%", "%名前%", "C++"]),
+        *(
+            (f"Siehe {address} für mehr", [address])
+            for address in (
+                "https://zh.wikipedia.example/wiki/C语言",
+                "https://zh.wikipedia.example/wiki/K팝",
+                "https://a.example/?q=ab中文&x=1",
+                "D:\\report报告.txt",
+            )
+        ),
     ],
 )
 def test_addresses_may_have_parts_in_such_a_script(text: str, found: list[str]) -> None:
