@@ -1,5 +1,6 @@
 """Words, and which words of a sentence correspond to which words of its translation."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,9 +95,13 @@ def align_words(
     source_pieces: Sequence[Span],
     target_pieces: Sequence[Span],
     weights: NDArray[np.float32],
+    most: int | None = None,
 ) -> Alignment:
-    """Attention between pieces, [pieces of target, pieces of source], as attention between words."""
-    source_spans, target_spans = word_spans(source), word_spans(target)
+    """Attention between pieces, [pieces of target, pieces of source], as attention between words.
+
+    Of a text with more than `most` words, several side by side count as one.
+    """
+    source_spans, target_spans = (_at_most(most, word_spans(text)) for text in (source, target))
     from_pieces = _membership(source_spans, source_pieces)  # [S, pieces]
     to_pieces = _membership(target_spans, target_pieces)
     words = to_pieces @ weights @ from_pieces.T
@@ -104,6 +109,13 @@ def align_words(
     even = np.full_like(words, 1 / max(1, len(source_spans)))
     words = np.divide(words, sums, out=even, where=sums > 0)
     return Alignment(source, target, source_spans, target_spans, words.astype(np.float32))
+
+
+def _at_most(most: int | None, spans: list[Span]) -> list[Span]:
+    """So many spans at most, each of as many neighbours as that takes."""
+    size = math.ceil(len(spans) / most) if most else 1
+    groups = (spans[at : at + size] for at in range(0, len(spans), max(1, size)))
+    return [(group[0][0], group[-1][1]) for group in groups]
 
 
 def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.float32]:

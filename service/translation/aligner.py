@@ -1,6 +1,7 @@
 """Word alignment: which source words each target word attended to, computed by a graph of the bundle."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,8 @@ from service.translation.types import TranslatedSentence
 logger = logging.getLogger(__name__)
 
 MAX_WORD_PAIRS = 1_000_000
-"""Of a sentence and its translation; 512 tokens and 1,024 are half as many."""
+"""Of a sentence and its translation; 512 tokens and 1,024 are half as many, but a token may be of several
+letters that count as words."""
 MAX_WEIGHT = 1.1
 """Of what sums to 1, rounded."""
 TURN_SECONDS = 0.02
@@ -122,8 +124,8 @@ class Aligner:
         """Put the sentences, aligned, `into` a list; a step is one alignment, and gives what it cost.
 
         Raises:
-            TextTooLongError: a table of a sentence's words would be too large; tokens do not bound them where
-                a vocabulary takes many unknown characters for one.
+            TextTooLongError: a table of a sentence's words is wanted and would be too large; tokens do not
+                bound them where a vocabulary takes many unknown characters for one.
         """
         for one in translated:
             if not (wanted or one.sentence.tags):
@@ -131,32 +133,32 @@ class Aligner:
                 continue
             source = one.sentence.text
             words = len(word_spans(source)) * max(map(len, map(word_spans, one.targets)))
-            if words > MAX_WORD_PAIRS:
+            is_too_large = words > MAX_WORD_PAIRS
+            if is_too_large and wanted:
                 raise TextTooLongError(
                     f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
                     f"{MAX_WORD_PAIRS}: {quoted(one.sentence.as_written)}"
                 )
+            most = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
             alignments = []
             for text in one.targets:
-                alignments.append(self._alignment(source, text, *around))
+                alignments.append(self._alignment(source, text, around, most))
                 yield cost_of(source, text)
             into.append(replace(one, alignments=tuple(alignments)))
 
-    def _alignment(
-        self, source: str, target: str, prefix: Sequence[int], start_tokens: Sequence[int]
-    ) -> Alignment:
-        """Of a sentence and one of its translations."""
+    def _alignment(self, source: str, target: str, around: Around, most: int | None) -> Alignment:
+        """Of a sentence and one of its translations, each of so many words at most."""
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
         if self.attention is None:
             in_order = _in_order(len(target_ids), len(source_ids))
-            guess = align_words(source, target, source_pieces, target_pieces, in_order)
+            guess = align_words(source, target, source_pieces, target_pieces, in_order, most)
             return replace(guess, is_guess=True)
-        weights = self.attended([*prefix, *source_ids, *end], target_ids, (prefix, start_tokens))
+        weights = self.attended([*around[0], *source_ids, *end], target_ids, around)
         if weights is None:  # the answer is there
             weights = _in_order(len(target_ids), len(source_ids))
-        return align_words(source, target, source_pieces, target_pieces, weights)
+        return align_words(source, target, source_pieces, target_pieces, weights, most)
 
     def attended(
         self, source: Sequence[int], target: Sequence[int], around: Around

@@ -14,6 +14,7 @@ from service.engine.types import Floats
 from service.errors import DeadlineExceededError, TextTooLongError
 from service.models.bundle import load
 from service.models.vocabularies import load_tokenizers
+from service.text.run import Tag
 from service.text.sentence import Sentence
 from service.translation.aligner import Aligner, Attention
 from service.translation.types import TranslatedSentence
@@ -33,11 +34,15 @@ def aligner_of(attention: Attention, on_fault: Any = lambda *_: None) -> Aligner
 
 
 async def align(
-    aligner: Aligner, translated: list[TranslatedSentence], seconds: float = 10.0
+    aligner: Aligner,
+    translated: list[TranslatedSentence],
+    seconds: float = 10.0,
+    *,
+    wanted: bool = True,
 ) -> list[TranslatedSentence]:
     deadline = time.monotonic() + seconds
     with aligner.promised([one.sentence.text for one in translated], 1) as promise:
-        return await aligner.align(translated, ((5,), ()), True, deadline, promise)
+        return await aligner.align(translated, ((5,), ()), wanted, deadline, promise)
 
 
 def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dict[str, int]]:
@@ -119,6 +124,21 @@ def test_words_that_no_token_bounds_are_refused_before_a_table_of_them_is_made()
             asyncio.run(align(aligner, translated))
     finally:
         aligner.close()
+
+
+def test_tags_move_with_several_words_of_a_sentence_that_has_too_many() -> None:
+    aligner = aligner_of(crossed)
+    text = "€" * 1500 + " Hund"
+    sentence = Sentence(text, (Tag(1501, "<b>", "open"), Tag(1505, "</b>", "close")))
+    translated = [TranslatedSentence(sentence, ("€ " * 1500 + "dog",), (-1.0,))]
+    try:
+        [found] = asyncio.run(align(aligner, translated, wanted=False))
+    finally:
+        aligner.close()
+    [alignment] = found.alignments
+    assert alignment.weights.size <= 1_000_000
+    assert alignment.weights.sum(axis=1) == pytest.approx(1)
+    assert (alignment.source_words[0], alignment.source_words[-1]) == ("€€", "Hund")
 
 
 class Watched:
