@@ -9,8 +9,8 @@ from service.text.rules.rule import SpellingRule
 from service.text.run import Protected, Run
 
 _WORD = regex.compile(r"[\p{L}\p{M}]++")
-_LOOKED_UP = 1_000
-"""Letters of which it is kept whether the vocabulary has them."""
+_MAX_FINE = 1_000
+"""Characters of which it is kept that they are no such letters."""
 
 
 class Letters(SpellingRule):
@@ -23,12 +23,11 @@ class Letters(SpellingRule):
     def __init__(self, spells: Callable[[str], bool]) -> None:
         """`spells` says whether the vocabulary has a character."""
         super().__init__(spells)
-        self._known: dict[str, bool] = {}
+        self._fine: set[str] = set()
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation has each of them, in whatever case."""
-        text = source.text
-        if text.isascii() or all(map(self._is_known, set(text))):
+        if not self._lacking(source.text):
             return True
         found = translation.unprotected().casefold()
         words = self._words(source.unprotected())
@@ -36,20 +35,24 @@ class Letters(SpellingRule):
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with them protected."""
-        if run.text.isascii():
+        if not self._lacking(run.text):
             return run
         return run.protecting(Protected(*word.span()) for word in self._words(run.text))
 
     def _words(self, text: str) -> Iterator[regex.Match[str]]:
-        return (word for word in _WORD.finditer(text) if not all(map(self._is_known, word[0])))
+        return (word for word in _WORD.finditer(text) if self._lacking(word[0]))
 
-    def _is_known(self, character: str) -> bool:
-        """Whether it is no letter that the vocabulary lacks."""
-        if character.isascii() or not character.isalpha():
-            return True
-        known = self._known.get(character)
-        if known is None:
-            known = self._spells(character) or self._spells(character.lower())
-            if len(self._known) < _LOOKED_UP:
-                self._known[character] = known
-        return known
+    def _lacking(self, text: str) -> set[str]:
+        """Its letters that the vocabulary lacks."""
+        lacking: set[str] = set()
+        if text.isascii():
+            return lacking
+        for character in set(text) - self._fine:
+            if character.isalpha() and not self._is_spelled(character):
+                lacking.add(character)
+            elif len(self._fine) < _MAX_FINE:
+                self._fine.add(character)
+        return lacking
+
+    def _is_spelled(self, letter: str) -> bool:
+        return self._spells(letter) or self._spells(letter.lower())
