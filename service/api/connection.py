@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._heads = HeadReader(max_head_bytes)
         self._buffer = bytearray()  # what has come and is not taken
         self._is_reading, self._is_going_on = True, False
-        self._has_refused = False  # at once, which costs no task; more of them wait for their turns
+        self._has_refused_in_turn = False  # without a task; a second refusal waits for its turn
         self._has_client_ended = False  # closed its side: what it has sent is answered
         self._timer: asyncio.TimerHandle | None = None  # of what is waited for
         self._waits_for = ""  # "request", or the rest of its "head"
@@ -185,12 +185,12 @@ class Connection(asyncio.Protocol):
         else:
             exchange.is_last = True
             if not exchange.is_received and not exchange.has_started and exchange.task:
-                # which is answered, if it has begun by then
+                # once it has begun: a task that is cancelled before never answers
                 self.loop.call_soon(exchange.task.cancel)
 
     def _go_on(self) -> None:
         """Do with what has come all that is due, and see what is to be waited for."""
-        self._is_going_on, self._has_refused = True, False
+        self._is_going_on, self._has_refused_in_turn = True, False
         try:
             while not self.transport.is_closing() and self._advance():
                 pass
@@ -247,8 +247,8 @@ class Connection(asyncio.Protocol):
         self.exchange = exchange = Exchange(self, head, scope)
         exchange.is_last |= self.all.are_winding_down
         refusal = self.early_refusal and self.early_refusal.refusal(scope)
-        if refusal and not self._has_refused and self.writable.is_set():
-            self._has_refused = True
+        if refusal and not self._has_refused_in_turn and self.writable.is_set():
+            self._has_refused_in_turn = True
             exchange.answer(refusal)
             return
         app = refusal or self.all.app_for(scope["path"], self.config.loaded_app)

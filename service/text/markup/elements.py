@@ -230,7 +230,7 @@ def _says_no(attributes: str) -> bool:
 def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:
     """Whether a word or sentence goes on in the next element.
 
-    In a script without spaces, it does but for links.
+    In a script without spaces it always does, except between links.
     """
     is_unspaced = _UNSPACED.fullmatch(run.text, tag.at - 1, tag.at + 1) is not None
     if run.format == "xml":
