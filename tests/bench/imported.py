@@ -73,7 +73,8 @@ def main() -> int:
         return 0
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     effort = Effort(available_cores(), quick=not options.thorough)
-    results = ImportedResults(report.machine(), "python -m tests.bench.imported")
+    command = "python -m tests.bench.imported" + (" --thorough" if options.thorough else "")
+    results = ImportedResults(report.machine(), command)
     started = time.perf_counter()
     if "opus" in options.models:
         measure_opus(_make("opus", options), effort, results)
