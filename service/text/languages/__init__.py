@@ -2,12 +2,13 @@
 
 from service.text.languages.codes import lookup, lookup_source, parse, standard
 from service.text.languages.language import Language
-from service.text.languages.profiles import NEUTRAL, Languages, name, profile
+from service.text.languages.profiles import NEUTRAL, Languages, locale, name, profile
 
 __all__ = [
     "NEUTRAL",
     "Language",
     "Languages",
+    "locale",
     "lookup",
     "lookup_source",
     "name",

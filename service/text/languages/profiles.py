@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from babel.core import Locale
+from babel.core import Locale, UnknownLocaleError
 
 from service.text.languages.codes import Tag, parse, standard
 from service.text.languages.language import Language
@@ -76,6 +76,18 @@ profile = _OURS.profile
 """What is known of a language."""
 NEUTRAL = profile(_UNKNOWN)
 """What is so for all languages."""
+
+
+def locale(code: str) -> Locale | None:
+    """How CLDR says that a language writes numbers and dates; None where it does not.
+
+    >>> locale("zh-Hant"), locale("qqq")
+    (Locale('zh', script='Hant'), None)
+    """
+    try:
+        return Locale.parse(code, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return None
 
 
 def name(code: str) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import regex
-from babel.core import Locale, UnknownLocaleError
 
-from service.text.languages import Language
+from service.text.languages import Language, locale
 from service.text.rules.months import Months
 from service.text.rules.scales import Scales
 from service.text.words import TOUCHING
@@ -211,11 +210,9 @@ def _plain(digits: str) -> str:
 
 def _marks(code: str) -> tuple[str, str]:
     """What is in front of decimals, and between groups of digits."""
-    try:
-        symbols = Locale.parse(code, sep="-").number_symbols["latn"]
-        return str(symbols["decimal"]), str(symbols["group"])
-    except (UnknownLocaleError, ValueError, KeyError):
-        return "", ""
+    found = locale(code)
+    symbols = found.number_symbols.get("latn", {}) if found else {}
+    return str(symbols.get("decimal", "")), str(symbols.get("group", ""))
 
 
 Read = list[tuple[str, list[str]]]

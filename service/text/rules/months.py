@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from babel.core import Locale, UnknownLocaleError
+from service.text.languages import locale
 
 _SHORTEST = 3
 """Letters of a name."""
@@ -27,13 +27,10 @@ class Months:
 
 def _numbers(code: str) -> dict[str, str]:
     """The number of each name, long or short, as it stands by itself or in a date."""
-    try:
-        contexts = Locale.parse(code, sep="-").months
-    except (UnknownLocaleError, ValueError):
-        return {}
+    found = locale(code)
     names = (
         (name.rstrip("."), str(number))
-        for kinds in contexts.values()
+        for kinds in (found.months.values() if found else ())
         for kind in ("wide", "abbreviated")
         for number, name in kinds[kind].items()
     )

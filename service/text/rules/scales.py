@@ -7,13 +7,12 @@ small powers, which are a language profile's.
 
 import math
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from typing import NamedTuple
 
 import regex
-from babel.core import Locale, UnknownLocaleError
 
-from service.text.languages import Language
+from service.text.languages import Language, locale
 from service.text.words import TOUCHING
 
 _FORMAT = regex.compile(r"(0+)[ \u00a0]?([^;0]+)")
@@ -23,6 +22,8 @@ _NUMBER = (
 )
 _MOST_WORDS = 4
 """Behind a number."""
+_EXACT = Context(prec=1_000)
+"""Digits: more than an amount can have, so that none of them is rounded away."""
 _SHARED = 3
 """Powers that languages share are multiples of it: thousand, million, billion."""
 
@@ -67,7 +68,8 @@ class Scales:
     def find(self, text: str) -> Iterator[Scaled]:
         """All in a text."""
         for amount in self._amount.finditer(text):
-            found = self._read(text, *amount.span())
+            with localcontext(_EXACT):
+                found = self._read(text, *amount.span())
             if found:
                 yield found
 
@@ -101,13 +103,10 @@ def _words(language: Language) -> dict[int, set[str]]:
     found = {power: {word} for power, word in enumerate(language.powers_of_ten, start=1)}
     # Chinese is written in two scripts
     for name in (language.code, f"{language.code.partition('-')[0]}-Hant"):
-        try:
-            formats = Locale.parse(name, sep="-").compact_decimal_formats
-        except (UnknownLocaleError, ValueError):
-            continue
+        known = locale(name)
         of_all = (
             one
-            for kind in formats.values()
+            for kind in (known.compact_decimal_formats.values() if known else ())
             for of_number in kind.values()
             for one in of_number.items()
         )

@@ -80,6 +80,11 @@ def test_an_amount_may_be_written_in_another_way(
         ("ja-en", "午後3時30分", "3:30 am"),
         ("zh-en", "下午3点30分", "at 3:30 am"),
         ("en-zh", "at 3:30 am", "下午3点半"),
+        (
+            "de-en",
+            "123.456.789.012.345.678,123456789012343 Millionen",
+            "123,456,789,012,345,678.123456789012344 million",
+        ),
     ],
 )
 def test_what_only_looks_alike_is_not_the_same(
