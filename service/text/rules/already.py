@@ -1,7 +1,7 @@
 """Sentences that are certainly in the target language already are not translated."""
 
 import re
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 import regex
 
@@ -18,9 +18,9 @@ _MAY_HOLD_ONE = re.compile("\\w [A-Z\x80-\U0010ffff]")
 class Already(Rule):
     """Leaves sentences that need no translation."""
 
-    name: ClassVar[str] = "already"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_default: ClassVar[bool] = True
+    name = "already"
+    scope = "sentence"
+    is_default = True
 
     def __init__(self, source: str, target: str) -> None:
         """Look for sentences in `target` among those in `source`."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 import regex
 
@@ -80,8 +80,8 @@ class Case(Rule):
     A translation is in capitals where its source is, and begins with one where a sentence does.
     """
 
-    name: ClassVar[str] = "case"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    name = "case"
+    scope = "sentence"
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self, cast
+from typing import Annotated, NamedTuple, Self, cast
 from unicodedata import east_asian_width
 
 import regex
@@ -44,8 +44,8 @@ class Clauses(Rule):
     The clauses of a text and the blanks between them are the text.
     """
 
-    name: ClassVar[str] = "clauses"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    name = "clauses"
+    scope = "sentence"
     parameters = MaxWords
 
     def __init__(

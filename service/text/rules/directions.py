@@ -1,7 +1,6 @@
 """Direction marks around words: in a translation, they surround the words that translate those."""
 
 import re
-from typing import ClassVar
 
 from service.text.rules.pairs import Pair, as_tags
 from service.text.rules.rule import Rule
@@ -17,9 +16,9 @@ _OPENING = re.compile("[\u202a\u202b\u202d\u202e\u2066-\u2068]")
 class Directions(Rule):
     """Has pairs of them as tags."""
 
-    name: ClassVar[str] = "directions"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "directions"
+    is_default = True
+    is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""

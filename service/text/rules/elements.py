@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from service.text.rules.rule import Rule
 from service.text.run import Place, Protected, Run, Tag
@@ -17,8 +16,8 @@ _OF_FOOTNOTES = "0123456789[](),*† "
 class Elements(Rule):
     """Keeps units and formulas whole, footnotes' numbers out of words, and spaces beside what is empty."""
 
-    name: ClassVar[str] = "elements"
-    is_default: ClassVar[bool] = True
+    name = "elements"
+    is_default = True
 
     def prepare(self, run: Run) -> Run:
         """The run with such elements protected, or as single tags."""

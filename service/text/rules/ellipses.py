@@ -1,7 +1,6 @@
 """Ellipses and rows of marks, as ?!?!: models write two for three, or none; those of a text come through."""
 
 import re
-from typing import ClassVar, Literal
 
 import regex
 
@@ -25,9 +24,9 @@ _END = re.compile(r"(?:\A|\w)(\W*+)\Z")
 class Ellipses(Rule):
     """Takes them out of a sentence as tags; of a row of marks, the first stays."""
 
-    name: ClassVar[str] = "ellipses"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_of_signs: ClassVar[bool] = True
+    name = "ellipses"
+    scope = "sentence"
+    is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
         """The sentence without them."""

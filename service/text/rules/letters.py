@@ -1,7 +1,6 @@
 """Words with letters that a vocabulary lacks, as così: models often copy them, but not always."""
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Literal
 
 import regex
 
@@ -16,9 +15,9 @@ _MAX_FINE = 1_000
 class Letters(SpellingRule):
     """Demands that such words come through as they are; a capital counts as its small letter."""
 
-    name: ClassVar[str] = "letters"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_default: ClassVar[bool] = True
+    name = "letters"
+    scope = "sentence"
+    is_default = True
 
     def __init__(self, spells: Callable[[str], bool]) -> None:
         """`spells` says whether the vocabulary has a character."""

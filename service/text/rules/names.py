@@ -7,7 +7,7 @@ after the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do with al
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal, Self, cast
+from typing import Self, cast
 
 from service.errors import BundleError
 from service.models.bundle_files import printable
@@ -21,8 +21,8 @@ _WORD = re.compile(r"\w+")
 class Names(Rule):
     """Translates those of one direction that are in a sentence and, as they were, in its translation."""
 
-    name: ClassVar[str] = "names"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    name = "names"
+    scope = "sentence"
     parameters = Table
 
     def __init__(self, translations: Mapping[str, str]) -> None:

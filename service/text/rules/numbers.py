@@ -1,7 +1,7 @@
 """Numbers: if a translation does not have those of its source, it is done again with them protected."""
 
 import re
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import NUMBER, Figures, are_same, difference
@@ -15,9 +15,9 @@ _DIGITS = re.compile(r"\d+")
 class Numbers(Rule):
     """Compares numbers; whether decimals, dates and times are written as they stood is left to the model."""
 
-    name: ClassVar[str] = "numbers"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_default: ClassVar[bool] = True
+    name = "numbers"
+    scope = "sentence"
+    is_default = True
 
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
         """Read numbers as these languages write them."""

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import ClassVar, Literal
 
 from service.text.rules.rule import Rule
 from service.text.run import Protected, Run
@@ -16,10 +15,10 @@ _QUOTE = re.compile("[«‹]")
 class Operators(Rule):
     """Demands that each comes through as often as it stands there."""
 
-    name: ClassVar[str] = "operators"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "operators"
+    scope = "sentence"
+    is_default = True
+    is_of_signs = True
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Whether a translation has each of them as often as its source, or more often."""

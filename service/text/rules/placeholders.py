@@ -6,7 +6,7 @@ sentence around it are translated separately.
 """
 
 import re
-from typing import Annotated, ClassVar, Self, cast
+from typing import Annotated, Self, cast
 
 from pydantic import Field, StringConstraints
 
@@ -108,9 +108,9 @@ class Tokens(Parameters):
 class Placeholders(Rule):
     """Protects format specifiers, addresses, code, and whatever is marked as such."""
 
-    name: ClassVar[str] = "placeholders"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "placeholders"
+    is_default = True
+    is_of_signs = True
     parameters = Tokens
 
     def __init__(self, tokens: tuple[str, ...] = ()) -> None:

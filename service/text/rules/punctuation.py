@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
@@ -57,9 +57,9 @@ class Punctuation(Rule):
     Spaces within numbers stay, which Moses makes dots or commas of.
     """
 
-    name: ClassVar[str] = "punctuation"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_of_signs: ClassVar[bool] = True
+    name = "punctuation"
+    scope = "sentence"
+    is_of_signs = True
 
     def __init__(self, language: str = "") -> None:
         """`language` is the source's code."""

@@ -5,7 +5,7 @@ A vocabulary has words as they stand after a space, and a model takes a word aft
 
 import re
 from dataclasses import replace
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 import regex
 
@@ -39,9 +39,9 @@ class Quotes(Rule):
     In the translation stand the quotes of its own language.
     """
 
-    name: ClassVar[str] = "quotes"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_of_signs: ClassVar[bool] = True
+    name = "quotes"
+    scope = "sentence"
+    is_of_signs = True
 
     def __init__(self, quotes: str = "") -> None:
         """`quotes` are the target language's, opening and closing, double and single; empty: as they are."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Self
+from typing import Self
 
 import regex
 
@@ -28,9 +28,9 @@ class Scripts(SpellingRule):
     Of a phrase in a script that the source's language is not written in, all words are protected together.
     """
 
-    name: ClassVar[str] = "scripts"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "scripts"
+    is_default = True
+    is_of_signs = True
 
     def __init__(self, spells: Callable[[str], bool], source: str = "") -> None:
         """`spells` says whether the vocabulary has a character; `source` is the language's code."""

@@ -1,7 +1,6 @@
 """Words with a slash between them, which a vocabulary treats as one word: Montag/Dienstag."""
 
 import re
-from typing import ClassVar, Literal
 
 import regex
 
@@ -15,9 +14,9 @@ _SPACED = re.compile(r" / ")
 class Slashes(Rule):
     """Puts spaces around slashes, and takes them away again; none may be lost."""
 
-    name: ClassVar[str] = "slashes"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_of_signs: ClassVar[bool] = True
+    name = "slashes"
+    scope = "sentence"
+    is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
         """The sentence with spaces around its slashes."""

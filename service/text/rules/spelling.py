@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar, Literal
 from unicodedata import normalize
 
 from service.text.rules.rule import SpellingRule
@@ -27,10 +26,10 @@ class Spelling(SpellingRule):
     Writes apostrophes and dashes for what is typed as such.
     """
 
-    name: ClassVar[str] = "spelling"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "spelling"
+    scope = "sentence"
+    is_default = True
+    is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
         """The run without them."""

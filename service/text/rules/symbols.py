@@ -6,7 +6,6 @@ They are lifted out of a text as if they were tags, and alignment finds their pl
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 import regex
 
@@ -71,9 +70,9 @@ _SPACES = " \t\u00a0"
 class Symbols(Rule):
     """Lifts symbols out of a run as tags, with such spaces that the text has one where it needs one."""
 
-    name: ClassVar[str] = "symbols"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "symbols"
+    is_default = True
+    is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
         """The run without its symbols."""

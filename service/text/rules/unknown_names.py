@@ -4,7 +4,7 @@ A model cuts them into pieces and translates these. Which words it has seen, a t
 """
 
 from collections.abc import Container
-from typing import ClassVar, Literal, Self, cast
+from typing import Self, cast
 
 import regex
 
@@ -22,8 +22,8 @@ _CAPITALIZED = regex.compile(
 class UnknownNames(Rule):
     """Demands that words with a capital which nobody knows come through as they are."""
 
-    name: ClassVar[str] = "unknown_names"
-    scope: ClassVar[Literal["run", "sentence"]] = "sentence"
+    name = "unknown_names"
+    scope = "sentence"
     parameters = Table
 
     def __init__(self, known: KnownWords, translated: Container[str] = ()) -> None:

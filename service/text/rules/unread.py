@@ -6,7 +6,6 @@ To most vocabularies, which normalise by compatibility (NFKC), `10⁶` is 106. T
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 from unicodedata import decomposition, normalize
 
 import regex
@@ -41,9 +40,9 @@ _MARKED_LETTER = re.compile(rf"(?<![\w{MARKS}])[^\W\d_][{MARKS}]++(?!\w)")
 class Unread(SpellingRule):
     """Protects them."""
 
-    name: ClassVar[str] = "unread"
-    is_default: ClassVar[bool] = True
-    is_of_signs: ClassVar[bool] = True
+    name = "unread"
+    is_default = True
+    is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
         """The run with such words and amounts protected."""
