@@ -1,7 +1,7 @@
-"""The contract between training and serving: a folder with a manifest, graphs, a vocabulary and a proof.
+"""The contract between training and serving: a folder with a manifest, graphs, vocabularies and tables.
 
-The reader owns the contract; `export` imports it to write bundles. Nothing is guessed: an unknown key,
-another format version, a missing file or a flipped byte is a BundleError that names it.
+This module defines the format, and `export` imports it to write bundles. Reading is strict: an unknown key,
+an unsupported format version, a missing file or a wrong checksum raises a BundleError that names it.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ from service.text.tokenizer import Tokenizers
 
 FORMAT_VERSION = 9
 GRAPHS_ALIKE = (7, 8, FORMAT_VERSION)
-"""Formats whose graphs run."""
+"""Format versions whose graphs this service can run."""
 MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
-"""Formats of which everything but the graphs can be taken over."""
+"""Format versions that can be read, except for their graphs, to export the bundle again."""
 HAS_RULES = 8
-"""The first format whose manifest lists the rules for its text."""
+"""The first format version whose manifest lists text rules."""
 DEFAULT_BUNDLE = Path(__file__).parents[1] / "default_bundle"
 GOLDEN = "golden.jsonl"
-"""Held-out sentences as the reference search translates them, if the bundle has any; see `proof`."""
+"""Optional file of held-out sentences with the reference search's translations; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]
 MAX_LENGTH, MAX_VOCABULARY, MAX_FILES = 16_384, 1_000_000, 1_000
 
@@ -69,10 +69,10 @@ class _Strict(BaseModel):
 
 
 class Limits(_Strict):
-    """What the network can take."""
+    """The longest sequences that the network accepts."""
 
     max_source_length: Length
-    """Tokens of one sentence, tag and EOS counted."""
+    """In tokens, including tag and EOS."""
     max_target_length: Length
 
     @model_validator(mode="after")
@@ -83,12 +83,12 @@ class Limits(_Strict):
 
 
 class DecodingDefaults(_Strict):
-    """How a request is searched that does not say."""
+    """Search options for requests that do not set them."""
 
     beam_size: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
     length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] = 0.6
     stop_rule: StopRule = StopRule.FIRST
-    """`likely` is 1.1 times as fast, and costs the shipped model 0.4 BLEU: it ends too soon."""
+    """`likely` is 1.1 times as fast, but stops too early: it costs the bundled model 0.4 BLEU."""
     channel_weight: Annotated[
         float,
         Field(
@@ -98,11 +98,11 @@ class DecodingDefaults(_Strict):
             validation_alias=AliasChoices("channel_weight", "reverse_weight"),
         ),
     ] = 0.3
-    """Of the channel model's log-probability beside a hypothesis's own; `reverse_weight` in older bundles."""
+    """Weight of the channel model's log-probability; named `reverse_weight` in older bundles."""
     channel_length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] | None = None
-    """`length_penalty` where the channel model ranks, which itself punishes omissions; None: the same."""
+    """Replaces `length_penalty` when the channel model, which itself penalises omissions, reranks."""
     extra_length: Annotated[int, Field(strict=True, ge=1, le=MAX_LENGTH)] = 50
-    """A translation has at most so many tokens more than its source (section 6.1 of the paper)."""
+    """Maximum number of tokens by which a translation may exceed its source (section 6.1 of the paper)."""
 
 
 class Graphs(_Strict):
@@ -113,7 +113,7 @@ class Graphs(_Strict):
 
 
 class Origin(_Strict):
-    """What an imported bundle was made of."""
+    """The model from which a bundle was imported."""
 
     format: str
     name: str
@@ -121,7 +121,7 @@ class Origin(_Strict):
 
 
 class Provenance(_Strict):
-    """Where the model is from; shown, never interpreted, but for `config` by those who train on."""
+    """Where the model comes from. For display only, except `config`, which continued training reads."""
 
     config: dict[str, Any]
     step: int
@@ -130,16 +130,16 @@ class Provenance(_Strict):
     bleu: dict[str, str] = {}
     """By direction: score and sacreBLEU signature."""
     origin: Origin | None = None
-    """Of a bundle that was imported."""
+    """Set if the bundle was imported."""
 
 
 class Moses(_Strict):
-    """How Moses' tokenizer cuts text, where no SentencePiece model does; see `service.text`."""
+    """Options of Moses' tokenizer, for models without SentencePiece; see `service.text`."""
 
     splits_hyphens: bool
-    """Whether a hyphen within a word is a token, as with the option `-a`."""
+    """Whether a hyphen within a word becomes a token (option `-a`)."""
     escapes: bool
-    """Whether quotes, brackets, `&` and `|` are XML's entities, as without `-no-escape`."""
+    """Whether quotes, brackets, `&` and `|` are written as XML entities (no option `-no-escape`)."""
 
 
 class Manifest(_Strict):
@@ -149,35 +149,35 @@ class Manifest(_Strict):
     name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
     directions: Directions
     vocabulary: FileName
-    """The SentencePiece model of both sides, or of the source; with `moses`, the merges of its BPE."""
+    """The SentencePiece model of both sides, or only of the source; with `moses`, the BPE merges."""
     target_vocabulary: FileName | None = None
-    """That of the target, where it has its own."""
+    """The target's model or merges, if it has its own."""
     pieces: FileName | None = None
-    """The pieces by id, where SentencePiece's own ids are not the network's; see `service.text`."""
+    """The pieces by id, if the network's ids differ from SentencePiece's; see `service.text`."""
     target_pieces: FileName | None = None
-    """Those of the target, where they are others."""
+    """The target's pieces, if they differ from the source's."""
     moses: Moses | None = None
-    """How words are cut before BPE, where SentencePiece does not cut the text."""
+    """Set if Moses' tokenizer and BPE split the text instead of SentencePiece."""
     vocab_size: Annotated[int, Field(strict=True, ge=8, le=MAX_VOCABULARY)]
-    """Of each."""
+    """Number of tokens in each vocabulary."""
     special_tokens: SpecialTokens
     limits: Limits
     decoding: DecodingDefaults
     graphs: Annotated[dict[Precision, Graphs], Field(min_length=1)]
     scorer: FileName | None = None
-    """The graph that reads a translation beside its source; runs on a CPU, beside any precision.
+    """The graph that scores and aligns a translation with its source; always runs on a CPU.
 
-    Without it, words are aligned by their order, and there is no channel model.
+    Without it, words are aligned by position, and there is no channel model.
     """
     weights: FileName | None = None
-    """What the graphs compute with, mapped into memory; before format 9, each graph held its own."""
+    """The weights of all graphs, mapped into memory; before format 9, each graph contained its own."""
     rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
-    """Names and parameters of the rules its text needs beside those for every model; see `service.text`."""
+    """Parameters of this model's own text rules, by name; see `service.text`."""
     files: Annotated[
         dict[FileName, Sha256],
         Field(max_length=MAX_FILES),
     ]
-    """sha256 of every file but the manifest."""
+    """SHA-256 of every file except the manifest."""
     provenance: Provenance
 
     @model_validator(mode="after")
@@ -200,18 +200,18 @@ class Manifest(_Strict):
         return self
 
     def direction(self, source: str, target: str) -> Direction | None:
-        """The direction of this pair of codes, if the model has it."""
+        """Return the direction from `source` to `target`, or None if the model lacks it."""
         for direction in self.directions:
             if (direction.source, direction.target) == (source, target):
                 return direction
         return None
 
     def channel_direction(self, direction: Direction) -> Direction | None:
-        """The channel model: the opposite direction, if there is one that reads what `direction` writes."""
+        """Return the opposite direction if it can score translations of `direction`, else None."""
         if self.scorer is None or self.target_vocabulary is not None:
             return None
         if direction.start_tokens or not self.special_tokens.ends_source:
-            return None  # the channel model has a tag in front of a translation and EOS behind, no more
+            return None  # the scorer supports nothing but a tag before the translation and EOS after it
         return self.direction(direction.target, direction.source)
 
 
@@ -229,26 +229,26 @@ class Bundle:
 
     @property
     def target_vocabulary(self) -> Path:
-        """That of the target; mostly the same file."""
+        """The SentencePiece model of the target; usually the same file."""
         return self.folder / (self.manifest.target_vocabulary or self.manifest.vocabulary)
 
     @property
     def scorer(self) -> Path | None:
-        """The scorer's file, if there is one."""
+        """The scorer's file, or None."""
         return self.folder / self.manifest.scorer if self.manifest.scorer else None
 
     def read_text(self, name: str) -> str:
-        """One of its files.
+        """Read one of the bundle's text files.
 
         Raises:
-            BundleError: it cannot be read, or is not UTF-8.
+            BundleError: the file cannot be read or is not UTF-8.
         """
         return read_text(self.folder / name)
 
     def pipelines(self, tokenizers: Tokenizers) -> Callable[[Direction], Pipeline]:
-        """What makes the rules for the text of a direction.
+        """Return a function that makes a direction's text rules; all directions share the tables.
 
-        It raises a BundleError where a table is not what its rule needs.
+        The function raises a BundleError if a table is invalid.
         """
         tables, rules = Tables(self.folder), self.manifest.rules
 
@@ -258,7 +258,7 @@ class Bundle:
         return make
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
-        """Encoder's and decoder's file.
+        """Return the files of the encoder and the decoder.
 
         Raises:
             BundleError: the bundle has no graphs in this precision.
@@ -271,10 +271,10 @@ class Bundle:
 
 
 def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
-    """Read and verify a bundle of one of these formats.
+    """Read a bundle in one of these format versions, and verify the checksums of its files.
 
     Raises:
-        BundleError: whatever is wrong with it, by file.
+        BundleError: the bundle is invalid; the message names the file.
     """
     bundle = describe(folder, formats)
     for name, expected in bundle.manifest.files.items():
@@ -285,10 +285,10 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
 
 
 def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
-    """Read a bundle's manifest alone: what it translates, without looking at its other files.
+    """Read a bundle's manifest only.
 
     Raises:
-        BundleError: whatever is wrong with it.
+        BundleError: the manifest is missing or invalid.
     """
     path, raw = folder / MANIFEST, read_manifest(folder)
     version = raw.get("format_version") if isinstance(raw, dict) else None
@@ -311,9 +311,9 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
 
 
 def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of an older format, in which all rules were for every model, with the rules listed."""
+    """Add the list of rules to a manifest of an older format, in which every model had the same rules."""
     new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
-    # a table of abbreviations is told as a rule that there is not
+    # the rule for abbreviations was removed: a table of them is reported as an unknown rule
     tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
     rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
     if isinstance(raw.get("decoding"), dict):

@@ -1,4 +1,4 @@
-"""Reads a bundle's files as untrusted input: whatever is wrong with them is a BundleError."""
+"""Reads a bundle's files as untrusted input: every problem is a BundleError."""
 
 import hashlib
 import json
@@ -16,18 +16,18 @@ from service.errors import BundleError
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 1 << 20
 MAX_TEXT_BYTES = 1 << 24
-"""Of a table, or of golden sentences."""
+"""Limit for a table or the golden sentences."""
 MAX_LZMA_MEMORY = 1 << 27
-"""Bytes that unpacking may take; `xz -9` needs half of it."""
+"""Bytes of memory for decompression; `xz -9` needs half of that."""
 MAX_PRINTABLE = 100
-"""Characters of a bundle's own words in a message."""
+"""Maximum characters quoted from a bundle in a message."""
 
 
 def regular_file(folder: Path, name: str) -> Path:
-    """A file of a bundle.
+    """Return the path of a bundle's file.
 
     Raises:
-        BundleError: it is missing, is not a regular file, or is a link that points outside the folder.
+        BundleError: the file is missing, is not a regular file, or is a link to outside the folder.
     """
     file = folder / name
     try:
@@ -36,7 +36,7 @@ def regular_file(folder: Path, name: str) -> Path:
         is_inside = target.is_relative_to(folder.resolve())
     except FileNotFoundError:
         raise BundleError(" is missing", file) from None
-    except (OSError, RuntimeError, ValueError) as error:  # too long a name, a circle of links
+    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, a loop of links
         raise BundleError(" cannot be read", file, str(error)) from None
     if not is_inside:
         raise BundleError(" points outside the bundle folder", file)
@@ -46,10 +46,10 @@ def regular_file(folder: Path, name: str) -> Path:
 
 
 def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """A file of text, compressed if its name ends in `.xz`.
+    """Read a text file, decompressing it if its name ends in `.xz`.
 
     Raises:
-        BundleError: it is too large, cannot be read or is not UTF-8.
+        BundleError: the file is too large, cannot be read or is not UTF-8.
     """
     try:
         with _opened(path) as file:
@@ -68,7 +68,7 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """A file that may have become a pipe since it was looked at: opening one would wait for a writer.
+    """Open a file without blocking: it may have become a pipe, whose opening would wait for a writer.
 
     Raises:
         BundleError: it is not a regular file.
@@ -82,7 +82,7 @@ def _opened(path: Path) -> BufferedReader:
 
 
 def _decompressed(data: bytes, max_bytes: int) -> bytes:
-    """What was compressed, or its first `max_bytes`."""
+    """Decompress `data`, but at most `max_bytes` of the result."""
     unpack = lzma.LZMADecompressor(memlimit=MAX_LZMA_MEMORY)
     text = unpack.decompress(data, max_bytes)
     if not unpack.eof and len(text) < max_bytes:
@@ -91,10 +91,10 @@ def _decompressed(data: bytes, max_bytes: int) -> bytes:
 
 
 def read_manifest(folder: Path) -> Any:
-    """What `manifest.json` holds.
+    """Return the content of `manifest.json`.
 
     Raises:
-        BundleError: there is none, or it is no JSON.
+        BundleError: the file is missing or is not valid JSON.
     """
     path = folder / MANIFEST
     try:
@@ -116,10 +116,10 @@ def read_manifest(folder: Path) -> Any:
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file.
+    """Return the SHA-256 of a file as hex digits.
 
     Raises:
-        BundleError: it cannot be read.
+        BundleError: the file cannot be read.
     """
     try:
         with _opened(path) as file:
@@ -129,7 +129,7 @@ def sha256(path: Path) -> str:
 
 
 def printable(text: str) -> str:
-    """A bundle's own words as they may stand in a line of a log: short, and with nothing that breaks it."""
+    """Shorten and escape text from a bundle, so that it fits on one line of a log."""
     escaped = text if text.isprintable() else text.encode("unicode_escape").decode()
     return escaped if len(escaped) <= MAX_PRINTABLE else f"{escaped[: MAX_PRINTABLE - 3]}..."
 

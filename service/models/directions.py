@@ -7,10 +7,10 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
-"""Of a language."""
+"""A language code."""
 Id = Annotated[int, Field(strict=True, ge=0)]
 MAX_LANGUAGES = 256
-"""Of a manifest that names languages and not their pairs."""
+"""Limit for a manifest that lists languages instead of pairs."""
 STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -22,23 +22,23 @@ class Direction(BaseModel):
     source: Code
     target: Code
     tag: Id | None = None
-    """The token in front of the source, which asks for this target, or says what the source is in."""
+    """The token before the source that selects the target language or names the source language."""
     start_token: Id | None = None
-    """The one that every translation begins with, which asks for this target; no part of its text."""
+    """The token that begins every translation and selects the target language; not part of its text."""
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """What stands in front of the source's pieces."""
+        """The ids before the source's pieces."""
         return () if self.tag is None else (self.tag,)
 
     @property
     def start_tokens(self) -> tuple[int, ...]:
-        """What a translation begins with, behind BOS."""
+        """The ids with which a translation begins, after BOS."""
         return () if self.start_token is None else (self.start_token,)
 
     @property
     def asking(self) -> tuple[int, ...]:
-        """By what the target is asked for; the only one needs nothing."""
+        """The ids that select the target; empty if the model has only one."""
         return self.prefix + self.start_tokens
 
     @model_validator(mode="after")
@@ -49,17 +49,17 @@ class Direction(BaseModel):
 
 
 class Many(BaseModel):
-    """How a manifest writes down a model between many languages: each of some into each other of some."""
+    """The short form of the directions of a multilingual model: from each source into each other target."""
 
     model_config = STRICT
     from_tags: Annotated[dict[Code, Id], Field(min_length=1, max_length=MAX_LANGUAGES)]
-    """By source, the token in front of it."""
+    """By source language, the token before the source."""
     into_start_tokens: Annotated[dict[Code, Id], Field(min_length=1, max_length=MAX_LANGUAGES)]
-    """By target, the token that its translations begin with; no language is translated into itself."""
+    """By target language, the token that begins a translation. It is the language's source token, too."""
 
     @property
     def directions(self) -> list[Direction]:
-        """All of them."""
+        """All pairs, except those of a language with itself."""
         return [
             Direction(source=source, target=target, tag=tag, start_token=start)
             for source, tag in self.from_tags.items()
@@ -69,7 +69,7 @@ class Many(BaseModel):
 
     @classmethod
     def of(cls, directions: Sequence[Direction]) -> Self | None:
-        """What stands for just these directions; None if nothing does."""
+        """Return the short form of exactly these directions, or None if they have none."""
         tags = {one.source: one.tag for one in directions}
         starts = {one.target: one.start_token for one in directions}
         said = {(one.source, one.target, one.tag, one.start_token) for one in directions}
@@ -100,11 +100,11 @@ Directions = Annotated[
     BeforeValidator(_expanded),
     PlainSerializer(_shortened),
 ]
-"""A list, or what stands for one."""
+"""A list of directions, in JSON possibly in the short form of `Many`."""
 
 
 class SpecialTokens(BaseModel):
-    """Ids with a meaning."""
+    """The ids of the special tokens."""
 
     model_config = STRICT
 
@@ -113,24 +113,24 @@ class SpecialTokens(BaseModel):
     bos: Id
     eos: Id
     ends_source: bool = True
-    """Whether EOS stands behind the source's pieces."""
+    """Whether EOS follows the source's pieces."""
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """All of them."""
+        """All ids."""
         return self.pad, self.unk, self.bos, self.eos
 
     @property
     def source_end(self) -> tuple[int, ...]:
-        """What stands behind the source's pieces."""
+        """The ids after the source's pieces."""
         return (self.eos,) if self.ends_source else ()
 
 
 def check_ids(special: SpecialTokens, directions: Sequence[Direction], vocab_size: int) -> None:
-    """Whether the ids of a manifest go together.
+    """Check the ids of a manifest.
 
     Raises:
-        ValueError: they do not.
+        ValueError: ids collide or lie outside the vocabulary, or a direction is listed twice.
     """
     if len({special.pad, special.unk, special.eos}) < 3 or special.bos in (
         special.unk,
@@ -153,7 +153,7 @@ def check_ids(special: SpecialTokens, directions: Sequence[Direction], vocab_siz
 
 
 def _first_twice(items: Iterable[Any]) -> Any:
-    """The first item that is there again; None if all are different."""
+    """Return the first item that repeats an earlier one, or None if all differ."""
     seen = set()
     for item in items:
         if item in seen:

@@ -1,4 +1,4 @@
-"""A folder of bundles: which there are, told by their manifests alone."""
+"""Finds the bundles in a folder by their manifests."""
 
 import logging
 from pathlib import Path
@@ -11,12 +11,12 @@ logger = logging.getLogger(__name__)
 
 
 def find_bundles(folder: Path, observer: Observer | None = None) -> list[Bundle]:
-    """The bundles in the subfolders that have a manifest, by the subfolders' names.
+    """Return the bundles of all subfolders that have a manifest, sorted by the subfolder's name.
 
-    One that cannot be described is left out; the log says why, and `observer` counts it.
+    A bundle with an invalid manifest is skipped, logged, and counted by `observer`.
 
     Raises:
-        BundleError: there is no such folder, or no bundle in it.
+        BundleError: the folder cannot be read or has no valid bundle.
     """
     try:
         subfolders = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))

@@ -1,4 +1,4 @@
-"""A model in service: bundle, runner, engine and translator, built together."""
+"""Builds what serves one model: runners, engine and translator."""
 
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -33,34 +33,34 @@ from service.translation.translator import Translator
 DEVICES = ("auto", *get_args(Device))
 PRECISIONS = ("auto", *get_args(Precision))
 FIRST_RUN_SECONDS = 60.0
-"""In which graphs must have run for the first time: one may loop for ever."""
+"""Time limit for a graph's first run, as a graph may loop forever."""
 PADDING_ON_CUDA = 256
-"""`EngineConfig.max_padding` there: tokens cost little beside the start of a run's kernels."""
+"""`EngineConfig.max_padding` on CUDA, where padding costs little compared with launching kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How a model is run; the same for every model of a process."""
+    """How models are run; the same for all models of a process."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "int8", "fp16", "fp32"] = "auto"
     num_workers: int = 0
-    """Batches that run side by side; 0 is one for each core (1 on CUDA)."""
+    """Batches that run in parallel; 0 means one per core (1 on CUDA)."""
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """All but its `num_workers`."""
+    """Its `num_workers` is ignored."""
     cached_sentences: int = 0
     max_beam_size: int = 8
-    """Largest beam that a request may ask for."""
+    """Largest beam size that a request may ask for."""
     rerank: bool = False
-    """Where a request does not say."""
+    """Default for requests that do not set it."""
     single_sequence: bool = True
-    """Whether to try, at the start, if a sentence that is alone runs faster on all cores."""
+    """Whether to measure at startup if a sentence that is alone runs faster on all cores."""
 
     def __post_init__(self) -> None:
-        """Refuse what names no device and no precision.
+        """Check the values.
 
         Raises:
-            ValueError: a value is not among its choices, or is out of its range.
+            ValueError: a value is not among its choices, or is out of range.
         """
         for name, choices in (("device", DEVICES), ("precision", PRECISIONS)):
             if (value := getattr(self, name)) not in choices:
@@ -71,7 +71,7 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """What serves one bundle."""
+    """A bundle with the engine and the translator that serve it."""
 
     bundle: Bundle
     engine: Engine
@@ -81,41 +81,41 @@ class ServedModel:
 
     @property
     def loaded(self) -> Self:
-        """Itself; a model of a pool may not be loaded."""
+        """The model itself; see `PooledModel.loaded`."""
         return self
 
     @property
     def state(self) -> Literal["loaded"]:
-        """As `PooledModel` has it."""
+        """See `PooledModel.state`."""
         return "loaded"
 
     @property
     def failure(self) -> str:
-        """Why it could not be loaded: it was."""
+        """Always empty; see `PooledModel.failure`."""
         return ""
 
     def lease(self, timeout: float) -> AbstractAsyncContextManager[Self]:  # noqa: ARG002
-        """Itself, at once; see `PooledModel.lease`."""
+        """Return a context manager that yields the model at once; see `PooledModel.lease`."""
         return nullcontext(self)
 
     @property
     def expected_wait(self) -> float | None:
-        """Seconds that what waits now should take; None while that cannot be told."""
+        """Estimated seconds until all waiting work is done; None if there is no estimate yet."""
         searches = self.engine.expected_wait
         return None if searches is None else searches + self.translator.aligner.backlog.seconds
 
     def close(self) -> bool:
-        """Stop what works for it; whether all its threads ended in time."""
+        """Stop the engine and the translator; return whether all threads ended in time."""
         closed = self.engine.close()
         self.translator.close()
         return closed
 
 
 def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precision]:
-    """Where to run and in which precision.
+    """Choose the device and the precision.
 
     Raises:
-        BundleError: what was asked for is not there.
+        BundleError: the requested device or precision is not available.
     """
     has = bundle.manifest.graphs
     device: Device = "cpu"
@@ -143,13 +143,13 @@ def start_model(
     observer: Observer | None = None,
     turns: Turns | None = None,
 ) -> ServedModel:
-    """Load a bundle's graphs, start its engine and have it prove that it translates.
+    """Load a bundle's graphs, start an engine, and check that it translates as expected.
 
     Args:
-        bundle: of which model.
-        options: how it is run.
-        observer: told what it does.
-        turns: on the cores, which models of a process share.
+        bundle: the bundle, already verified.
+        options: how the model is run.
+        observer: receives events and counts.
+        turns: limits how many engines of this process compute at the same time.
 
     Raises:
         BundleError: the bundle cannot be served.
@@ -197,10 +197,10 @@ def _load_graphs(
     single_sequence: bool,
     special: SpecialIds,
 ) -> tuple[list[OnnxModelRunner], OnnxModelRunner | None]:
-    """A runner for each worker, and one for a batch of a `single_sequence`, if that is wanted and pays.
+    """Build a runner for each worker and, if it is faster, one on all cores for a lone sentence.
 
     Raises:
-        BundleError: they cannot run.
+        BundleError: the graphs cannot run on this device.
     """
     graphs = bundle.graphs(precision)
     threads = num_workers if device == "cpu" and single_sequence else 1
@@ -226,10 +226,10 @@ def _aligner(
 
 
 def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
-    """Start a model's engine and have it show what it can do; one that cannot is closed.
+    """Start a model's engine and check its translations; close the model if the check fails.
 
     Raises:
-        BundleError: it cannot.
+        BundleError: the check failed.
     """
     bundle, translator = model.bundle, model.translator
     model.engine.start()
@@ -246,5 +246,5 @@ def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
 
 
 def _described(error: Exception) -> str:
-    """An error of another's, whose message may be empty."""
+    """Return an error's type and message, which may be empty."""
     return f"{type(error).__name__}: {error}"

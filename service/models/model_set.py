@@ -1,4 +1,4 @@
-"""The models that are served together: which of them translates a text, and into which language."""
+"""A set of models that are served together. Chooses the model for each text."""
 
 import asyncio
 import time
@@ -25,20 +25,20 @@ from service.translation.types import Event, SentenceResult, Translation, Transl
 AUTO = "auto"
 POLL_SECONDS = 0.01
 DETECTED_AT_ONCE = 16
-"""Texts whose language is detected before the event loop may do something else: about 1 to 10 ms."""
+"""Number of texts whose language is detected in one turn of the event loop: about 1 to 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The way of one text; no codes where it is in the wanted language already."""
+    """How one text is translated."""
 
     codes: tuple[str, str] | None
-    """Of source and target."""
+    """Source and target language; None if the text is in the target language already."""
     detected: Detection | None
 
 
 class _Active:
-    """Requests that are under way: each is inside of this."""
+    """Counts the requests that are inside its `with` blocks."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -51,9 +51,9 @@ class _Active:
 
 
 class ModelSet:
-    """Some models, never changed: who reloads makes another set and lets this one finish.
+    """An immutable set of models. A reload makes a new set, and lets this one finish its requests.
 
-    Its languages have codes of BCP 47, whatever the models call them.
+    Languages have BCP 47 codes, whatever codes the models use.
     """
 
     def __init__(
@@ -63,17 +63,20 @@ class ModelSet:
         pooled: Sequence[PooledModel] = (),
         pivot: str = "",
     ) -> None:
-        """Where two models have the same direction, the first one serves it; a pool's come last.
+        """If two models have the same direction, the first one serves it; `pooled` models come last.
 
-        `max_characters` is the limit of all texts of a request; `pivot` the language through which texts go
-        where no model has their direction, "" for none.
+        Args:
+            models: loaded models.
+            max_characters: limit for all texts of a request together.
+            pooled: models that are loaded on demand.
+            pivot: language through which texts are translated if no model has their direction; "" for none.
         """
         self.own, self.pooled, self.max_characters = models, pooled, max_characters
         self.active = _Active()
-        """Those that are being served by all models: `drain` waits for them."""
+        """Requests in progress, except those to one model by name; see `num_active`."""
         self.routes = Routes(self.described, pivot)
         self.languages = self.routes.languages
-        """By source, its targets, all in their order."""
+        """The sorted targets of each source, by sorted source."""
         self.sources = list(self.languages)
         self.targets = sorted({target for targets in self.languages.values() for target in targets})
         self.detector = Detector(self.sources)
@@ -81,17 +84,17 @@ class ModelSet:
 
     @property
     def described(self) -> list[ServedModel | PooledModel]:
-        """All models, whether they are loaded or not."""
+        """All models, loaded or not."""
         return [*self.own, *self.pooled]
 
     @property
     def models(self) -> list[ServedModel]:
-        """Those that are loaded now."""
-        pooled = [one.loaded for one in self.pooled]  # looked at once: a pool's thread unloads them
+        """The models that are loaded now."""
+        pooled = [one.loaded for one in self.pooled]  # read once: the pool's thread may unload them
         return [*self.own, *(one for one in pooled if one is not None)]
 
     def named(self, name: str) -> "ModelSet | None":
-        """The model of that name alone, the first of several; None where there is none."""
+        """Return a set with only the first model of that name, or None if there is none."""
         if [one.bundle.manifest.name for one in self.described] == [name]:
             return self
         if name not in self._parts:
@@ -106,20 +109,23 @@ class ModelSet:
 
     @property
     def is_alive(self) -> bool:
-        """Whether every engine works that is loaded."""
+        """Whether all loaded engines work."""
         return not self._any_loaded([one for one in self.models if not one.engine.is_alive])
 
     def check(self) -> bool:
-        """Whether every engine works; one that hangs gives up. To be called about once a second."""
+        """Check for engines that hang, which then stop; return whether all work.
+
+        To be called about once a second.
+        """
         return not self._any_loaded([one for one in self.models if not one.engine.check()])
 
     def _any_loaded(self, stopped: Sequence[ServedModel]) -> bool:
-        """Whether one of these still is: what a pool has unloaded meanwhile has been closed."""
+        """Check whether one is still loaded: the pool closes those that it unloads, which is no failure."""
         return bool(stopped) and any(one is loaded for one in stopped for loaded in self.models)
 
     @property
     def failure(self) -> str | None:
-        """Why an engine has given up, for the operator; None while none has."""
+        """Why an engine has stopped by itself, for the operator; None if none has."""
         for model in self.models:
             if model.engine.failure is not None:
                 return f"{model.bundle.manifest.name}: {model.engine.failure}"
@@ -127,24 +133,24 @@ class ModelSet:
 
     @property
     def num_waiting(self) -> int:
-        """Sentences that wait, in all engines."""
+        """Waiting sentences in all engines."""
         return sum(model.engine.num_waiting for model in self.models)
 
     @property
     def num_running(self) -> int:
-        """Sentences in a batch, in all engines."""
+        """Sentences in the batches of all engines."""
         return sum(model.engine.num_running for model in self.models)
 
     @property
     def num_active(self) -> int:
-        """Requests that are being served, by all models or by one that they name."""
+        """Requests in progress, including those to one model by name."""
         return self.active.count + sum(part.num_active for part in self._parts.values())
 
     def drain(self, timeout: float) -> bool:
-        """Wait until no request is being served, then stop the engines' intake; whether that was in time.
+        """Wait until no request is in progress, then drain the engines; return whether that was in time.
 
-        Nothing is refused meanwhile: a request may need its engine more than once, and nobody gives new ones
-        to a set that is no longer the current one.
+        Meanwhile, the engines still accept work, because a request may use its engine more than once. New
+        requests go to the current set, not to this one.
         """
         end = time.monotonic() + timeout
         while self.num_active and time.monotonic() < end:
@@ -153,7 +159,7 @@ class ModelSet:
         return all(left) and not self.num_active
 
     def close(self) -> bool:
-        """Stop every model that is no pool's; whether all their threads ended in time."""
+        """Close all models that are not pooled; return whether their threads ended in time."""
         closed = [model.close() for model in self.own]
         return all(closed)
 
@@ -169,16 +175,16 @@ class ModelSet:
         """Translate every text; texts of several languages may need several models.
 
         Args:
-            texts: any texts; their layout comes back as it was.
-            source: language code, or "auto" to detect each text's; None where there is one only, else "auto".
-            target: language code; None where the source leaves no choice.
+            texts: any texts; their layout is preserved.
+            source: language code, or "auto" to detect it for each text; None is the only source or "auto".
+            target: language code; may be None if the source has only one target.
             options: of the search.
-            timeout: seconds until it is given up.
-            tell: is told of each sentence as soon as it is done.
+            timeout: seconds until the request fails.
+            tell: called with each sentence as soon as it is translated.
 
         Raises:
-            InvalidRequestError: something in the request is over a limit or unknown.
-            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+            InvalidRequestError: the request exceeds a limit, or a language is unknown.
+            RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         self._check(texts)
         with self.active:
@@ -209,16 +215,19 @@ class ModelSet:
         options: TranslationOptions,
         timeout: float,
     ) -> AsyncGenerator[Event, None]:
-        """What `translate` tells, and at last what it returns; given up where the rest is not wanted."""
+        """Yield each sentence when it is translated, and finally what `translate` returns.
+
+        Closing the generator cancels the work.
+        """
         return streamed(partial(self.translate, texts, source, target, options, timeout))
 
     def _check(self, texts: Sequence[str]) -> None:
-        """Refuse texts that are too long, or none that any model could read.
+        """Check the length and the characters of the texts.
 
         Raises:
-            InvalidRequestError: they are.
+            InvalidRequestError: they are too long, or have an unpaired surrogate.
         """
-        characters = sum(max(1, len(text)) for text in texts)  # an empty one is work, too
+        characters = sum(max(1, len(text)) for text in texts)  # an empty text is work, too
         if characters > self.max_characters:
             raise TextTooLongError(
                 f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
@@ -238,7 +247,7 @@ class ModelSet:
         timeout: float,
         tell: Tell | None,
     ) -> dict[int, Translation]:
-        """The translations of those texts that have one direction, by place."""
+        """Translate the texts at `places`, which all have the same direction; return them by place."""
 
         def tell_of_all(sentence: SentenceResult) -> None:
             assert tell is not None
@@ -248,7 +257,9 @@ class ModelSet:
         told = tell_of_all if tell is not None else None
         try:
             done = await translate_along(hops, mine, options, timeout, told)
-        except DeadlineExceededError as error:  # which knows what was left when its part began
+        except (
+            DeadlineExceededError
+        ) as error:  # its message names the time left when its part began
             raise DeadlineExceededError(
                 f"not finished within the deadline of {timeout:g} s"
             ) from error
@@ -257,10 +268,11 @@ class ModelSet:
     async def _routes(
         self, texts: Sequence[str], source: str | None, target: str | None
     ) -> list[_Route]:
-        """The way of every text; between those whose language it detects, others get their turn.
+        """Return the route of every text; detecting many languages leaves time for other tasks.
 
         Raises:
-            UnsupportedLanguageError, MissingParameterError: there is none, or more than one.
+            UnsupportedLanguageError: no model translates between the languages.
+            MissingParameterError: `target` is None, and there are several targets.
         """
         source = _known(source, [*self.sources, AUTO], lookup_source)
         target = _known(target, self.targets, lookup)
@@ -285,7 +297,11 @@ class ModelSet:
         return routes
 
     def _detected(self, text: str, target: str) -> _Route:
-        """The way of a text whose language is not said: the likeliest that leads to `target`, or is it."""
+        """Return the route from the likeliest language that is `target` or is translated into it.
+
+        Raises:
+            UnsupportedLanguageError: no language that the text may be in is.
+        """
         for guess in self.detector.detect(text):
             if guess.language == target:
                 return _Route(None, guess)
@@ -297,10 +313,10 @@ class ModelSet:
 def _known(
     code: str | None, codes: Sequence[str], find: Callable[[str, Sequence[str]], str | None]
 ) -> str | None:
-    """The one of `codes` that is meant, if one is given.
+    """Return the member of `codes` that `code` stands for, or None if `code` is None.
 
     Raises:
-        UnsupportedLanguageError: there is none.
+        UnsupportedLanguageError: no member matches.
     """
     found = None if code is None else find(code, codes)
     if code is not None and found is None:

@@ -1,4 +1,4 @@
-"""Loads the models at startup, replaces them while they serve, and releases them at the end."""
+"""Loads the models at startup, replaces them on reload, and closes them at shutdown."""
 
 import gc
 import logging
@@ -24,26 +24,26 @@ from service.settings import Settings
 logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 1.0
-"""In which a request that has just been given the old models begins to use them."""
+"""Time before a replaced set is drained, as a request may have got it and not started yet."""
 
 
 class ModelStore:
-    """Where the API finds the models; its slow methods are for other threads than the event loop's."""
+    """Holds the current models. `load` and `stop` are slow: call them outside the event loop."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Nothing is loaded yet."""
+        """Load nothing yet."""
         self.settings, self.metrics = settings, metrics
         self.current: ModelSet | None = None
         self._options = model_options(settings)
         self._turns = Turns(settings.num_loops or available_cores())
         self._pool = self._new_pool() if settings.bundles else None
         self.is_stopping = False
-        """Whether readiness has turned, although what comes may still be served."""
+        """Whether the service is no longer ready. Requests may still be served."""
         self._refuses_new = False
         self.has_hung = False
-        """Whether a thread was left that hangs and keeps the interpreter from ending by itself."""
+        """Whether a thread hangs, which would keep the interpreter from exiting."""
         self.is_loading_still = False
-        """Whether one was left that loads the first models, which nobody waits for any more."""
+        """Whether `stop` left a thread behind that was loading the first models."""
         self._changing = threading.Lock()
         metrics.watch(
             lambda: self.current.num_waiting if self.current else 0,
@@ -54,10 +54,10 @@ class ModelStore:
         )
 
     def get(self) -> ModelSet:
-        """The models that serve now.
+        """Return the current models.
 
         Raises:
-            NotReadyError: they are being loaded, or the service is stopping.
+            NotReadyError: no models are loaded yet, or the service is stopping.
         """
         if self.current is None or self._refuses_new:
             state = "stopping" if self.is_stopping else "starting"
@@ -66,13 +66,13 @@ class ModelStore:
 
     @property
     def expected_wait(self) -> float | None:
-        """Seconds that what waits now should take; None while that cannot be told."""
+        """Estimated seconds until all waiting work is done; None if there is no estimate yet."""
         waits = [model.expected_wait for model in self.current.models] if self.current else []
         return max((wait for wait in waits if wait is not None), default=None)
 
     @property
     def shortest_wait(self) -> float | None:
-        """Seconds that the shortest request may take; None where that cannot be told."""
+        """Estimated seconds for the shortest request; None if there is no estimate."""
         waits = []
         for described in self.current.described if self.current else ():
             loaded = described.loaded
@@ -82,13 +82,14 @@ class ModelStore:
         return min(waits, default=None)
 
     def load(self) -> ModelSet:
-        """Load, verify and warm up all bundles, then serve them; those that served before finish and go.
+        """Load, verify and warm up all bundles, and replace the current models with them.
 
-        Of a folder, bundles that are new or have changed are found, and the models of the others stay loaded.
+        The replaced models finish their requests. Pooled models whose bundles have not changed stay loaded.
 
         Raises:
-            BundleError: one that is named cannot be served, or the folder has none; nothing has changed.
-            NotReadyError: another load is under way, or the service is stopping.
+            BundleError: a named bundle cannot be served, or the folder has no bundle. The current models
+                are kept.
+            NotReadyError: another load is in progress, or the service is stopping.
         """
         if not self._changing.acquire(blocking=False):
             raise NotReadyError("the models are already being loaded")
@@ -110,18 +111,18 @@ class ModelStore:
         return loaded
 
     def announce_stop(self) -> None:
-        """Stop being ready; what comes is served still."""
+        """Report that the service is not ready, but continue to serve requests."""
         self.is_stopping = True
 
     def refuse_new(self) -> None:
-        """Give the models to nobody from now on; what has them goes on."""
+        """Refuse new requests from now on; those in progress continue."""
         self.is_stopping = self._refuses_new = True
 
     def stop(self) -> None:
-        """Cut off what still runs, and close; whoever stops has waited before."""
+        """Abort all requests that are still in progress, and close the models."""
         self.refuse_new()
-        closed = self._pool is None or self._pool.close()  # first: no more models are preloaded
-        # a reload under way ends, unless it hangs; of a start there is nothing to finish
+        closed = self._pool is None or self._pool.close()  # first, as it also ends a preload
+        # wait for a reload in progress, but not for the first load, which serves no requests
         seconds = 0.0 if self.current is None else self.settings.drain_seconds + GRACE_SECONDS
         loaded = self._changing.acquire(timeout=seconds)
         last, self.current = self.current, None
@@ -142,14 +143,14 @@ class ModelStore:
             for model in started:
                 self.has_hung |= not model.close()
             raise
-        if self._pool is not None:  # when nothing can fail any more
+        if self._pool is not None:  # last, after everything that may fail
             wanted = self.settings.preload
             chosen = [one for one in pooled if ALL in wanted or one.bundle.manifest.name in wanted]
             self._pool.preload(chosen)
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
     def _new_pool(self) -> ModelPool:
-        # beside others' work, how long a sentence takes alone cannot be measured
+        # while other models work, the time of a lone sentence cannot be measured
         options = replace(self._options, single_sequence=False)
 
         def start(bundle: Bundle) -> ServedModel:
@@ -159,10 +160,10 @@ class ModelStore:
         return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.metrics)
 
     def _find_pooled(self) -> list[PooledModel]:
-        """The bundles of the folder, as they were where they have not changed.
+        """Return the models of the folder; those whose bundles have not changed stay the same objects.
 
         Raises:
-            BundleError: there is none, or none of a name that is to be preloaded.
+            BundleError: the folder has no bundle, or none with a name in `preload`.
         """
         if self._pool is None or self.settings.bundles is None:
             return []
@@ -181,12 +182,12 @@ class ModelStore:
         return found
 
     def _loaded_labels(self) -> list[tuple[str, str, str]]:
-        """Of each loaded model its name, and what really runs it."""
+        """Return the name, the provider and the precision of each loaded model."""
         models = self.current.models if self.current else []
         return [(one.bundle.manifest.name, one.provider, one.precision) for one in models]
 
     def _log_models(self, models: ModelSet) -> None:
-        """Say in the log what is served."""
+        """Log which models are served."""
         for model in models.models:
             manifest = model.bundle.manifest
             said = f"{len(manifest.directions)} directions, {model.precision}, {model.provider}"
@@ -195,7 +196,7 @@ class ModelStore:
             logger.info("%d more bundles will be loaded on demand", waiting)
 
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
-        """Let the models in `leaving` finish; it is emptied, so that their memory comes free."""
+        """Let a replaced set finish. The list is emptied, so that the models' memory is freed."""
         time.sleep(grace_seconds)
         last = leaving.pop()
         self.has_hung |= not self._finish(last, self.settings.drain_seconds)
@@ -216,7 +217,7 @@ class ModelStore:
 
 
 def model_options(settings: Settings) -> ModelOptions:
-    """What an operator's settings say of models."""
+    """Return the model options in the operator's settings."""
     return ModelOptions(
         device=settings.device,
         precision=settings.precision,

@@ -1,31 +1,31 @@
-"""What models report about their work, as plain numbers; `metrics` counts them for Prometheus."""
+"""The interface through which models report their work; `metrics` implements it for Prometheus."""
 
 from service.engine.types import StepStats
 
 
 class Observer:
-    """Told what the models of a process do, on any thread; does nothing with it."""
+    """Ignores all events. Its methods may be called from any thread."""
 
     def on_step(self, stats: StepStats) -> None:
-        """A step of an engine has ended."""
+        """An engine has completed a step."""
 
     def on_fault(self, kind: str, count: int) -> None:
-        """Something failed in an engine: step, sentence, rerank, alignment, stall; so many times."""
+        """`count` failures of a kind: step, sentence, rerank, alignment or stall."""
 
     def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:
-        """A request of so many sentences has ended: ok, rejected, cancelled, expired, error."""
+        """A request has ended: ok, rejected, cancelled, expired or error."""
 
     def on_prepared(self, seconds: float) -> None:
-        """A request's texts were taken apart into sentences and tokens, in so many seconds."""
+        """A request's texts were split into sentences and tokens."""
 
     def on_loaded(self, seconds: float) -> None:
-        """A model of a folder was loaded, in so many seconds."""
+        """A model of the pool was loaded."""
 
     def on_load_failed(self) -> None:
-        """A model of a folder could not be loaded."""
+        """A model of the pool could not be loaded."""
 
     def on_unloaded(self, reason: str) -> None:
-        """A model of a folder was unloaded: idle, memory, removed."""
+        """A model of the pool was unloaded: idle, memory or removed."""
 
     def on_cached(self) -> None:
-        """A sentence was given again without being translated again."""
+        """A sentence was answered from the cache."""

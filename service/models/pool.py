@@ -1,7 +1,7 @@
-"""Models that are loaded when they are needed, in bounded memory.
+"""Loads models when they are needed, in bounded memory.
 
-One thread loads and unloads, one model at a time: loading takes the cores, and how much memory a model takes
-can be told only while no other is loaded. What requests do with a pool may be done on any thread.
+One thread loads and unloads, one model at a time: loading keeps the cores busy, and a model's memory can be
+measured only while no other is loading. The methods for requests may be called from any thread.
 """
 
 import gc
@@ -28,16 +28,16 @@ from service.models.pooled_model import PooledModel
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
-"""After which a model that could not be loaded is tried again, if it is asked for."""
-LOOK_SECONDS = 1.0
-"""Between two looks at who is idle, and at the memory."""
+"""Time after a failed load before a request may cause another attempt."""
+CHECK_SECONDS = 1.0
+"""Interval between checks for idle models and for too much memory."""
 CLOSE_SECONDS = 10.0
-"""In which a load that is under way at the end should be done."""
+"""Time limit at shutdown for a load in progress."""
 _USED_AT = attrgetter("used_at")
 
 
 class ModelPool:
-    """Loads models when they are asked for, and unloads those that have been idle for longest."""
+    """Loads models on demand, and unloads the least recently used ones."""
 
     def __init__(
         self,
@@ -62,16 +62,16 @@ class ModelPool:
         self._max_bytes, self._idle_seconds = max_bytes, idle_seconds
         self._observer = observer or Observer()
         self.has_hung = False
-        """Whether a thread was left that does not end."""
+        """Whether a thread did not end in time."""
         self._changed = threading.Condition()
-        self._line: deque[PooledModel] = deque()
+        self._queue: deque[PooledModel] = deque()
         self._loaded: set[PooledModel] = set()
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
         self._thread.start()
 
     def ask(self, model: PooledModel) -> "Future[ServedModel]":
-        """Use a model, as soon as it is loaded; whoever asks gives it back, whatever comes of it."""
+        """Request a model, which is loaded if necessary. The caller must always `give_back` the future."""
         asked: Future[ServedModel] = Future()
         with self._changed:
             if self._is_closing:
@@ -79,16 +79,16 @@ class ModelPool:
             elif model.loaded is not None and not model.is_leaving:
                 self._grant(model, [asked])
             elif model.failure and self._clock() < model.retry_at:
-                asked.set_exception(self._why(model))
+                asked.set_exception(self._error_for(model))
             else:
                 model.waiting.append(asked)
                 if len(model.waiting) == 1 and not model.is_leaving:
-                    self._line.append(model)
+                    self._queue.append(model)
                     self._changed.notify_all()
         return asked
 
     def give_back(self, model: PooledModel, asked: "Future[ServedModel]") -> None:
-        """Use a model no longer, or wait for it no longer."""
+        """End the use of a model, or the wait for it."""
         has_waited = asked.cancel()
         if not has_waited and asked.exception() is not None:
             return
@@ -100,7 +100,7 @@ class ModelPool:
                 self._changed.notify_all()
 
     def preload(self, models: Sequence[PooledModel]) -> None:
-        """Load these now, as many as there is room for; the failures are in the log."""
+        """Load models now, as long as there is room in memory; failures are logged."""
         for at, model in enumerate(models):
             if self._is_too_much(model.bytes):
                 names = ", ".join(one.bundle.manifest.name for one in models[at:])
@@ -111,21 +111,21 @@ class ModelPool:
             self.give_back(model, asked)
 
     def remove(self, models: Sequence[PooledModel]) -> None:
-        """Unload models that new requests will not ask for, each whenever nobody uses it."""
+        """Unload models that new requests no longer ask for, each once it is unused."""
         with self._changed:
             for model in models:
                 model.is_removed = True
             self._changed.notify_all()
 
     def close(self) -> bool:
-        """Unload everything, whoever uses it; whether all threads ended in time."""
+        """Unload all models, even those in use; return whether all threads ended in time."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
         self._thread.join(CLOSE_SECONDS)
         self.has_hung |= self._thread.is_alive()
         with self._changed:
-            waiting = [model for model in [*self._line, *self._loaded] if model.waiting]
+            waiting = [model for model in [*self._queue, *self._loaded] if model.waiting]
             loaded = [model.loaded for model in self._loaded if model.loaded is not None]
             self._loaded.clear()
         for model in waiting:
@@ -135,16 +135,16 @@ class ModelPool:
         return not self.has_hung
 
     def _run(self) -> None:
-        """Load and unload until the end, which no error is."""
+        """Load and unload until `close`, despite any errors."""
         while True:
             with self._changed:
                 may_go = self._unused(lambda model: model.is_removed)
-                if not (self._line or may_go or self._is_closing):
+                if not (self._queue or may_go or self._is_closing):
                     looks = self._loaded and (self._max_bytes or self._idle_seconds)
-                    self._changed.wait(LOOK_SECONDS if looks else None)
+                    self._changed.wait(CHECK_SECONDS if looks else None)
                 if self._is_closing:
                     return
-                wanted = self._line[0] if self._line else None
+                wanted = self._queue[0] if self._queue else None
             try:
                 self._take_turn(wanted)
             except BaseException:
@@ -153,7 +153,7 @@ class ModelPool:
                 )
 
     def _take_turn(self, wanted: PooledModel | None) -> None:
-        """Unload what was removed, load what is wanted, unload what is idle or too much."""
+        """Unload removed models, load `wanted`, then unload idle models and those that exceed the memory."""
         self._unload_all("removed", lambda model: model.is_removed)
         if wanted is not None:
             try:
@@ -163,22 +163,22 @@ class ModelPool:
                 self._give_up(wanted, error)
             finally:
                 with self._changed:
-                    self._line.popleft()  # until now, `close` finds who waits for it
+                    self._queue.popleft()  # not earlier, so that `close` finds the waiting requests
         if self._idle_seconds:
             since = self._clock() - self._idle_seconds
             self._unload_all("idle", lambda model: model.used_at <= since)
         self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:
-        """Load a model that somebody waits for.
+        """Load a model, unless nobody waits for it any more.
 
         Raises:
-            Exception: it cannot be loaded.
+            Exception: the model cannot be loaded.
         """
         with self._changed:
             wanted.waiting = [asked for asked in wanted.waiting if not asked.cancelled()]
             if not wanted.waiting or self._is_closing:
-                self._fail(wanted)  # under this lock: whoever asks next must not be failed, too
+                self._fail(wanted)  # under this lock, so that later requests do not fail, too
                 return
         before, started = self._resident() or 0, time.perf_counter()
         model = self._start(wanted.bundle)
@@ -193,7 +193,7 @@ class ModelPool:
         self._observer.on_loaded(seconds)
 
     def _give_up(self, wanted: PooledModel, error: BaseException) -> None:
-        """Note why a model cannot be loaded, and tell whoever waits for it."""
+        """Record why a model cannot be loaded, and fail the requests that wait for it."""
         name, reason = wanted.bundle.manifest.name, "the server's log says why"
         if is_told := isinstance(error, BundleError):
             reason = error.client_message
@@ -206,24 +206,24 @@ class ModelPool:
         self._observer.on_load_failed()
 
     def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:
-        """Count those as users who still wait; the caller holds the lock."""
+        """Give the model to those requests that still wait. The caller holds the lock."""
         assert model.loaded is not None
         model.used_at = self._clock()
         for asked in waiting:
-            if asked.set_running_or_notify_cancel():  # from now on, it cannot be cancelled unseen
+            if asked.set_running_or_notify_cancel():  # from now on, it cannot be cancelled
                 model.users += 1
                 asked.set_result(model.loaded)
 
     def _fail(self, model: PooledModel) -> None:
-        """Tell whoever waits for a model that it does not come."""
+        """Fail all requests that wait for a model."""
         with self._changed:
             waiting, model.waiting = model.waiting, []
             for asked in waiting:
                 if asked.set_running_or_notify_cancel():
-                    asked.set_exception(self._why(model))
+                    asked.set_exception(self._error_for(model))
 
-    def _why(self, model: PooledModel) -> RefusedError:
-        """The error of one who is not given a model."""
+    def _error_for(self, model: PooledModel) -> RefusedError:
+        """Return the error for a request that does not get the model."""
         if self._is_closing:
             return NotReadyError("the service is stopping")
         return ModelUnavailableError(model.failure, model.retry_at - self._clock())
@@ -232,9 +232,11 @@ class ModelPool:
         return bool(self._max_bytes) and (self._resident() or 0) + more > self._max_bytes
 
     def _make_room(self, wanted: PooledModel | None) -> bool:
-        """Unload what was used longest ago, until there is room for `wanted`, or, for None, no excess.
+        """Unload the least recently used models until `wanted` fits, or with None, until the limit is met.
 
-        Returns whether there is, or nothing is left to unload; else nobody waits for `wanted` any more.
+        Returns:
+            False if no request waits for `wanted` any more. True otherwise, even if there is nothing left
+            to unload.
         """
         while self._is_too_much(wanted.bytes if wanted else 0):
             with self._changed:
@@ -242,7 +244,7 @@ class ModelPool:
                 if oldest is None and wanted is not None and self._loaded:
                     oldest = self._first_free(wanted)
                 if wanted is not None and not _is_awaited(wanted):
-                    wanted.waiting.clear()  # under this lock: whoever asks next has it put in line anew
+                    wanted.waiting.clear()  # under this lock, so that the next request enqueues it again
                     return False
                 if oldest is None or self._is_closing:
                     return True
@@ -251,17 +253,17 @@ class ModelPool:
         return True
 
     def _unused(self, which: Callable[[PooledModel], bool] = lambda _: True) -> list[PooledModel]:
-        """Those of the loaded models that nobody uses; the caller holds the lock."""
+        """Return the loaded models without users. The caller holds the lock."""
         return [model for model in self._loaded if not model.users and which(model)]
 
     def _oldest_unused(self) -> PooledModel | None:
         return min(self._unused(), key=_USED_AT, default=None)
 
     def _first_free(self, wanted: PooledModel) -> PooledModel | None:
-        """Wait until one of the models is unused; None where nobody waits for `wanted` any more.
+        """Wait until a model is unused; return None if no request waits for `wanted` any more.
 
-        The caller holds the lock. The one used longest ago gets no new users meanwhile, so that this cannot
-        go on for ever.
+        Meanwhile, the least recently used model gets no new users, so that the wait ends. The caller holds
+        the lock.
         """
         held = min(self._loaded, key=_USED_AT)
         held.is_leaving = True
@@ -276,7 +278,7 @@ class ModelPool:
         return free
 
     def _unload_all(self, reason: str, which: Callable[[PooledModel], bool]) -> None:
-        """Unload those of the models that nobody uses."""
+        """Unload those models without users for which `which` is true."""
         with self._changed:
             unused = self._unused(which)
             for model in unused:
@@ -285,7 +287,7 @@ class ModelPool:
             self._unload(model, reason)
 
     def _unload(self, model: PooledModel, reason: str) -> None:
-        """Unload a model that is leaving and unused; whoever came meanwhile has it loaded anew."""
+        """Unload an unused model; if requests came meanwhile, it is enqueued to be loaded again."""
         with self._changed:
             if self._is_closing:
                 return
@@ -304,15 +306,15 @@ class ModelPool:
         with self._changed:
             model.is_leaving = False
             if model.waiting:
-                self._line.append(model)
+                self._queue.append(model)
 
     def _close(self, loaded: ServedModel, name: str) -> None:
-        """End the threads of the model of that name."""
+        """Close a model and note if one of its threads hangs."""
         if not loaded.close():
             self.has_hung = True
             logger.critical("a thread of %s hangs", name)
 
 
 def _is_awaited(model: PooledModel) -> bool:
-    """Whether somebody waits for a model; the caller holds the pool's lock."""
+    """Check whether a request waits for a model. The caller holds the pool's lock."""
     return not all(asked.cancelled() for asked in model.waiting)

@@ -1,4 +1,4 @@
-"""A bundle that is loaded when it is needed."""
+"""A model of a pool, which is loaded on demand."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,44 +15,44 @@ if TYPE_CHECKING:
 
 State = Literal["loaded", "unloaded", "failed"]
 GROWTH = 2.0
-"""What a model takes of memory over the size of its files, until it has been loaded once."""
+"""Estimated ratio of a model's memory to the size of its files, used until it has been loaded once."""
 
 
 class PooledModel:
-    """A bundle of a pool: always described, and loaded while it is needed."""
+    """A bundle whose manifest is always known, and whose model is loaded while it is needed."""
 
     def __init__(self, bundle: Bundle, pool: "ModelPool") -> None:
         """Not loaded yet."""
         self.bundle, self.pool = bundle, pool
         self.loaded: ServedModel | None = None
         self.users = 0
-        """Requests that it serves; while there are any, it stays loaded."""
+        """Number of requests that use the model, which stays loaded for them."""
         self.used_at = 0.0
         self.is_leaving = False
-        """Whether it is unloaded once nobody uses it; whoever comes waits until it is loaded anew."""
+        """Whether the model is about to be unloaded: new requests wait until it is loaded again."""
         self.is_removed = False
-        """Whether new requests do not ask for it; for those that still do, it is loaded once more."""
+        """Whether the bundle is no longer in the folder. Older requests may still have it loaded."""
         self.waiting: list[Future[ServedModel]] = []
         self.failure = ""
         """Why it could not be loaded, for clients."""
         self.retry_at = 0.0
         self.bytes = round(GROWTH * sum(_size(bundle, name) for name in bundle.manifest.files))
-        """That loading it is expected to take of memory: as much as it took last time."""
+        """Memory that loading is expected to take: as much as last time."""
 
     @property
     def state(self) -> State:
-        """Whether it is loaded, or could not be."""
+        """Whether the model is loaded, is not, or could not be loaded."""
         if self.loaded is not None:
             return "loaded"
         return "failed" if self.failure else "unloaded"
 
     @asynccontextmanager
     async def lease(self, timeout: float) -> AsyncIterator[ServedModel]:
-        """The loaded model, which stays loaded for the length of the block.
+        """Load the model if necessary, and keep it loaded during the `async with` block.
 
         Raises:
-            DeadlineExceededError: it was not loaded within `timeout` seconds.
-            ModelUnavailableError: it cannot be loaded.
+            DeadlineExceededError: the model was not loaded within `timeout` seconds.
+            ModelUnavailableError: the model cannot be loaded.
             NotReadyError: the service is stopping.
         """
         asked = self.pool.ask(self)
@@ -71,7 +71,7 @@ class PooledModel:
 
 
 def _size(bundle: Bundle, name: str) -> int:
-    """Of one of its files; 0 where it is not there, which is told when it is loaded."""
+    """Return the size of a file; 0 if it is missing, which loading the bundle reports."""
     try:
         return (bundle.folder / name).stat().st_size
     except OSError:

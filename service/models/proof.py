@@ -1,4 +1,4 @@
-"""The check before a model is served: it must translate as it did when its bundle was made."""
+"""The check before a model is served: it must translate as it did when the bundle was exported."""
 
 import logging
 import threading
@@ -25,51 +25,50 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 PROOF_SECONDS = 60.0
-"""In which each part of the proof must be done."""
+"""Time limit for each part of the check."""
 SENTENCES = 3
-"""Of the golden ones, by direction; more where there are more workers."""
+"""Golden sentences to translate per direction; at least one per worker."""
 MEASURED = 8
-"""Of the golden sentences, all of which are aligned."""
+"""Golden sentences to align, to measure how long that takes."""
 MAX_PROVEN = 8
-"""Directions; of more, those that the golden sentences are of."""
+"""Maximum number of directions to check; those with golden sentences are preferred."""
 MAX_GOLDEN_LENGTH = 32
-"""Tokens of a source; longer ones take too long at a start."""
+"""Maximum tokens of a golden source; longer ones would delay startup."""
 MAX_DIFFERENCE = 1.0
-"""Of a sentence's score and the golden one. In int8 the shipped models differ by 0.06 on average and by up
-to 0.4, but for one of 80 sentences; in fp16 by 0.004."""
+"""Maximum difference from the golden score. The bundled models in int8 differ by 0.06 on average and by at
+most 0.4, except for one of 80 sentences; in fp16, by 0.004."""
 MIN_SHARE = 0.5
-"""More of the sentences than this must come out well: near ties, a precision may find another one."""
+"""More than this share must be as expected. Not all: near ties, another precision may choose differently."""
 BEAM_SIZE, LENGTH_PENALTY, EXTRA_LENGTH = 4, 0.6, 50
-"""Of the search that found the golden ones."""
+"""Options of the search that found the golden translations."""
 
 
 class Golden(BaseModel):
-    """A sentence and its best translation, as the reference search found it."""
+    """A sentence and the best translation that the reference search found."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     source_ids: Annotated[tuple[int, ...], Field(min_length=1)]
-    """tag ... EOS, as far as the model has them"""
+    """From tag to EOS, if the model uses them."""
     ids: tuple[int, ...]
     score: Annotated[float, Field(allow_inf_nan=False)]
     target: Code | None = None
-    """The translation's language, whose tag in the manifest must be this one; older bundles do not say it."""
+    """The target language; missing in older bundles."""
 
     def proves(self, direction: Direction) -> bool:
-        """Whether it is a sentence of that direction."""
+        """Check whether the sentence belongs to a direction."""
         return self.has_prefix(direction.prefix) and self.target in (None, direction.target)
 
     def has_prefix(self, prefix: tuple[int, ...]) -> bool:
-        """Whether its source begins so."""
+        """Check whether the source begins with `prefix`."""
         return self.source_ids[: len(prefix)] == prefix
 
 
 def read_golden(bundle: Bundle) -> list[Golden]:
-    """The golden sentences; none where the bundle does not have any.
+    """Read the golden sentences; return an empty list if the bundle has none.
 
     Raises:
-        BundleError: a line is none, has ids that the vocabulary does not, or the tag of another language than
-            it says.
+        BundleError: a line is invalid, has ids outside the vocabulary, or has the tag of another language.
     """
     if GOLDEN not in bundle.manifest.files:
         return []
@@ -102,7 +101,7 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
     """Run every graph with the last id of the vocabulary, and the decoder at its last position.
 
     Raises:
-        Exception: whatever ONNX Runtime says, or that an answer has invalid values.
+        Exception: ONNX Runtime's own error, or a ValueError if the scorer returns invalid values.
     """
     manifest = bundle.manifest
     last = manifest.vocab_size - 1
@@ -114,23 +113,23 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
         if weights.shape != (1, len(short)) or not np.isfinite(weights).all():
             raise ValueError(f"the scorer aligns one token with {len(short)} as {weights.tolist()}")
         scores = runner.score(source_ids, bias, np.array([target]))
-        if scores.shape != (1,) or not scores[0] < np.inf:  # which NaN is not, either
+        if scores.shape != (1,) or not scores[0] < np.inf:  # also true for NaN
             raise ValueError(f"the scorer finds a translation as probable as {scores.tolist()}")
     longest = manifest.limits.max_target_length
     state = cache.admit(
         cache.empty_state(), [DecodingOptions(longest)], [0], [len(short)], bos_id=last
     )
-    state.rows["position"] = longest - 1  # a source of the limit's length would keep its memory
+    state.rows["position"] = longest - 1  # really decoding that far would take too much memory
     cross = runner.encode(source_ids, bias)
     packing.decode(runner, state, None, cross, RunPlan(1, 1, np.zeros((0, 3), np.int64)))
 
 
 def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -> None:
-    """Translate with every worker, which allocates its memory by that, and look at what comes out.
+    """Translate golden sentences with every worker, which also warms it up, and check the translations.
 
     Raises:
-        BundleError: it is not what the bundle itself says it should be.
-        Exception: no translation came.
+        BundleError: too few translations are as expected.
+        Exception: a translation failed.
     """
     golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
     count, known = max(SENTENCES, engine.config.num_workers), []
@@ -146,7 +145,7 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
                 GOLDEN,
             )
         source = mine[0].source_ids if mine else _any_source(direction, bundle.manifest)
-        # judged by the scorer, too; an engine whose steps fail has to do this one again
+        # reranked, so that the scorer is checked, too; after failed steps, the engine repeats this sentence
         items = [(source, _options(bundle, source, direction, reranks=True))]
         items += [] if mine else [(source, _options(bundle, source, direction))] * count
         _decoded([best for best, *_ in _translate(engine, items)], tokenizers)
@@ -162,7 +161,7 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
 
 
 def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
-    """Align golden sentences, so that how long it takes is known before a request asks for it."""
+    """Align golden sentences, so that the time it takes is known before the first request."""
     for one in read_golden(bundle)[:MEASURED]:
         direction = next(
             filter(one.proves, bundle.manifest.directions), bundle.manifest.directions[0]
@@ -176,7 +175,7 @@ def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
 
 
 def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[Direction]:
-    """One of each target's, or, of many, those that golden sentences are of."""
+    """Choose one direction per target, or if there are too many, those with golden sentences."""
     found = {one.asking: one for one in directions}
     if len(found) > MAX_PROVEN:
         wanted = {(one.source_ids[:1], one.target) for one in golden}
@@ -189,7 +188,7 @@ def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[D
 
 
 def _any_source(direction: Direction, manifest: Manifest) -> tuple[int, ...]:
-    """Something to translate."""
+    """Return a source of one arbitrary token."""
     return *direction.prefix, manifest.vocab_size - 1, *manifest.special_tokens.source_end
 
 
@@ -198,7 +197,7 @@ def _decoded(found: Sequence[Hypothesis], tokenizers: Tokenizers) -> list[str]:
 
 
 def _is_near(golden: Golden, found: Hypothesis, text: str) -> bool:
-    """Whether a translation is finished, is a text, and is about as probable as the golden one."""
+    """Check that a translation is complete, not empty, and about as probable as the golden one."""
     return (
         found.finish_reason is FinishReason.END
         and abs(found.score - golden.score) <= MAX_DIFFERENCE
@@ -209,7 +208,7 @@ def _is_near(golden: Golden, found: Hypothesis, text: str) -> bool:
 def _translate(
     engine: Engine, items: Sequence[tuple[tuple[int, ...], DecodingOptions]]
 ) -> list[list[Hypothesis]]:
-    """As many at once as may wait."""
+    """Translate all, at most as many at once as the engine's queue holds."""
     found: list[list[Hypothesis]] = []
     while items:
         part, items = items[: engine.config.max_waiting], items[engine.config.max_waiting :]
@@ -221,7 +220,7 @@ def _translate(
 def _options(
     bundle: Bundle, source: tuple[int, ...], direction: Direction, reranks: bool = False
 ) -> DecodingOptions:
-    """Those of the golden sentences; with `reranks`, the channel model ranks what is found."""
+    """Return the golden search's options; with `reranks`, the channel model reranks."""
     manifest = bundle.manifest
     channel = manifest.channel_direction(direction) if reranks else None
     return DecodingOptions(
@@ -235,11 +234,11 @@ def _options(
 
 
 def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
-    """What a function returns, if it does in time; else its thread is left behind.
+    """Run a function in a thread and return its result. After a timeout, the thread is left running.
 
     Raises:
-        TimeoutError: it did not.
-        Exception: what it raised.
+        TimeoutError: the function did not finish in time.
+        Exception: whatever the function raised.
     """
     done: Future[Result] = Future()
 

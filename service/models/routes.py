@@ -1,4 +1,4 @@
-"""Which model, or which two in a row, lead from one language to another, and how texts take that way."""
+"""Finds the model, or the two models through a pivot language, for a language pair, and runs them."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from service.translation.streaming import Tell
 from service.translation.types import SentenceResult, Translation, TranslationOptions
 
 Codes = tuple[str, str]
-"""Of source and target."""
+"""Source and target language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Hop:
 
 
 class Routes:
-    """All ways between the languages of some models, by codes of BCP 47, whatever the models call them."""
+    """All routes between the languages of some models, by BCP 47 codes, whatever codes the models use."""
 
     def __init__(self, models: Sequence[ServedModel | PooledModel], pivot: str = "") -> None:
-        """Where two models have the same direction, the first one serves it.
+        """If two models have the same direction, the first one serves it.
 
-        `pivot` is the language through which texts go where no model has their direction; "" is none.
+        If no model has their direction, texts are translated through the language `pivot`, if it is not "".
         """
         self._models, self.pivot = models, standard(pivot) if pivot else ""
         self._direct: dict[Codes, Hop] = {}
@@ -52,15 +52,15 @@ class Routes:
             source: sorted(onwards - near - {source}) if self.pivot in near else []
             for source, near in targets.items()
         }
-        """By source, the targets that are reached through the pivot language."""
+        """The targets that each source reaches through the pivot language."""
         self.languages = {
             source: sorted([*near, *self.pivoted[source]])
             for source, near in sorted(targets.items())
         }
-        """By source, its targets, all in their order."""
+        """The sorted targets of each source, by sorted source."""
 
     def find(self, source: str, target: str) -> tuple[Hop, ...] | None:
-        """The way from one language to another; None where there is none."""
+        """Return one hop, two hops through the pivot language, or None if there is no route."""
         if hop := self._direct.get((source, target)):
             return (hop,)
         first, second = (
@@ -70,7 +70,7 @@ class Routes:
         return (first, second) if first and second and source != target else None
 
     def unloaded(self, source: str) -> list[str]:
-        """Targets of a source for which a model must be loaded first."""
+        """Return the targets of a source for which a model is not loaded yet."""
         if all(model.loaded for model in self._models):
             return []
         return [
@@ -87,7 +87,7 @@ async def translate_along(
     timeout: float,
     tell: Tell | None = None,
 ) -> list[Translation]:
-    """Translate texts that take the same way; see `Translator.translate`."""
+    """Translate texts along the same hops; see `Translator.translate`."""
     if len(hops) > 1:
         return await _through(hops[0], hops[1], texts, options, timeout, tell)
     return await _direct(hops[0], texts, options, timeout, tell)
@@ -114,7 +114,7 @@ async def _through(
     timeout: float,
     tell: Tell | None,
 ) -> list[Translation]:
-    """Translate through a third language; a sentence is told of when both models are done with it."""
+    """Translate through a third language, and report each sentence when both models are done with it."""
     end, told = time.monotonic() + timeout, set[tuple[int, int]]()
     options = replace(options, align=False)
     here = replace(options, alternatives=0, target_prefix="")
@@ -133,7 +133,7 @@ async def _through(
     whole = [pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)]
     begun = {text for text, _ in told}
     for text, (one, half_way) in enumerate(zip(whole, between, strict=True)):
-        # else the whole text is divided in another way than its sentences, which have been told
+        # skip a text that the second model splits differently: its sentences have been reported already
         if text not in begun or len(one.sentences) == len(half_way.sentences):
             for number, sentence in enumerate(one.sentences):
                 if (text, number) not in told:
@@ -142,16 +142,16 @@ async def _through(
 
 
 class _SecondHalf:
-    """The second model of a way, which is loaded while the first one translates.
+    """The second model of a route, which is loaded while the first one translates.
 
-    The first one may be unloaded as soon as it is done: no request keeps a model for which another one waits
-    while it waits for a model itself.
+    The first model is released as soon as it is done. So no request holds a model that others wait for
+    while it waits for another model, which could deadlock.
     """
 
     def __init__(
         self, hop: Hop, options: TranslationOptions, end: float, language: str, tell: Tell
     ) -> None:
-        """Of one request, which is given up at `end` by the monotonic clock, through a `language`."""
+        """Prepare one request, which fails at `end` by `time.monotonic`; `language` is the pivot."""
         self._hop, self._options, self._end, self._language = hop, options, end, language
         self._tell = tell
         self._stack = AsyncExitStack()
@@ -161,10 +161,10 @@ class _SecondHalf:
         self._searches: list[asyncio.Future[None]] = []
 
     async def beside(self, first: Coroutine[Any, Any, list[Translation]]) -> list[Translation]:
-        """What the first half makes; it is given up once the second model is known not to come.
+        """Return the result of the first half, which is cancelled if the second model cannot be loaded.
 
         Raises:
-            AttendantError: one of the models does not come, or the first half was not done.
+            AttendantError: one of the models cannot be loaded, or the first half failed.
         """
         self._first = asyncio.ensure_future(first)
         await asyncio.wait([self._first])
@@ -173,22 +173,22 @@ class _SecondHalf:
         return self._first.result()
 
     def look_ahead(self, first: SentenceResult) -> None:
-        """Begin with a sentence that the first half is done with."""
+        """Start to translate a sentence that the first half has finished."""
         self._searches.append(asyncio.ensure_future(self._look_ahead(first)))
 
     async def looked_ahead(self) -> None:
-        """Wait until all sentences are found that have begun.
+        """Wait for all sentences that were started by `look_ahead`.
 
         Raises:
-            AttendantError: the second model does not come.
+            AttendantError: the second model cannot be loaded.
         """
         await asyncio.gather(*self._searches)
 
     async def translations(self, texts: Sequence[str]) -> list[Translation]:
-        """Those of the texts that the first half has made.
+        """Translate the texts of the first half, reusing the sentences already translated.
 
         Raises:
-            AttendantError: they were not done.
+            AttendantError: the translation failed.
         """
         model = await self._model()
         searcher = self._ahead.searcher if self._ahead else None
@@ -196,7 +196,7 @@ class _SecondHalf:
         return await model.translator.translate(texts, *how)
 
     def _model(self) -> "asyncio.Future[ServedModel]":
-        """The model, asked for now if it was not before."""
+        """Return the future of the second model, requesting it at the first call."""
         if self._coming is None:
             lease = self._hop.model.lease(self._end - time.monotonic())
             self._coming = asyncio.ensure_future(self._stack.enter_async_context(lease))
@@ -227,11 +227,11 @@ class _SecondHalf:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give up what has begun, and the model."""
+        """Cancel all work in progress, and release the model."""
         begun = [one for one in (self._first, self._coming, *self._searches) if one is not None]
         for one in begun:
             one.cancel()
         try:
             await asyncio.gather(*begun, return_exceptions=True)
-        finally:  # even if this is cancelled, too
+        finally:  # even if this task is cancelled, too
             await self._stack.aclose()

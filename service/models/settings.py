@@ -1,4 +1,4 @@
-"""An operator's settings for the models: which are served, where they run and how much work they accept."""
+"""The operator's settings for models: which are served, where they run, and how much work they accept."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,22 +10,22 @@ from service.models.bundle import DEFAULT_BUNDLE, Code
 
 
 def split(value: object) -> object:
-    """What is separated by commas, from the environment; one path alone, from code."""
+    """Split a comma-separated string, and make a list of a single path."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, Path) else value
 
 
 ALL, OFF = "all", "off"
-"""What is preloaded; no pivot language."""
+"""Values of `preload` and `pivot`."""
 
 
 class ModelSettings(BaseSettings):
-    """Those of the settings that are about models."""
+    """The settings for models."""
 
     @property
     def named_bundles(self) -> tuple[Path, ...]:
-        """Those that are loaded at the start; with a folder of bundles, the bundled model must be named."""
+        """The bundles to load at startup; with a folder, the default bundle only if it is named."""
         return self.bundle if self.bundles is None or "bundle" in self.model_fields_set else ()
 
     bundle: Annotated[

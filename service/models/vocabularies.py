@@ -1,4 +1,4 @@
-"""The vocabularies of a bundle, checked against its manifest."""
+"""Loads the vocabularies of a bundle and checks them against its manifest."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +11,10 @@ from service.text.tokenizer import Tokenizer, Tokenizers
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:
-    """The vocabularies of both sides.
+    """Load the vocabularies of both sides.
 
     Raises:
-        BundleError: one is no vocabulary, or not the one that the manifest describes.
+        BundleError: a vocabulary is invalid, or differs from the manifest.
     """
     manifest = bundle.manifest
     read = (one.source for one in manifest.directions)
@@ -28,7 +28,7 @@ def load_tokenizers(bundle: Bundle) -> Tokenizers:
 
 
 def language_of(codes: Iterable[str]) -> str:
-    """The language of a side, without its region; nothing where it has several.
+    """Return the only language among `codes`, without its region, or "" if there are several.
 
     >>> language_of(["pt-BR", "pt"]), language_of(["de", "en"])
     ('pt', '')

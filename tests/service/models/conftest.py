@@ -22,7 +22,7 @@ def machine() -> Machine:
 @pytest.fixture
 def pooled(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pooled]:
     """All of its pools are closed in the end, and nothing is left of their models."""
-    monkeypatch.setattr("service.models.pool.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("service.models.pool.CHECK_SECONDS", 0.01)
     monkeypatch.setattr("service.models.pool.gc.collect", lambda: 0)  # there is nothing to collect
     pools: list[ModelPool] = []
 
