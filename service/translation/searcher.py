@@ -1,11 +1,11 @@
 """From sentences to hypotheses: from the cache, from the engine, and decoded again where needed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis
@@ -19,11 +19,6 @@ GRACE_SECONDS = 1.0
 
 Work = tuple[tuple[int, ...], DecodingOptions]
 """A sentence's ids, and how it is searched: all that its translation depends on."""
-
-
-Result = TypeVar("Result")
-Take = Callable[[dict[int, Result]], Awaitable[None]]
-"""Is given, by place, what is done since the last time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,48 +61,36 @@ class Searcher:
             self.engine.check_deadline(deadline)
 
     async def search(
-        self,
-        work: Sequence[Work],
-        deadline: float,
-        seconds_after: float = 0.0,
-        take: Take[Found] | None = None,
-    ) -> dict[int, Found]:
+        self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
+    ) -> AsyncGenerator[dict[int, Found], None]:
         """Search for every sentence, all in flight together; again, with n-gram blocking, for what ran away.
 
         Args:
             work: the sentences.
             deadline: by the engine's clock, in seconds, when it is given up.
             seconds_after: what other work behind the search should take; who has no time for that is refused.
-            take: is given those that are done since the last time.
 
-        Returns:
-            All, by place.
+        Yields:
+            Those that are done since the last time, by place; each sentence once. What is left when the
+            generator is closed is given up.
 
         Raises:
             RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
         """
         suspect: dict[int, list[Hypothesis]] = {}
-        whole: dict[int, Found] = {}
-
-        async def sift(done: dict[int, list[Hypothesis]]) -> None:
-            found = {}
-            for at, hypotheses in done.items():
-                ids, options = work[at]
-                if options.no_repeat_ngram_size or not guards.is_suspect(ids, hypotheses[0]):
-                    found[at] = Found(hypotheses)
-                else:
-                    suspect[at] = hypotheses
-            await give(found)
-
-        async def give(found: dict[int, Found]) -> None:
-            whole.update(found)
-            if found and take is not None:
-                await take(found)
-
-        await self._search(work, deadline, seconds_after, sift)
+        async with aclosing(self._search(work, deadline, seconds_after)) as arrivals:
+            async for arrived in arrivals:
+                found = {}
+                for at, hypotheses in arrived.items():
+                    ids, options = work[at]
+                    if options.no_repeat_ngram_size or not guards.is_suspect(ids, hypotheses[0]):
+                        found[at] = Found(hypotheses)
+                    else:
+                        suspect[at] = hypotheses
+                if found:
+                    yield found
         if suspect:
-            await give(await self._repeated(work, suspect, deadline))
-        return whole
+            yield await self._repeated(work, suspect, deadline)
 
     def _mailbox_of(self, loop: asyncio.AbstractEventLoop) -> Mailbox:
         """The one of the event loop: a service has one, tests and programs may have several in turn."""
@@ -124,23 +107,17 @@ class Searcher:
             for ids, options in (work[at] for at in suspect)
         ]
         places, found = list(suspect), {at: Found(first) for at, first in suspect.items()}
-
-        async def compare(done: dict[int, list[Hypothesis]]) -> None:
-            for number, second in done.items():
-                at = places[number]
-                if guards.better(work[at][0], suspect[at], second):
-                    found[at] = Found(second, is_repeated=True)
-
-        await self._search(again, deadline, 0.0, compare)
+        async with aclosing(self._search(again, deadline, 0.0)) as arrivals:
+            async for arrived in arrivals:
+                for number, second in arrived.items():
+                    at = places[number]
+                    if guards.better(work[at][0], suspect[at], second):
+                        found[at] = Found(second, is_repeated=True)
         return found
 
     async def _search(
-        self,
-        work: Sequence[Work],
-        deadline: float,
-        seconds_after: float,
-        take: Take[list[Hypothesis]],
-    ) -> None:
+        self, work: Sequence[Work], deadline: float, seconds_after: float
+    ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
         """Every sentence's hypotheses; where this ends before, the engine gives up what is left."""
         cached = ((at, self.cache.get(item)) for at, item in enumerate(work))
         known = {at: found for at, found in cached if found is not None}
@@ -152,13 +129,13 @@ class Searcher:
         end = loop.call_later(left + GRACE_SECONDS, arrivals.expire)  # even if a step hangs
         try:
             if known:
-                await take(known)
+                yield known
             while arrivals.num_missing:
                 arrived = await arrivals.next()
                 done = {places[number]: hypotheses for number, hypotheses in arrived.items()}
                 for at, hypotheses in done.items():
                     self.cache.put(work[at], hypotheses)
-                await take(done)
+                yield done
         except TimeoutError:
             self.engine.abort(sequences)
             raise DeadlineExceededError(

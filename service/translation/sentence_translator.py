@@ -1,6 +1,7 @@
 """From sentences to translations: searched, decoded, and done again if something was lost."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
@@ -10,13 +11,13 @@ from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.pieces import Pieces
 from service.translation.preparation import Preparation, Task
-from service.translation.searcher import Found, Searcher, Take, Work
+from service.translation.searcher import Found, Searcher, Work
 from service.translation.types import Recovery, TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
-Attempt = TypeVar("Attempt", "Task", "Pieces")
+Attempt = TypeVar("Attempt", Task, Pieces)
 MAX_PIECES = 2_000
 """Of a request's sentences, around what is protected: each is searched as a sentence is."""
 Translated = dict[int, TranslatedSentence]
@@ -79,15 +80,13 @@ class SentenceTranslator:
         """
         translated: Translated = {}
         lost: Translated = {}
-
-        async def take(found: dict[int, list[Found]]) -> None:
-            decoded = await self._off_loop(partial(self._all_decoded, tasks, found))
-            lost.update((at, one) for at, one in decoded.items() if one.recovery == "copied")
-            done = {at: one for at, one in decoded.items() if at not in lost}
-            translated.update(done)
-            tell(done)
-
-        await self._search(tasks, seconds_after, take)
+        async with aclosing(self._search(tasks, seconds_after)) as search:
+            async for found in search:
+                decoded = await self._off_loop(partial(self._all_decoded, tasks, found))
+                lost |= {at: one for at, one in decoded.items() if one.recovery == "copied"}
+                done = {at: one for at, one in decoded.items() if at not in lost}
+                translated |= done
+                tell(done)
         if lost:
             protected = await self._with_protection(lost)
             left = {at: one for at, one in lost.items() if at not in protected}
@@ -97,29 +96,36 @@ class SentenceTranslator:
         return translated
 
     async def _search(
-        self,
-        tasks: Sequence[Task],
-        seconds_after: float,
-        take: Take[list[Found]],
-    ) -> None:
-        """Have `take` what is found for the clauses of each, by its place, once it has them all."""
-        owners = [number for number, task in enumerate(tasks) for _ in task.work]
-        so_far: list[dict[int, Found]] = [{} for _ in tasks]
-        work = [one for task in tasks for one in task.work]
+        self, attempts: Sequence[Attempt], seconds_after: float = 0.0
+    ) -> AsyncGenerator[dict[int, list[Found]], None]:
+        """What is found for the parts of each attempt, by its place, as soon as it has them all."""
+        work = [part for one in attempts for part in one.work]
+        owners = [number for number, one in enumerate(attempts) for _ in one.work]
+        so_far: list[dict[int, Found]] = [{} for _ in attempts]
+        async with aclosing(self._search_parts(work, seconds_after)) as parts:
+            async for found in parts:
+                for at, part in found.items():
+                    so_far[owners[at]][at] = part
+                whole = {
+                    owner: [so_far[owner][at] for at in sorted(so_far[owner])]
+                    for owner in sorted({owners[at] for at in found})
+                    if len(so_far[owner]) == len(attempts[owner].work)
+                }
+                if whole:
+                    yield whole
 
-        async def gather(found: dict[int, Found]) -> None:
-            looked_up = await self._unknown_words.looked_up(work, found, self._deadline)
-            for at, clause in looked_up.items():
-                so_far[owners[at]][at] = clause
-            whole = {
-                owner: [so_far[owner][at] for at in sorted(so_far[owner])]
-                for owner in sorted({owners[at] for at in found})
-                if len(so_far[owner]) == len(tasks[owner].work)
-            }
-            if whole:
-                await take(whole)
-
-        await self._searcher.search(work, self._deadline, seconds_after, gather)
+    async def _search_parts(
+        self, work: Sequence[Work], seconds_after: float
+    ) -> AsyncGenerator[dict[int, Found], None]:
+        """What is found, by place, with what its unknown tokens stand for; of however many."""
+        at_once = self._searcher.max_sentences
+        for start in range(0, len(work) or 1, at_once):  # an engine may refuse even to do nothing
+            chunk = work[start : start + at_once]
+            search = self._searcher.search(chunk, self._deadline, seconds_after)
+            async with aclosing(search):
+                async for found in search:
+                    looked_up = await self._unknown_words.looked_up(chunk, found, self._deadline)
+                    yield {start + at: one for at, one in looked_up.items()}
 
     def _all_decoded(
         self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
@@ -219,30 +225,21 @@ class SentenceTranslator:
         attempts = await self._off_loop(prepare_all) if lost else {}
         if not attempts:
             return {}
-        work = [work for attempt in attempts.values() for work in attempt.work]
-        found = iter(await self._search_all(work))
+        found: dict[int, list[Found]] = {}
+        async with aclosing(self._search(list(attempts.values()))) as search:
+            async for some in search:
+                found |= some
 
         def read_all(check: Check) -> Translated:
             translated = {}
-            for at, attempt in attempts.items():
+            for number, (at, attempt) in enumerate(attempts.items()):
                 check()
-                one = read(lost[at], attempt, [next(found) for _ in attempt.work])
+                one = read(lost[at], attempt, found.get(number, []))  # of nothing, nothing
                 if one is not None:
                     translated[at] = one
             return translated
 
         return await self._off_loop(read_all)
-
-    async def _search_all(self, work: Sequence[Work]) -> list[Found]:
-        """What is found, of however many."""
-        found: dict[int, Found] = {}
-        at_once = self._searcher.max_sentences
-        for start in range(0, len(work), at_once):
-            chunk = work[start : start + at_once]
-            done = await self._searcher.search(chunk, self._deadline)
-            looked_up = await self._unknown_words.looked_up(chunk, done, self._deadline)
-            found |= {start + at: one for at, one in looked_up.items()}
-        return [found[at] for at in range(len(work))]
 
 
 def ranked(found: Sequence[Kind], rank: int) -> Kind:

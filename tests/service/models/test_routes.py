@@ -1,9 +1,9 @@
 """Texts that go through two models, without HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -33,13 +33,13 @@ def test_sentences_of_the_first_model_are_not_counted_as_refused_where_the_secon
     search = searcher.search
 
     async def one_by_one(
-        work: Sequence[Work], deadline: float, seconds: float, take: Any
-    ) -> Mapping[int, Found]:
+        work: Sequence[Work], deadline: float, _: float
+    ) -> AsyncIterator[dict[int, Found]]:
         for at, one in enumerate(work):
-            await take({at: (await search([one], deadline))[0]})
+            async for found in search([one], deadline):
+                yield {at: found[0]}
             for _ in range(100):  # in which the second model turns out not to come
                 await asyncio.sleep(0)
-        return {}
 
     monkeypatch.setattr(searcher, "search", one_by_one)
     there, back = first.bundle.manifest.directions

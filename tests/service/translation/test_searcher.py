@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import aclosing
 
 import pytest
 
@@ -45,7 +46,16 @@ class ScriptedEngine:
 
 
 def search(seeker: Searcher, source: tuple[int, ...], seconds: float) -> dict[int, Found]:
-    return asyncio.run(seeker.search([(source, OPTIONS)], time.monotonic() + seconds))
+    async def collect() -> dict[int, Found]:
+        found: dict[int, Found] = {}
+        async with aclosing(
+            seeker.search([(source, OPTIONS)], time.monotonic() + seconds)
+        ) as stream:
+            async for done in stream:
+                found |= done
+        return found
+
+    return asyncio.run(collect())
 
 
 def searched(first: Hypothesis, second: Hypothesis, source: tuple[int, ...]) -> Found:

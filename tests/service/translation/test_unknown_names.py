@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
 from service.engine.types import FinishReason, Hypothesis
@@ -10,7 +10,7 @@ from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.preparation import SearchPolicy
-from service.translation.searcher import Found, Searcher, Take, Work
+from service.translation.searcher import Found, Searcher, Work
 from service.translation.translator import Translator
 from service.translation.types import TranslationOptions
 
@@ -28,20 +28,11 @@ class Scripted:
     def check_deadline(self, deadline: float) -> None:
         pass
 
-    async def search(
-        self,
-        work: Sequence[Work],
-        deadline: float,
-        seconds_after: float = 0.0,
-        take: Take[Found] | None = None,
-    ) -> dict[int, Found]:
+    async def search(self, work: Sequence[Work], *more: float) -> AsyncIterator[dict[int, Found]]:
         [(ids, _)] = work
         self.asked += TOKENIZERS.source.decode([ids[1:-1]])
         [translation] = TOKENIZERS.target.encode([next(self._translations)])
-        found = {0: Found([Hypothesis(tuple(translation), -1.0, FinishReason.END)])}
-        if take is not None:
-            await take(found)
-        return found
+        yield {0: Found([Hypothesis(tuple(translation), -1.0, FinishReason.END)])}
 
 
 def test_the_second_search_sees_all_names_protected_and_nothing_else() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from unittest.mock import MagicMock, Mock
 
@@ -119,8 +119,8 @@ def test_they_are_copied_into_what_is_translated_in_pieces(tokenizers: Tokenizer
     assert tokenizers.target.unknown_id is not None
     best = Hypothesis((tokenizers.target.unknown_id, *the), 0.0, FinishReason.END)
 
-    async def search(work: Sequence[Work], _: float) -> dict[int, Found]:
-        return {at: Found([best]) for at in range(len(work))}
+    async def search(work: Sequence[Work], *_: float) -> AsyncIterator[dict[int, Found]]:
+        yield {at: Found([best]) for at in range(len(work))}
 
     async def at_once(work: Callable[[Check], Result]) -> Result:
         return work(lambda: None)
