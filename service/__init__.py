@@ -1,7 +1,7 @@
 """The serving side: text in, translations out, with ONNX Runtime. Never imports torch, `model` or `export`.
 
-For use from Python, it provides `Translator` and the types of its arguments and results. They are loaded on
-first use, because most modules of this package need neither.
+For use from Python, it provides `Translator` and the types of its arguments and results. They are imported
+on first use, because most modules of this package do not need them.
 """
 
 from importlib import import_module

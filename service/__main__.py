@@ -1,4 +1,4 @@
-"""`python -m service`: settings from environment and options, then serve until SIGTERM or SIGINT."""
+"""`python -m service`: read settings from the environment and options, and serve until SIGTERM or SIGINT."""
 
 import gc
 import os
@@ -12,14 +12,14 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve, by default with the process's own arguments; returns the exit status."""
+    """Serve, by default with the process's own arguments; return the exit status."""
     for number in STOP_SIGNALS:
         signal.signal(number, _leave)
     with suppress(AttributeError):  # Windows has no such signal
-        # it asks for a reload; until there is something to reload, its default would end the process
+        # SIGHUP means reload; before there is something to reload, its default would end the process
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    gc.disable()  # until `tune_garbage_collection`: nothing that is made meanwhile is garbage
-    from service import process  # takes most of a second
+    gc.disable()  # until `tune_garbage_collection`: startup makes hardly any garbage
+    from service import process  # late, as it takes most of a second
 
     try:
         return process.main(sys.argv[1:] if arguments is None else arguments)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """End at once, until the service has handlers of its own: there is nothing to finish yet."""
+    """Exit at once: until the service installs its own handlers, there is nothing to finish."""
     os._exit(0 if number == signal.SIGTERM else 128 + number)
 
 

@@ -1,4 +1,4 @@
-"""The application: its parts are put together at startup, and shut down in order at the end."""
+"""Builds the application from its parts, and starts and stops them."""
 
 import asyncio
 import logging
@@ -33,20 +33,20 @@ from service.settings import Settings
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 1.0
-"""Between two looks at whether the engines still work."""
+"""Interval between checks of the engines."""
 
 
 def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _: None) -> FastAPI:
-    """Build the application; it answers at once, and is ready when the models are loaded.
+    """Build the application. It answers at once, and becomes ready when the models are loaded.
 
     Args:
-        settings: the operator's.
-        on_failure: called, once, where it can never serve again: a bundle cannot be loaded at the start, or
-            an engine has given up.
+        settings: the operator's settings.
+        on_failure: called once, with the reason, if the service cannot work any more: a bundle could not be
+            loaded at startup, or an engine has stopped.
 
     Raises:
-        KeysError: the file of API keys cannot be used.
-        TracingError: tracing is wanted, and its packages are not installed.
+        KeysError: the file of API keys is invalid.
+        TracingError: tracing is on, but its packages are not installed.
     """
     metrics = Metrics()
     store = ModelStore(settings, metrics)
@@ -70,7 +70,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         openapi_url="/openapi.json" if settings.docs else None,
         redoc_url=None,
         telemetry=tracing.FASTAPI_TELEMETRY,
-        redirect_slashes=False,  # a redirect would name the host that the client made up
+        redirect_slashes=False,  # a redirect would repeat a host name that the client chose
     )
     app.state.settings, app.state.metrics, app.state.models = settings, metrics, store
     app.state.services = Services(store, Gate(settings), settings, metrics)
@@ -89,7 +89,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
-    """What is around every request."""
+    """Add all middleware as one layer, whose order `layers` shows."""
     admission = Admission(
         settings.max_requests,
         settings.request_timeout_seconds,
@@ -97,7 +97,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         lambda: store.expected_wait,
     )
 
-    def layers(framework: ASGIApp) -> ASGIApp:  # from the innermost outwards
+    def layers(framework: ASGIApp) -> ASGIApp:  # from the inside out
         translations = [*native.translating.routes, *deepl.translating.routes]
         counted = AdmissionLimit(Direct(framework, translations), admission, counts=True)
         limited = BodyLimit(counted, settings.max_body_bytes, settings.max_held_body_bytes)
@@ -117,7 +117,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
 
 
 async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:
-    """Load the models, then see to it that a dead engine does not go unnoticed."""
+    """Load the models, then check the engines until one fails."""
     try:
         await asyncio.to_thread(store.load)
     except Exception as error:
@@ -128,13 +128,13 @@ async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) 
         await asyncio.sleep(WATCH_SECONDS)
         try:
             failure = _failure_of(store)
-        except Exception:  # who watches must not end unseen
+        except Exception:  # this task must not end unnoticed
             logger.exception("the state of the models could not be checked")
     on_failure(failure)
 
 
 def _failure_of(store: ModelStore) -> str | None:
-    """Why the models serve no more; keeps no hold of those that do, as a reload lets go of them."""
+    """Return why an engine has stopped, or None. A function, so that no reference to old models is kept."""
     models = store.current
     if models is None or models.check():
         return None
@@ -143,18 +143,18 @@ def _failure_of(store: ModelStore) -> str | None:
 
 @contextmanager
 def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
-    """While inside, SIGHUP loads the bundles anew; where there is no such signal, nothing does."""
+    """Reload the bundles on SIGHUP, on systems that have this signal."""
     try:
         loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGHUP)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, _reload, store))
     except (AttributeError, NotImplementedError, RuntimeError, ValueError):
-        yield  # Windows, or not the main thread
+        yield  # on Windows, or outside the main thread
         return
     try:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
-        signal.signal(signal.SIGHUP, before)  # its default would end the process
+        signal.signal(signal.SIGHUP, before)  # the default action would end the process
 
 
 def _reload(store: ModelStore) -> None:
@@ -162,5 +162,5 @@ def _reload(store: ModelStore) -> None:
         store.load()
     except AttendantError as error:
         logger.error("the models were not reloaded: %s", error)
-    except Exception:  # nobody asks for what becomes of it
+    except Exception:  # nothing awaits this call
         logger.exception("the models were not reloaded")

@@ -1,26 +1,26 @@
-"""What can go wrong, as one tree. Each class has a stable code; `api/errors.py` knows its HTTP status.
+"""The hierarchy of errors. Each class has a stable code; `api/errors.py` maps it to an HTTP status.
 
 AttendantError
-├── AccessError                  the caller may not
+├── AccessError                  the caller lacks permission
 │   ├── MissingKeyError
 │   └── InvalidKeyError
-├── InvalidRequestError          the caller can mend it
+├── InvalidRequestError          the caller must change the request
 │   ├── MissingParameterError
 │   ├── UnsupportedLanguageError
-│   └── LimitExceededError       a value over an operator's limit
-│       └── TextTooLongError     this text; others of its list can be translated
+│   └── LimitExceededError       a value exceeds the operator's limit
+│       └── TextTooLongError     concerns one text; others of a list can be translated
 │           └── TextTooDeepError
 ├── RefusedError                 nothing was done; try again later
 │   ├── QueueFullError
-│   ├── RateLimitError           this caller asks too often
+│   ├── RateLimitError           this caller sends too many requests
 │   ├── NotReadyError            starting or draining
-│   └── ModelUnavailableError    this model cannot be loaded; others serve
-├── AbandonedError               admitted, then given up
+│   └── ModelUnavailableError    this model cannot be loaded; others may work
+├── AbandonedError               admitted, but not completed
 │   ├── DeadlineExceededError
-│   └── CancelledError           nobody waits, or the engine was closed
+│   └── CancelledError           no longer wanted, or the engine was closed
 │       └── ClientLeftError
-├── EngineError                  our own fault
-│   ├── StepFailedError          this batch failed, the engine goes on
+├── EngineError                  an internal failure
+│   ├── StepFailedError          this batch failed; the engine continues
 │   └── EngineDeadError
 └── BundleError                  a model folder that cannot be served
 """
@@ -32,52 +32,52 @@ _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 def quoted(given: object, max_characters: int = 60) -> str:
-    """What a client gave, as JSON writes it; of what is long the beginning.
+    """Return a client's value as JSON, cut to `max_characters`.
 
     >>> print(quoted(None), quoted(float("nan")), quoted(["ja", True]), quoted("a" * 80, 9))
     null NaN ["ja", true] "aaaaa...
     """
     written = ""
-    for piece in _JSON.iterencode(given):  # piece by piece: it may be large, or deep
-        written += piece.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair
+    for piece in _JSON.iterencode(given):  # piece by piece, as the value may be large or deep
+        written += piece.encode("utf-8", "backslashreplace").decode()  # for unpaired surrogates
         if len(written) > max_characters:
             return f"{written[: max_characters - 3]}..."
     return written
 
 
 class AttendantError(Exception):
-    """Base of all; `code` is stable and part of the interface, the message is for people."""
+    """Base of all errors. `code` is stable and part of the interface; the message is for people."""
 
     code = "internal_error"
     retry_after: float | None = None
-    """Seconds after which it makes sense to ask again, where that is known."""
+    """Seconds after which a retry makes sense, if known."""
 
     @property
     def client_message(self) -> str:
-        """What a client is told."""
+        """The message for clients."""
         return str(self)
 
 
 class AccessError(AttendantError):
-    """The caller may not do this."""
+    """The caller lacks permission."""
 
     code = "forbidden"
 
 
 class MissingKeyError(AccessError):
-    """No API key was given, and one is needed."""
+    """An API key is required, but none was given."""
 
     code = "missing_key"
 
 
 class InvalidKeyError(AccessError):
-    """The API key is not known, or not allowed this."""
+    """The API key is unknown, or lacks permission."""
 
     code = "invalid_key"
 
 
 class InvalidRequestError(AttendantError):
-    """The request cannot be served as it is."""
+    """The request is invalid."""
 
     code = "invalid_request"
 
@@ -95,7 +95,7 @@ class UnsupportedLanguageError(InvalidRequestError):
 
 
 class LimitExceededError(InvalidRequestError):
-    """A value is over the operator's limit."""
+    """A value exceeds the operator's limit."""
 
     code = "limit_exceeded"
 
@@ -107,7 +107,7 @@ class TextTooLongError(LimitExceededError):
 
 
 class TextTooDeepError(TextTooLongError):
-    """The text has elements within elements to a depth over the limit."""
+    """The text has elements that are nested too deeply."""
 
     code = "text_too_deep"
 
@@ -118,19 +118,19 @@ class RefusedError(AttendantError):
     code = "refused"
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
-        """Say why, and when to come again."""
+        """`retry_after` is in seconds."""
         super().__init__(message)
         self.retry_after = retry_after
 
 
 class QueueFullError(RefusedError):
-    """As much waits as may wait, or more than can be done in time."""
+    """The queue is full, or too long for the request's deadline."""
 
     code = "queue_full"
 
 
 class RateLimitError(RefusedError):
-    """More requests in a minute than this caller may make."""
+    """The caller has exceeded its number of requests per minute."""
 
     code = "rate_limit"
 
@@ -142,13 +142,13 @@ class NotReadyError(RefusedError):
 
 
 class ModelUnavailableError(RefusedError):
-    """The model of this direction cannot be loaded; it is tried again later."""
+    """The model of this direction could not be loaded; a later request tries again."""
 
     code = "model_unavailable"
 
 
 class AbandonedError(AttendantError):
-    """Work that was begun and given up."""
+    """Work that was started, but not completed."""
 
     code = "abandoned"
 
@@ -160,25 +160,25 @@ class DeadlineExceededError(AbandonedError):
 
 
 class CancelledError(AbandonedError):
-    """Nobody waits for the answer any more, or the engine was closed."""
+    """The answer is no longer wanted, or the engine was closed."""
 
     code = "cancelled"
 
 
 class ClientLeftError(CancelledError):
-    """The client closed its connection before its answer was there."""
+    """The client closed its connection before the answer."""
 
     code = "client_left"
 
 
 class EngineError(AttendantError):
-    """The engine could not do what it should."""
+    """The engine failed."""
 
     code = "engine_error"
 
 
 class StepFailedError(EngineError):
-    """A step of this sentence's batch failed; others are served on."""
+    """A step of this sentence's batch failed; the engine continues."""
 
     code = "step_failed"
 
@@ -186,38 +186,38 @@ class StepFailedError(EngineError):
         self,
         message: str = "a step of this sentence's batch failed; the server's log says why",
     ) -> None:
-        """Say no more than a client may know."""
+        """`message` is shown to clients, so it must not have internal details."""
         super().__init__(message)
 
 
 class EngineDeadError(EngineError):
-    """The engine failed for good, or hangs, and serves no more."""
+    """The engine has failed permanently, or hangs."""
 
     code = "engine_dead"
 
     def __init__(self, message: str = "the engine has failed; the server's log says why") -> None:
-        """Say no more than a client may know."""
+        """`message` is shown to clients, so it must not have internal details."""
         super().__init__(message)
 
 
 class BundleError(AttendantError):
-    """A bundle is missing, damaged, of another format, or makes no sense."""
+    """A bundle is missing, damaged, invalid, or in an unsupported format."""
 
     code = "bundle_error"
 
     def __init__(self, message: str, path: Path | None = None, detail: str = "") -> None:
-        """Say what is wrong.
+        """The full message is path, message and detail.
 
         Args:
-            message: the words that follow the path; they hold no other.
-            path: the folder or file at fault, of which clients are told the end only.
-            detail: what a library said, for the operator alone.
+            message: what is wrong, to follow the path; must not contain another path.
+            path: the folder or file; clients see only its last two parts.
+            detail: a library's message, for the operator only.
         """
         super().__init__(f"{path or ''}{message}{detail and f': {detail}'}")
         self._message, self._path = message, path
 
     @property
     def client_message(self) -> str:
-        """Without where the bundle lies on this machine."""
+        """The message without the detail, and with only the end of the path."""
         parts = self._path.parts[-2:] if self._path else ()
         return "/".join(part for part in parts if part != "/") + self._message

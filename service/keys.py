@@ -1,7 +1,7 @@
-"""API keys: kept as SHA-256 in a TOML file, looked up in constant time.
+"""API keys: stored as SHA-256 in a TOML file, looked up in constant time.
 
-`python -m service.keys NAME` makes a key: the entry for the file goes to standard output, the key itself to
-standard error, and nowhere else. An entry:
+`python -m service.keys NAME` makes a key. It writes the entry for the file to standard output, and the key
+itself only to standard error. An entry:
 
     [weblate]
     sha256 = "..."
@@ -25,7 +25,7 @@ MAX_REQUESTS_PER_MINUTE = 1_000_000
 
 
 class Key(BaseModel):
-    """Who may call, and how often."""
+    """The entry of one key: its digest and permissions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,14 +35,14 @@ class Key(BaseModel):
 
 
 class KeysError(ValueError):
-    """The file of keys cannot be used; the message says where it is wrong."""
+    """The file of keys is invalid; the message names the place."""
 
 
 class Keys:
     """The keys of one file."""
 
     def __init__(self, entries: dict[str, Key]) -> None:
-        """Take in the entries, by name."""
+        """Use these entries, by name."""
         self.entries = entries
 
     @classmethod
@@ -50,7 +50,7 @@ class Keys:
         """Read a file of keys.
 
         Raises:
-            KeysError: it cannot be read, or an entry is wrong.
+            KeysError: the file cannot be read, or an entry is invalid.
         """
         try:
             with path.open("rb") as file:
@@ -62,7 +62,7 @@ class Keys:
             place = ".".join(map(str, first["loc"]))
             raise KeysError(f"{path}: {place}: {first['msg']}") from None
         except (ValueError, RecursionError) as error:
-            # it is no TOML or no UTF-8, or has too many digits, or is nested too deep
+            # not TOML, not UTF-8, a number with too many digits, or nested too deeply
             raise KeysError(f"{path}: {error}") from None
         owners: dict[str, str] = {}
         for name, entry in entries.items():
@@ -71,7 +71,7 @@ class Keys:
         return cls(entries)
 
     def find(self, key: str) -> tuple[str, Key] | None:
-        """Name and entry of a key; every entry is compared, so that time says nothing about any."""
+        """Return the name and entry of a key. All entries are compared, so that timing reveals nothing."""
         digest, found = digest_of(key), None
         for name, entry in self.entries.items():
             if hmac.compare_digest(entry.sha256, digest):
@@ -80,12 +80,12 @@ class Keys:
 
 
 def digest_of(key: str) -> str:
-    """What the file keeps of a key; a random key of 256 bits needs no slower hash."""
+    """Return the SHA-256 of a key; random keys of 256 bits need no slower hash."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make a key; returns the exit status."""
+    """Make a key; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="attendant keys",
         description="Make an API key: its entry goes to standard output, the key itself to standard error.",
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _name(given: str) -> str:
-    """A key of TOML that needs no quotes."""
+    """Check that a name is a bare TOML key, which needs no quotes."""
     if not re.fullmatch("[A-Za-z0-9_-]+", given):
         raise argparse.ArgumentTypeError(
             f"{given!r} has characters other than a to z, 0 to 9, - and _"

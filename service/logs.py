@@ -1,6 +1,6 @@
-"""Logs: one line per event, with the id of its request; never with a text.
+"""Logging: one line per event, with the id of its request, and never with a client's text.
 
-A thread writes them: whoever reads them may be slow or stuck, and the service goes on.
+A thread writes the lines, so that a slow or stuck reader of the log cannot block the service.
 """
 
 import json
@@ -18,28 +18,28 @@ from types import TracebackType
 
 STANDARD_ERROR = 2
 MAX_WAITING_LINES = 10_000
-"""To be written; those that come while so many wait are lost, and counted."""
+"""While so many lines wait to be written, new ones are dropped and counted."""
 GATHER_SECONDS = 0.05
-"""For which the thread waits for more lines, to write them together."""
+"""Time for which the thread waits for more lines, to write them together."""
 FLUSH_SECONDS = 1.0
-"""For which the process may end later, so that all lines are written."""
+"""Maximum delay of the process's end for lines that are not written yet."""
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
-"""Of the request that is being served."""
+"""Id of the current request."""
 
 
 logger = logging.getLogger(__name__)
 
 _BREAKING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029"  # control characters, line and paragraph separators
-    "\u202a-\u202e\u2066-\u2069"  # directions, which show a line in another order
-    "\ud800-\udfff]"  # lone surrogates, which no encoding has
+    "\u202a-\u202e\u2066-\u2069"  # bidirectional controls, which reorder a line on the screen
+    "\ud800-\udfff]"  # unpaired surrogates, which cannot be encoded
 )
 
 
 def one_line(text: str) -> str:
-    """A text in which nothing ends a line, moves the cursor or cannot be written, but its escape."""
-    if text.isprintable():  # which nothing of this is, and is told in a tenth of the time
+    """Escape all characters that end a line, move the cursor or cannot be written."""
+    if text.isprintable():  # true if there are none of these, and ten times as fast
         return text
     return _BREAKING.sub(lambda found: ascii(found[0])[1:-1], text)
 
@@ -52,7 +52,7 @@ class _WithRequestId(logging.Filter):
 
 @lru_cache(1)
 def _second(seconds: int) -> str:
-    """A second of local time as text lines have it: many lines are of the same one."""
+    """Format a second of local time; cached, as many lines have the same one."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
@@ -68,7 +68,7 @@ class _Text(logging.Formatter):
         ei: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None],
     ) -> str:
-        # indented, so that no line of an exception's text looks like an event
+        # indented, so that no line of a traceback looks like an event
         lines = super().formatException(ei).split("\n")
         return "\n".join(f"  {one_line(line)}" for line in lines)
 
@@ -85,11 +85,11 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line)  # in ASCII: what else ends a line, or cannot be written, is escaped
+        return json.dumps(line)  # in ASCII, which escapes all that `one_line` does
 
 
 class LogWriter(logging.Handler):
-    """Has a thread of its own write the lines to a file, by its descriptor."""
+    """A logging handler with its own thread, which writes the lines to a file descriptor."""
 
     def __init__(self, file: int) -> None:
         """Start the thread."""
@@ -102,16 +102,16 @@ class LogWriter(logging.Handler):
         threading.Thread(target=self._write_on, name="log", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Leave a line to the thread."""
+        """Format a record and pass it to the thread."""
         try:
             line = self.format(record)
-        except Exception:  # as all handlers of the standard library do
+        except Exception:  # as the standard library's handlers do
             self.handleError(record)
         else:
             self.add(line)
 
     def add(self, line: str) -> None:
-        """Leave a line to the thread, as it is."""
+        """Pass a line to the thread."""
         with self._changed:
             if len(self._lines) < MAX_WAITING_LINES:
                 self._lines.append(line)
@@ -121,12 +121,12 @@ class LogWriter(logging.Handler):
                 self._changed.notify_all()
 
     def flush(self) -> None:
-        """Wait until all lines are written, but not for long."""
+        """Wait until all lines are written, at most `FLUSH_SECONDS`."""
         with self._changed:
             self._changed.wait_for(lambda: not (self._lines or self._is_writing), FLUSH_SECONDS)
 
     def close(self) -> None:
-        """End the thread, once it has nothing more to write."""
+        """End the thread once all lines are written."""
         super().close()
         with self._changed:
             self._is_closed = True
@@ -143,12 +143,12 @@ class LogWriter(logging.Handler):
             with self._changed:
                 lines, self._lines = self._lines, []
                 num_lost, self._num_lost = self._num_lost, 0
-            self._write("".join(f"{line}\n" for line in [*lines, *self._told(num_lost)]))
+            self._write("".join(f"{line}\n" for line in [*lines, *self._loss_warning(num_lost)]))
             with self._changed:
                 self._is_writing = False
                 self._changed.notify_all()
 
-    def _told(self, num_lost: int) -> Iterator[str]:
+    def _loss_warning(self, num_lost: int) -> Iterator[str]:
         if num_lost:
             message = "%d lines of this log are lost: it was not read"
             record = logger.makeRecord(
@@ -162,20 +162,20 @@ class LogWriter(logging.Handler):
         while data:
             try:
                 data = data[os.write(self._file, data) :]
-            except BlockingIOError:  # another process has made it so, for all that share it
+            except BlockingIOError:  # a process that shares the file has made it non-blocking
                 select.select([], [self._file], [])
-            except OSError:  # whoever read it has gone, and nobody is left to tell
+            except OSError:  # the reader has gone, and there is nowhere to report it
                 return
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Not that a client sent what is no HTTP: uvicorn says so each time, and anybody can repeat it."""
+    """Filter out uvicorn's warning about invalid HTTP, with which any client could flood the log."""
     return record.msg != "Invalid HTTP request received."
 
 
 def configure(level: str, form: str) -> None:
-    """Log to standard error from `level` on, as "text" or "json"; called once, by `__main__`."""
-    if sys.stderr is None:  # closed; its descriptor may be another file's by now
+    """Log to standard error from `level` on, as "text" or "json"; called once, at startup."""
+    if sys.stderr is None:  # closed, and its descriptor may belong to another file by now
         logging.basicConfig(handlers=[logging.NullHandler()], force=True)
         return
     handler = LogWriter(STANDARD_ERROR)
@@ -183,13 +183,13 @@ def configure(level: str, form: str) -> None:
     text = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
     handler.setFormatter(_Json() if form == "json" else _Text(text))
     logging.getLogger("uvicorn.error").addFilter(_is_news)
-    # neither form names threads or processes, which takes a third of a line's time
+    # neither format uses threads or processes, whose names take a third of the time
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
 
 
-def tell(line: str) -> None:
-    """Write a line that is no event to standard error, behind what has been logged."""
+def print_line(line: str) -> None:
+    """Write a line without a log prefix to standard error, after the lines logged so far."""
     writers = [one for one in logging.getLogger().handlers if isinstance(one, LogWriter)]
     for writer in writers:
         writer.add(line)

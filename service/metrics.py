@@ -1,4 +1,4 @@
-"""Prometheus metrics, made from the plain numbers of the other packages, none of which knows Prometheus.
+"""Prometheus metrics. No other package depends on Prometheus: they report plain numbers.
 
 No label ever contains a key, an address or a text.
 """
@@ -26,22 +26,22 @@ from service.models.observer import Observer
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 RENDER_SECONDS = 0.1
-"""Anybody may ask for metrics, however often."""
+"""Minimum age of a rendered page before it is rendered anew, as anybody may ask for it at any rate."""
 MAX_DIRECTIONS = 200
-"""That have counts of their own; the others have one together."""
+"""Number of directions that are counted separately; all others are counted as `other`."""
 Labels = Sequence[str]
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 
 
 class Metrics(Observer):
-    """All metrics of one service, in a registry of its own."""
+    """All metrics of one service, in its own registry."""
 
     def __init__(self) -> None:
         """Register every metric."""
         self.registry = CollectorRegistry()
         self._rendered, self._rendered_at = b"", -math.inf
         self._directions: set[str] = set()
-        # memory, CPU time and open files, where Linux tells
+        # memory, CPU time and open files, on Linux
         ProcessCollector(registry=self.registry)
         self._register_http()
         self._register_engine()
@@ -63,7 +63,7 @@ class Metrics(Observer):
         )
         self.tokenize_seconds = self._histogram(
             "attendant_tokenize_duration_seconds",
-            "Taking a request's texts apart into sentences and tokens.",
+            "Splitting a request's texts into sentences and tokens.",
         )
         self._in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
         self.characters = self._counter(
@@ -79,16 +79,16 @@ class Metrics(Observer):
 
     def _register_engine(self) -> None:
         self.cached_sentences = self._counter(
-            "attendant_cached_sentences", "Sentences given again without being translated again."
+            "attendant_cached_sentences", "Sentences answered from the cache."
         )
         self.source_tokens = self._counter(
             "attendant_source_tokens", "Tokens of sentences that were encoded."
         )
         self.target_tokens = self._counter(
-            "attendant_target_tokens", "Tokens of the best translations given out."
+            "attendant_target_tokens", "Tokens of the translations returned."
         )
         self.queue_wait = self._histogram(
-            "attendant_queue_wait_seconds", "From a sentence's arrival to its place in a batch."
+            "attendant_queue_wait_seconds", "From a sentence's arrival until it joins a batch."
         )
         self.encode_seconds = self._histogram(
             "attendant_encode_duration_seconds",
@@ -99,7 +99,7 @@ class Metrics(Observer):
         )
         self.rerank_seconds = self._histogram(
             "attendant_rerank_duration_seconds",
-            "Judging what was found for the sentences that a batch finishes together.",
+            "Reranking the hypotheses of sentences that a batch finishes together.",
         )
         self.step_rows = Histogram(
             "attendant_step_rows",
@@ -109,8 +109,8 @@ class Metrics(Observer):
         )
         self.faults = self._counter(
             "attendant_engine_faults",
-            "What a graph did that it should not: failed steps, sentences with invalid values, "
-            "judgements and alignments done without it, runs that hung.",
+            "Failures of a model's graphs: failed steps, sentences with invalid values, failed reranking "
+            "and alignments, runs that hang.",
             ["kind"],
         )
         for kind in ("step", "sentence", "rerank", "alignment", "stall"):
@@ -150,7 +150,7 @@ class Metrics(Observer):
         loaded: Callable[[], Sequence[Labels]] = tuple,
         described: Callable[[], int] = int,
     ) -> None:
-        """Read the engines' state, and what is loaded, whenever the metrics are read."""
+        """Register functions that return the engines' state and the loaded models at scrape time."""
         self.registry.register(_ModelInfo(loaded))
         for name, text, read in (
             ("attendant_sequences_waiting", "Sentences that wait for a place in a batch.", waiting),
@@ -162,16 +162,16 @@ class Metrics(Observer):
             self._gauge(name, text).set_function(partial(_as_float, read))
 
     def watch_requests(self, count: Callable[[], int]) -> None:
-        """Read how many requests are being served whenever the metrics are read."""
+        """Register a function that returns the number of requests in progress at scrape time."""
         self._in_flight.set_function(partial(_as_float, count))
 
     def watch_connections(self, count: Callable[[], int]) -> None:
-        """Read how many connections are open whenever the metrics are read."""
+        """Register a function that returns the number of open connections at scrape time."""
         gauge = self._gauge("attendant_connections", "Connections that are open.")
         gauge.set_function(partial(_as_float, count))
 
     def on_step(self, stats: StepStats) -> None:
-        """Take in one step of the engine; called by its threads."""
+        """Record a step of an engine; called by its threads."""
         for wait in stats.queue_waits:
             self.queue_wait.observe(wait)
         if stats.admitted:
@@ -185,49 +185,49 @@ class Metrics(Observer):
         self.target_tokens.inc(stats.target_tokens)
 
     def on_fault(self, kind: str, count: int) -> None:
-        """Take in what failed in an engine; called by its threads."""
+        """Record failures in an engine; called by its threads."""
         self.faults.labels(kind).inc(count)
 
     def on_outcome(self, direction: str, outcome: str, sentences: int) -> None:
-        """Take in how a request's sentences ended."""
+        """Record how a request's sentences ended."""
         if direction not in self._directions and len(self._directions) < MAX_DIRECTIONS:
             self._directions.add(direction)
         known = direction if direction in self._directions else "other"
         self._sentences(known, outcome).inc(sentences)
 
     def on_prepared(self, seconds: float) -> None:
-        """Take in how long it took to take a request's texts apart."""
+        """Record the time to split a request's texts."""
         self.tokenize_seconds.observe(seconds)
 
     def on_loaded(self, seconds: float) -> None:
-        """Take in that a model was loaded."""
+        """Record that a model was loaded."""
         self.loads.labels("ok").inc()
         self.load_seconds.observe(seconds)
 
     def on_load_failed(self) -> None:
-        """Take in that a model could not be loaded."""
+        """Record that a model could not be loaded."""
         self.loads.labels("failed").inc()
 
     def on_unloaded(self, reason: str) -> None:
-        """Take in that a model was unloaded."""
+        """Record that a model was unloaded."""
         self.unloads.labels(reason).inc()
 
     def on_cached(self) -> None:
-        """Take in a sentence that was given again."""
+        """Record a sentence that was answered from the cache."""
         self.cached_sentences.inc()
 
     @property
     def characters_so_far(self) -> int:
-        """What `characters` has counted."""
+        """The current value of `characters`."""
         [metric] = self.characters.collect()
         return int(metric.samples[0].value)
 
     def render(self) -> bytes:
-        """The text that Prometheus scrapes."""
+        """Return the metrics in Prometheus's text format."""
         return generate_latest(self.registry)
 
     def render_seldom(self) -> bytes:
-        """The same text within `RENDER_SECONDS`: to render it takes milliseconds."""
+        """Like `render`, which takes milliseconds, but at most once in `RENDER_SECONDS`."""
         now = time.monotonic()
         if now >= self._rendered_at + RENDER_SECONDS:
             self._rendered, self._rendered_at = self.render(), now
@@ -235,14 +235,14 @@ class Metrics(Observer):
 
 
 class _ModelInfo(Collector):
-    """What is loaded, and what really runs it."""
+    """The loaded models, with the provider and the precision that run each."""
 
     def __init__(self, loaded: Callable[[], Sequence[Labels]]) -> None:
         self.loaded = loaded
 
     def collect(self) -> Iterator[Metric]:
-        """A sample for each model."""
-        text = "1, labelled with what is loaded and what really runs it."
+        """Yield a sample for each model."""
+        text = "1 for each loaded model, with the provider and the precision that run it."
         family = GaugeMetricFamily(
             "attendant_model_info", text, labels=["bundle", "provider", "precision"]
         )

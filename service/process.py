@@ -27,20 +27,20 @@ from service.models.model_store import ModelStore
 from service.settings import PREFIX, Settings, doubtful, misspelt
 
 KEEP_ALIVE_SECONDS = 75
-"""Longer than clients and proxies keep a connection that is idle (nginx: 60), so that they close it first.
+"""Longer than clients and proxies keep idle connections (nginx: 60 s), so that they close them first.
 
-Where the server does, a request that is just on its way gets a reset instead of an answer.
+If the server closes a connection while a request is on its way, the client gets a reset, not an answer.
 """
 FRAMING_BYTES = 4096
-"""Of a head, beside its address and its header fields: method, version, colons, ends of lines."""
+"""Allowance for the parts of a head besides target and header fields: method, version, colons, line ends."""
 LAST_RESORT_SECONDS = 30.0
-"""After the drain, in which the process ends by itself or is ended."""
+"""Time after the drain before the process is ended by force."""
 GC_THRESHOLD = 10_000
-"""New objects between two collections; a collection stops all threads, the engine's too."""
+"""New objects between two garbage collections, each of which stops all threads, including the engine's."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve; returns the exit status."""
+    """Serve; return the exit status."""
     try:
         settings = Settings.from_command_line(arguments)
     except ValidationError as error:
@@ -54,32 +54,34 @@ def main(arguments: Sequence[str]) -> int:
 
     def fail(reason: str) -> None:
         failures.append(reason)
-        _tell(reason)
+        _print_error(reason)
         server.should_exit = True
 
     try:
-        for folder in settings.named_bundles:  # before anything listens: one bad bundle, one line
+        for folder in (
+            settings.named_bundles
+        ):  # before listening, so that a bad bundle ends the process at once
             bundle.load(folder)
         app = create_app(settings, fail)
     except (BundleError, KeysError, TracingError) as error:
-        _tell(str(error))
+        _print_error(str(error))
         return 1
     server = _server(settings, app)
     tune_garbage_collection()
-    # uvicorn sets the same while it serves; then it sends itself the signal again, and all is done
+    # uvicorn installs these while it serves, and afterwards raises the signal again, which then does nothing
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     try:
         server.run()
-    except SystemExit:  # uvicorn has logged the reason, then waited until the models were loaded
+    except SystemExit:  # uvicorn has logged the reason, and waited until the models were loaded
         place = f"{settings.host}:{settings.port}"
-        _tell(f"cannot listen on {place}; the log above says why")
+        _print_error(f"cannot listen on {place}; the log above says why")
         return 1
     return 0 if server.started and not failures else 1
 
 
 def _server(settings: Settings, app: FastAPI) -> Server:
-    """What serves the application."""
+    """Build the server of the application."""
     connections = Connections(limit_for(settings.max_connections))
     app.state.metrics.watch_connections(connections.__len__)
     store: ModelStore = app.state.models
@@ -112,7 +114,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
     )
 
     def finish() -> None:
-        if store.has_hung or store.is_loading_still:  # the interpreter would wait for its threads
+        if store.has_hung or store.is_loading_still:  # the interpreter would wait for the threads
             _exit_at_once(int(store.has_hung))
 
     stop = Stop(
@@ -127,35 +129,35 @@ def _server(settings: Settings, app: FastAPI) -> Server:
 
 
 def _exit_at_once(status: int) -> None:
-    """End the process whatever its threads do."""
+    """End the process without waiting for its threads."""
     logging.shutdown()
     os._exit(status)
 
 
 def tune_garbage_collection() -> None:
-    """Collect less often, and never what exists by now: shorter pauses."""
+    """Collect less often, and exempt all existing objects, which shortens pauses."""
     gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
-def _tell(reason: str) -> None:
-    """Say why the service does not serve; names of files and keys may hold anything."""
-    logs.tell(f"error: {logs.one_line(reason)}")
+def _print_error(reason: str) -> None:
+    """Print why the service cannot run, escaped, as names of files and keys may have any characters."""
+    logs.print_line(f"error: {logs.one_line(reason)}")
 
 
 def _explain(error: ValidationError) -> None:
-    """Say which settings are wrong, and why."""
+    """Print which settings are invalid, and why."""
     for problem in error.errors():
         message, given = problem["msg"].removeprefix("Value error, "), problem["input"]
-        if problem["loc"]:  # of one setting, not of several together
+        if problem["loc"]:  # concerns a single setting
             name = str(problem["loc"][0])
             names = f"--{name.lower().replace('_', '-')}, {PREFIX}{name.upper()}"
             message = f"{names} = {given!r}: {message}"
-        _tell(message)
+        _print_error(message)
         if str(given).startswith("tcp://"):
-            logs.tell(
+            logs.print_line(
                 "Kubernetes sets this for a Service called attendant: rename the Service, or set "
                 "enableServiceLinks: false in the pod"
             )

@@ -33,18 +33,18 @@ from service.translation.types import (
 
 Result = TypeVar("Result")
 Work = Callable[..., Coroutine[Any, Any, list[Translation]]]
-"""A request; what it may be called with is told of each sentence."""
+"""A request. It may be called with a callback for each translated sentence."""
 
 NO_LIMIT = 1_000_000_000
-"""Of texts, sentences and tokens: whoever calls has them in memory already."""
+"""Limit for texts, sentences and tokens, which the caller already has in memory."""
 MAX_BEAM_SIZE = 128
 NO_TIMEOUT_SECONDS = 365 * 86_400.0
 WATCH_SECONDS = 1.0
-"""Between two looks at whether the engine still works."""
+"""Interval between checks of the engine."""
 
 
 class Options(TypedDict, total=False):
-    """What `Translator.translate` takes by name: the fields of `TranslationOptions`."""
+    """The keyword options of `Translator.translate`: the fields of `TranslationOptions`."""
 
     beam_size: int | None
     length_penalty: float | None
@@ -60,13 +60,13 @@ class Options(TypedDict, total=False):
 
 
 class Translator:
-    """Translates with one model; for any number of threads and event loops at once.
+    """Translates with one model, on behalf of any number of threads and event loops.
 
-    Its own thread has the event loop on which all requests run, so that their sentences share batches.
+    All requests run on an event loop in a thread of its own, so that their sentences share batches.
     """
 
     def __init__(self, models: ModelSet) -> None:
-        """Take over models that have started; `load` starts them."""
+        """Use models that have been started; see `load`."""
         self._models = models
         self._lock = threading.Lock()
         self._is_closed = False
@@ -84,17 +84,17 @@ class Translator:
         precision: Literal["auto", "int8", "fp16", "fp32"] = "auto",
         num_workers: int = 0,
     ) -> Self:
-        """Load a model, and have it prove that it translates.
+        """Load a model, and check that it translates as expected.
 
         Args:
-            bundle: its folder; by default that of the bundled model.
-            device: where it runs; auto takes CUDA if a device is there and the bundle fits it.
-            precision: which of its graphs run; auto takes int8 on a CPU and fp16 on CUDA, if they are there.
-            num_workers: batches that run side by side, a thread each; 0 is one for each core (1 on CUDA).
+            bundle: the model's folder; by default, the bundled model.
+            device: where to run; auto uses CUDA if there is a device and the bundle has graphs for it.
+            precision: which graphs to run; auto uses int8 on a CPU and fp16 on CUDA, if the bundle has them.
+            num_workers: batches that run in parallel, one thread each; 0 means one per core (1 on CUDA).
 
         Raises:
             BundleError: the bundle cannot be used.
-            ValueError: `device`, `precision` or `num_workers` has an impossible value.
+            ValueError: `device`, `precision` or `num_workers` is invalid.
         """
         unlimited = EngineConfig(max_waiting=NO_LIMIT, max_waiting_tokens=NO_LIMIT)
         options = ModelOptions(
@@ -105,7 +105,7 @@ class Translator:
 
     @property
     def languages(self) -> dict[str, list[str]]:
-        """By code of the source, its targets."""
+        """The target languages of each source language, by code."""
         return self._models.languages
 
     @overload  # a str is an Iterable[str], too
@@ -139,26 +139,26 @@ class Translator:
         timeout_seconds: float | None = None,
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
-        """Translate a text, or several: their sentences share batches.
+        """Translate one or several texts, whose sentences share batches.
 
         Args:
-            texts: a text, whose translation is returned; or several, for a list in their order.
-            source: language code, or "auto" to detect each text's; None where there is one only, else "auto".
-            target: language code; None where the source leaves no choice.
-            timeout_seconds: until it is given up; None: it takes as long as it takes.
-            options: those of `service.TranslationOptions`.
+            texts: one text, or several, for which a list in the same order is returned.
+            source: language code, or "auto" to detect it for each text; None is the only source or "auto".
+            target: language code; may be None if the source has only one target.
+            timeout_seconds: time limit; None means no limit.
+            options: the fields of `service.TranslationOptions`.
 
         Raises:
-            InvalidRequestError: a language, an option or a text is not possible.
-            AbandonedError, EngineError, RefusedError: it was not done; see `service.errors`.
-            TypeError: there is no such option, or a text is none.
+            InvalidRequestError: a language, an option or a text is invalid.
+            AbandonedError, EngineError, RefusedError: see `service.errors`.
+            TypeError: an option is unknown, or a text is not a str.
             RuntimeError: the translator is closed.
         """
         work = self._work(texts, source, target, options, timeout_seconds)
         future = self._start(work())
         try:
             translations = future.result()
-        except BaseException:  # KeyboardInterrupt, too: nobody waits for it any more
+        except BaseException:  # including KeyboardInterrupt: the result is no longer wanted
             future.cancel()
             raise
         return translations[0] if isinstance(texts, str) else translations
@@ -194,7 +194,7 @@ class Translator:
         timeout_seconds: float | None = None,
         **options: Unpack[Options],
     ) -> Translation | list[Translation]:
-        """The same from a coroutine, on any event loop; cancelling it gives the sentences up."""
+        """Like `translate`, as a coroutine on any event loop; cancelling it cancels the work."""
         work = self._work(texts, source, target, options, timeout_seconds)
         future = self._start(work())
         translations = await asyncio.wrap_future(future)
@@ -209,11 +209,12 @@ class Translator:
         timeout_seconds: float | None = None,
         **options: Unpack[Options],
     ) -> Iterator[SentenceResult | Done]:
-        """Translate as `translate` does, and give out each sentence as soon as it is done.
+        """Translate like `translate`, but yield each sentence as soon as it is done.
+
+        Closing the iterator early cancels the work.
 
         Yields:
-            Sentences, in the order in which they are done, and at last the translations of all texts. The
-            work is given up where the iterator is closed before that.
+            Sentences, in the order in which they are done, and finally the translations of all texts.
         """
         queue: SimpleQueue[Event | None] = SimpleQueue()
         work = self._work(texts, source, target, options, timeout_seconds)
@@ -234,11 +235,11 @@ class Translator:
         timeout_seconds: float | None = None,
         **options: Unpack[Options],
     ) -> AsyncIterator[SentenceResult | Done]:
-        """The same in a coroutine, on any event loop."""
+        """Like `stream`, as an asynchronous iterator on any event loop."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
 
         def put(event: Event | None) -> None:
-            with suppress(RuntimeError):  # that loop is closed: nobody waits
+            with suppress(RuntimeError):  # if that loop is closed, the event is not wanted
                 loop.call_soon_threadsafe(queue.put_nowait, event)
 
         work = self._work(texts, source, target, options, timeout_seconds)
@@ -251,7 +252,7 @@ class Translator:
             future.cancel()
 
     def close(self) -> None:
-        """Stop; what is not done fails with `service.errors.CancelledError`. May be called again."""
+        """Stop. Unfinished requests fail with `service.errors.CancelledError`. May be called repeatedly."""
         with self._lock:
             if self._is_closed:
                 return
@@ -274,11 +275,11 @@ class Translator:
         options: Options,
         timeout_seconds: float | None,
     ) -> Work:
-        """A request, which begins when it is called and awaited.
+        """Check the arguments of a request, and return a function that starts it.
 
         Raises:
-            InvalidRequestError: an option has an impossible value.
-            TypeError: there is no such option, or a text is none.
+            InvalidRequestError: an option has an invalid value.
+            TypeError: an option is unknown, or a text is not a str.
         """
         for name in options.keys() - Options.__annotations__.keys():
             raise TypeError(f"there is no option {name}, only {', '.join(Options.__annotations__)}")
@@ -288,7 +289,9 @@ class Translator:
 
     def _start(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
         """Start work on the translator's own thread."""
-        with self._lock:  # what is scheduled before the end of the loop is also done before it
+        with (
+            self._lock
+        ):  # so that `close` comes before or after: work scheduled earlier still finishes
             if self._is_closed:
                 work.close()
                 raise RuntimeError("the translator is closed")
@@ -300,7 +303,7 @@ class Translator:
             runner.run(self._watch())
 
     async def _watch(self) -> None:
-        """Notice an engine that hangs, until `close`; whoever waits for it gets an error."""
+        """Check the engine until `close`; if it hangs, pending requests fail."""
         while not self._closed.is_set():
             self._models.check()
             with suppress(TimeoutError):
@@ -308,7 +311,7 @@ class Translator:
 
 
 async def _feed(work: Work, put: Callable[[Event | None], None]) -> None:
-    """`put` every event of a request somewhere, and None behind the last."""
+    """Call `put` with every event of a request, and finally with None."""
     try:
         put(Done(await work(put)))
     finally:
@@ -316,10 +319,10 @@ async def _feed(work: Work, put: Callable[[Event | None], None]) -> None:
 
 
 def _texts(given: str | Iterable[str]) -> list[str]:
-    """One text or several, as a list.
+    """Return one text or several as a list.
 
     Raises:
-        TypeError: something else is among them.
+        TypeError: a text is not a str.
     """
     if not isinstance(given, Iterable):
         raise TypeError(f"texts must be a str or several, but is {type(given).__name__}")

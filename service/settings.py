@@ -1,4 +1,4 @@
-"""Everything an operator can set, in the environment or as options; built once, never at import."""
+"""The operator's settings, from environment variables and command-line options."""
 
 import re
 from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
@@ -17,12 +17,12 @@ from service.models.settings import ModelSettings, split
 
 PREFIX = "ATTENDANT_"
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
-"""Variables that it sets in every container where a Service is called attendant."""
+"""Variables that Kubernetes sets in every container if a Service is called attendant."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
-"""As browsers send it: in small letters, with no path, no slash at the end."""
+"""An origin as browsers send it: in lower case, without a path or a trailing slash."""
 
 _WORDS = {int: "N", float: "SECONDS", str: "VALUE", Path: "PATH", Path | None: "PATH"}
-"""What `--help` calls a value of each type."""
+"""Placeholders for values in `--help`, by type."""
 
 
 def _check_host(host: str) -> str:
@@ -43,7 +43,7 @@ def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_proxies(proxies: str) -> str:
-    """One by one: uvicorn takes what is no address for a name that no client ever has."""
+    """Check each address, because uvicorn silently ignores invalid ones."""
     entries = [entry.strip() for entry in proxies.split(",") if entry.strip()]
     if entries == ["*"]:
         return "*"
@@ -67,11 +67,11 @@ class Settings(ModelSettings):
 
     @classmethod
     def from_command_line(cls, arguments: Sequence[str]) -> Self:
-        """What options say, as in `--max-beam-size 4`, and then the environment; empty ones say nothing.
+        """Read options such as `--max-beam-size 4`, then the environment; empty values count as unset.
 
         Raises:
-            ValidationError: a value is wrong.
-            SystemExit: there is no such option, or `--help` was asked for.
+            ValidationError: a value is invalid.
+            SystemExit: an option is unknown, or `--help` was given.
         """
         given: dict[str, Any] = vars(_parser(cls).parse_args(arguments))
         for name, value in given.items():
@@ -229,7 +229,7 @@ class Settings(ModelSettings):
 
 
 def default_of(name: str, field: FieldInfo) -> str:
-    """The default of a setting as an operator writes it; the bundle's is a path of this machine."""
+    """Return the default of a setting as shown to operators; for the bundle, not a path of this machine."""
     if name == "bundle":
         return "the bundled model"
     default: Any = field.default
@@ -243,7 +243,7 @@ def default_of(name: str, field: FieldInfo) -> str:
 
 
 def _parser(settings: type[Settings]) -> ArgumentParser:
-    """An option for each setting; those that are not given have no value."""
+    """Build a parser with an option for each setting; options not given are absent from its result."""
     parser = ArgumentParser(
         prog="attendant serve",
         description=settings.__doc__,
@@ -268,7 +268,7 @@ def _parser(settings: type[Settings]) -> ArgumentParser:
 
 
 def misspelt(environment: Mapping[str, str]) -> list[str]:
-    """What to say of variables that look like a setting and are none."""
+    """Return a warning for each environment variable that looks like a misspelt setting."""
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     said = []
     for name in sorted(environment):
@@ -280,7 +280,7 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
 
 
 def doubtful(settings: Settings) -> list[str]:
-    """What to say of settings that are possible together, and hardly meant."""
+    """Return warnings about combinations of settings that are valid, but probably unintended."""
     said = []
     drain, timeout = settings.drain_seconds, settings.request_timeout_seconds
     if drain < timeout:

@@ -33,14 +33,14 @@ from service.text.run import Format
 from service.translation.types import Done, Translation
 
 MAX_IN_FLIGHT = 64
-"""Lines that are translated at once."""
+"""Lines that are translated concurrently."""
 PROGRESS_SECONDS = 0.2
 Line = tuple[str, str]
-"""Its translation, or itself and why it has none."""
+"""A translated line and "", or the untranslated line and the reason."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Translate; returns the exit status."""
+    """Translate; return the exit status."""
     options = _parse(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="")
@@ -72,9 +72,8 @@ def main(arguments: Sequence[str]) -> int:
                 else:
                     progress.add("sentences")
             return 0
-    except (
-        BrokenPipeError
-    ):  # nobody reads on: flushed once more at the end, it would be an error again
+    except BrokenPipeError:
+        # redirected, so that the interpreter's flush at exit does not fail, too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -87,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _explained(error: Exception, bundle: Path) -> str:
-    """The error in the words of the command line."""
+    """Return the error's message in terms of the command line."""
     languages = f"attendant inspect {bundle} lists the languages of the model"
     if isinstance(error, UnsupportedLanguageError):
         return f"{error}; {languages}"
@@ -133,9 +132,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -> int:
-    """A line of output for each line of input; returns the exit status."""
+    """Write a line of output for each line of input; return the exit status."""
     status = 0
-    # of its own, and not closed: either takes a lock, which a reader that waits for a line holds
+    # not sys.stdin, and never closed: both would wait for the lock of a reader that waits for a line
     lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
     results = _in_order(_decoded(lines), partial(_translated_line, translate))
     for number, (line, problem) in enumerate(results, 1):
@@ -148,20 +147,20 @@ def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -
 
 
 def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
-    """Lines of bytes as text.
+    """Decode lines.
 
     Raises:
-        ValueError: one is not UTF-8; it says which.
+        ValueError: a line is not UTF-8; the message has its number.
     """
     for number, line in enumerate(lines, 1):
         yield _text(line, f"line {number}")
 
 
 def _text(content: bytes, name: str) -> str:
-    """The text in UTF-8.
+    """Decode UTF-8.
 
     Raises:
-        ValueError: it is none; it says where, and of what.
+        ValueError: `content` is not UTF-8; the message has its name and the place.
     """
     try:
         return content.decode("utf-8")
@@ -179,7 +178,7 @@ def _translated_line(translate: "partial[Translation]", line: str) -> Line:
 
 
 def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterator[Line]:
-    """What becomes of each line, as soon as it is there: the next line may be long in coming."""
+    """Translate lines concurrently, and yield each as early as possible, even while no new line arrives."""
     pending: Queue[Future[Line] | None] = Queue(MAX_IN_FLIGHT)
     threads, is_over = ThreadPoolExecutor(MAX_IN_FLIGHT), threading.Event()
 
@@ -187,15 +186,15 @@ def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterato
         try:
             for line in lines:
                 pending.put(threads.submit(translate, line))
-        except BaseException as error:  # whatever it is, who waits for a line must be told
-            if is_over.is_set():  # nobody does
+        except BaseException as error:  # any error must reach the consumer, which waits for a line
+            if is_over.is_set():  # no consumer is left
                 return
             failed: Future[Line] = Future()
             failed.set_exception(error)
             pending.put(failed)
         pending.put(None)
 
-    # it may wait for a line that never comes, and must not keep the program from ending
+    # a daemon, as it may wait for a line that never comes, and must not delay the end of the program
     threading.Thread(target=read, name="reader", daemon=True).start()
     try:
         while (future := pending.get()) is not None:
@@ -211,7 +210,7 @@ def _write(text: str) -> None:
 
 
 class _Progress:
-    """How much is done, on standard error, if that is a terminal and the output goes elsewhere."""
+    """Shows progress on standard error if that is a terminal and standard output is not."""
 
     def __init__(self) -> None:
         self.is_shown = sys.stderr.isatty() and not sys.stdout.isatty()
@@ -219,13 +218,13 @@ class _Progress:
         self.started = self.shown_at = time.monotonic()
 
     def add(self, unit: str) -> None:
-        """One more of what is counted."""
+        """Count one more unit, such as "lines"."""
         self.count, self.unit = self.count + 1, unit
         if self.is_shown and time.monotonic() >= self.shown_at + PROGRESS_SECONDS:
             self._show()
 
     def close(self) -> None:
-        """Show the end."""
+        """Show the final count."""
         if self.is_shown:
             self._show("\n")
 

@@ -158,7 +158,7 @@ def test_a_closed_standard_error_is_not_written_to(
 def test_what_is_told_stands_behind_what_was_logged(capfd: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "text")
     logging.getLogger("service.test").info("first")
-    logs.tell("error: then this")
+    logs.print_line("error: then this")
     first, second = written(capfd).splitlines()
     assert first.endswith("first")
     assert second == "error: then this"
