@@ -72,7 +72,6 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         telemetry=tracing.FASTAPI_TELEMETRY,
         redirect_slashes=False,  # a redirect would repeat a host name that the client chose
     )
-    app.state.settings, app.state.metrics, app.state.models = settings, metrics, store
     app.state.services = Services(store, Gate(settings), settings, metrics)
     for part in (native, deepl):
         app.include_router(part.translating)

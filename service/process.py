@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from service import logs
 from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
+from service.api.dependencies import Services
 from service.api.server import ACCEPTS_PER_TURN, Server, Stop
 from service.api.tracing import TracingError
 from service.app import create_app
@@ -23,7 +24,6 @@ from service.engine.process_memory import configure_malloc
 from service.errors import BundleError
 from service.keys import KeysError
 from service.models import bundle
-from service.models.model_store import ModelStore
 from service.settings import PREFIX, Settings, doubtful, misspelt
 
 KEEP_ALIVE_SECONDS = 75
@@ -83,8 +83,9 @@ def main(arguments: Sequence[str]) -> int:
 def _server(settings: Settings, app: FastAPI) -> Server:
     """Build the server of the application."""
     connections = Connections(limit_for(settings.max_connections))
-    app.state.metrics.watch_connections(connections.__len__)
-    store: ModelStore = app.state.models
+    services: Services = app.state.services
+    store = services.store
+    services.metrics.watch_connections(connections.__len__)
 
     def announce() -> None:
         store.announce_stop()

@@ -55,7 +55,7 @@ def test_the_containers_run_the_service_as_it_is(fresh_client: TestClient) -> No
             asked = container[probe]["httpGet"]
             assert asked["port"] in (port["name"], PORT)
             assert fresh_client.get(asked["path"]).status_code == 200
-    fresh_client.app.state.models.current.close()  # type: ignore[attr-defined]
+    fresh_client.app.state.services.store.current.close()  # type: ignore[attr-defined]
     for container in _containers():
         paths = {probe: container[probe]["httpGet"]["path"] for probe in PROBES}
         assert fresh_client.get(paths["readinessProbe"]).status_code == 503

@@ -27,39 +27,6 @@ PREFIX = "Invalid request: "
 Result = TypeVar("Result")
 
 
-async def store(request: Request) -> ModelStore:
-    """Where the models are."""
-    chosen: ModelStore = request.app.state.models
-    return chosen
-
-
-async def loaded_models(request: Request) -> ModelSet:
-    """The models that serve now.
-
-    Raises:
-        NotReadyError: they are being loaded, or the service is stopping.
-    """
-    return (await store(request)).get()
-
-
-async def gate(request: Request) -> Gate:
-    """What lets callers in."""
-    parts: Services = request.app.state.services
-    return parts.gate
-
-
-async def settings(request: Request) -> Settings:
-    """The operator's settings."""
-    chosen: Settings = request.app.state.settings
-    return chosen
-
-
-async def metrics(request: Request) -> Metrics:
-    """The service's metrics."""
-    registered: Metrics = request.app.state.metrics
-    return registered
-
-
 async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Result:
     """The result of `work`, which is cancelled when the client closes its connection.
 
@@ -129,7 +96,7 @@ async def _until_disconnected(request: Request) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What a translation needs."""
+    """The parts of a running service."""
 
     store: ModelStore
     gate: Gate
@@ -159,6 +126,21 @@ def services(request: Request) -> Services:
     return parts
 
 
+async def _services(request: Request) -> Services:
+    """The parts of a service, whether it is ready or not."""
+    parts: Services = request.app.state.services
+    return parts
+
+
+async def _models(request: Request) -> ModelSet:
+    """The models that serve now.
+
+    Raises:
+        NotReadyError: they are being loaded, or the service is stopping.
+    """
+    return (await _services(request)).models
+
+
 class PlainRoute(APIRoute):
     """A route whose handler takes a request and returns the answer: the framework only documents it.
 
@@ -170,8 +152,5 @@ class PlainRoute(APIRoute):
         return self.endpoint
 
 
-StoreDependency = Annotated[ModelStore, Depends(store)]
-ModelsDependency = Annotated[ModelSet, Depends(loaded_models)]
-GateDependency = Annotated[Gate, Depends(gate)]
-SettingsDependency = Annotated[Settings, Depends(settings)]
-MetricsDependency = Annotated[Metrics, Depends(metrics)]
+ServicesDependency = Annotated[Services, Depends(_services)]
+ModelsDependency = Annotated[ModelSet, Depends(_models)]

@@ -113,7 +113,8 @@ def install(app: FastAPI) -> None:
             message = f"Slowdown: {message}"
         if isinstance(error, errors.QueueFullError) and retry_after:
             # by its deadline, whatever waits is done or given up
-            retry_after = min(retry_after, request.app.state.settings.request_timeout_seconds)
+            settings = request.app.state.services.settings
+            retry_after = min(retry_after, settings.request_timeout_seconds)
         return answer(status, message, error.code, retry_after, path)
 
     @app.exception_handler(RequestValidationError)

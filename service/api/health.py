@@ -5,11 +5,7 @@ from importlib.metadata import version
 from fastapi import APIRouter, Response
 
 from service import metrics
-from service.api.dependencies import (
-    MetricsDependency,
-    ModelsDependency,
-    StoreDependency,
-)
+from service.api.dependencies import ModelsDependency, ServicesDependency
 from service.api.errors import documented
 from service.api.native.schemas import (
     ErrorResponse,
@@ -32,9 +28,9 @@ async def live() -> Health:
 
 
 @router.get("/health/ready", responses=_UNREADY, response_model_exclude_none=True)
-async def ready(store: StoreDependency, models: ModelsDependency) -> Readiness:
+async def ready(service: ServicesDependency, models: ModelsDependency) -> Readiness:
     """What is loaded at the start is, its engines work, and the service is not about to stop."""
-    if store.is_stopping:
+    if service.store.is_stopping:
         raise NotReadyError("the service is stopping")
     _check(models)
     return readiness(models)
@@ -48,9 +44,9 @@ async def health(models: ModelsDependency) -> Health:
 
 
 @router.get("/metrics", response_class=Response)
-async def scrape(registered: MetricsDependency) -> Response:
+async def scrape(service: ServicesDependency) -> Response:
     """Prometheus text."""
-    return Response(registered.render_seldom(), media_type=metrics.CONTENT_TYPE)
+    return Response(service.metrics.render_seldom(), media_type=metrics.CONTENT_TYPE)
 
 
 def _check(models: ModelSet) -> None:

@@ -15,8 +15,8 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, start_http_server
 from ray import serve
 
+from service.api.dependencies import Services
 from service.app import create_app
-from service.models.model_store import ModelStore
 from service.process import LAST_RESORT_SECONDS
 from service.settings import Settings
 
@@ -42,17 +42,17 @@ def replica_app(settings: Settings) -> FastAPI:
         settings = settings.model_copy(update={"num_loops": settings.num_loops or cores})
     _share_the_log()
     app = create_app(settings, failures.append)
-    store: ModelStore = app.state.models
+    services: Services = app.state.services
     begin = app.router.lifespan_context
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with begin(app):
-            while store.current is None:
+            while services.store.current is None:
                 if failures:
                     raise RuntimeError(failures[0])
                 await asyncio.sleep(POLL_SECONDS)
-            _serve_metrics(app.state.metrics.registry)
+            _serve_metrics(services.metrics.registry)
             yield
 
     app.router.lifespan_context = lifespan
@@ -89,7 +89,7 @@ class Attendant:
         Raises:
             RuntimeError: it has.
         """
-        models = self.app.state.models.current
+        models = self.app.state.services.store.current
         if models is not None and not models.is_alive:
             raise RuntimeError(models.failure or "an engine has given up")
 

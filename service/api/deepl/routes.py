@@ -24,10 +24,9 @@ from service.api.deepl.schemas import (
     UsageRequest,
 )
 from service.api.dependencies import (
-    GateDependency,
-    MetricsDependency,
     ModelsDependency,
     PlainRoute,
+    ServicesDependency,
     all_translated,
     services,
     unless_client_leaves,
@@ -143,10 +142,10 @@ async def translate(request: Request) -> Response:
     response_model_exclude_none=True,
 )
 async def list_languages(
-    request: Request, gate: GateDependency, models: ModelsDependency
+    request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[Language]:
     """Languages of the side `type`: source, the default, or target."""
-    asked = parse(LanguagesRequest, await _fields_of(request, gate))
+    asked = parse(LanguagesRequest, await _fields_of(request, service.gate))
     if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
     if asked.type == "source":
@@ -164,16 +163,16 @@ async def list_languages(
 
 @router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 @router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
-async def usage(request: Request, gate: GateDependency, metrics: MetricsDependency) -> Usage:
+async def usage(request: Request, service: ServicesDependency) -> Usage:
     """Characters translated under this dialect since the start; there is no limit."""
-    parse(UsageRequest, await _fields_of(request, gate))
-    return Usage(character_count=metrics.characters_so_far, character_limit=NO_LIMIT)
+    parse(UsageRequest, await _fields_of(request, service.gate))
+    return Usage(character_count=service.metrics.characters_so_far, character_limit=NO_LIMIT)
 
 
 @router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
-async def glossary_language_pairs(request: Request, gate: GateDependency) -> GlossaryPairs:
+async def glossary_language_pairs(request: Request, service: ServicesDependency) -> GlossaryPairs:
     """None: there are no glossaries."""
-    parse(UsageRequest, await _fields_of(request, gate))
+    parse(UsageRequest, await _fields_of(request, service.gate))
     return GlossaryPairs(supported_languages=[])
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from starlette.exceptions import HTTPException
 
 from service.api import health
-from service.api.dependencies import ModelsDependency, StoreDependency
+from service.api.dependencies import ModelsDependency, ServicesDependency
 from service.api.errors import documented, shortened
 from service.api.inference.schemas import (
     IndexedModel,
@@ -39,9 +39,9 @@ async def server_live() -> ServerLive:
 
 
 @router.get("/health/ready", responses=_UNREADY)
-async def server_ready(store: StoreDependency, models: ModelsDependency) -> ServerReady:
+async def server_ready(service: ServicesDependency, models: ModelsDependency) -> ServerReady:
     """The same, as the Open Inference Protocol says it."""
-    await health.ready(store, models)
+    await health.ready(service, models)
     return ServerReady(ready=True)
 
 

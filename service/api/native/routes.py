@@ -7,10 +7,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from service.api.dependencies import (
-    GateDependency,
     ModelsDependency,
     PlainRoute,
-    SettingsDependency,
+    ServicesDependency,
     all_translated,
     services,
     unless_client_leaves,
@@ -78,10 +77,10 @@ async def translate(request: Request) -> Response:
 
 @router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
 async def detect(
-    request: Request, gate: GateDependency, models: ModelsDependency
+    request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[DetectedLanguage]:
     """Which of the loaded languages a text is in, best guess first; after it, no unlikely ones."""
-    body = parse(DetectRequest, await fields_of(request, gate.enter))
+    body = parse(DetectRequest, await fields_of(request, service.gate.enter))
     best, *others = models.detector.detect(body.text)
     return [
         DetectedLanguage(confidence=one.confidence, language=one.language)
@@ -106,10 +105,10 @@ async def list_languages(models: ModelsDependency) -> list[Language]:
 
 @router.get("/frontend/settings", responses=UNREADY)
 async def frontend_settings(
-    models: ModelsDependency, settings: SettingsDependency
+    service: ServicesDependency, models: ModelsDependency
 ) -> FrontendSettings:
     """What a page in front of this service needs to know."""
-    source = models.sources[0]
+    settings, source = service.settings, models.sources[0]
     target = models.languages[source][0]
     return FrontendSettings(
         charLimit=settings.max_text_characters,

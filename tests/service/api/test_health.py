@@ -38,7 +38,7 @@ def test_before_start_it_lives_but_is_not_ready(settings: Settings) -> None:
 
 
 def test_a_stopped_engine_is_not_ready(fresh_client: TestClient) -> None:
-    fresh_client.app.state.models.current.close()  # type: ignore[attr-defined]
+    fresh_client.app.state.services.store.current.close()  # type: ignore[attr-defined]
     assert fresh_client.get("/health/live").status_code == 200
     assert fresh_client.get("/health/ready").status_code == 503
     assert fresh_client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503
@@ -100,7 +100,7 @@ def test_every_error_is_counted_under_its_code(
     client: TestClient, method: str, path: str, body: str, code: str
 ) -> None:
     def count() -> float:
-        registry = client.app.state.metrics.registry  # type: ignore[attr-defined]
+        registry = client.app.state.services.metrics.registry  # type: ignore[attr-defined]
         return float(registry.get_sample_value("attendant_errors_total", {"reason": code}) or 0)
 
     before = count()
@@ -144,7 +144,7 @@ def test_the_open_inference_protocols_clients_read_what_they_look_for(client: Te
 def test_a_stopped_engine_is_not_ready_for_the_open_inference_protocol(
     fresh_client: TestClient,
 ) -> None:
-    fresh_client.app.state.models.current.close()  # type: ignore[attr-defined]
+    fresh_client.app.state.services.store.current.close()  # type: ignore[attr-defined]
     assert fresh_client.get("/v2/health/live").status_code == 200
     assert fresh_client.get("/v2/health/ready").status_code == 503
     assert fresh_client.get("/v2/models/tiny/ready").status_code == 503

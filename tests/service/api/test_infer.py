@@ -285,7 +285,7 @@ def test_the_model_that_is_named_translates(tmp_path: Path) -> None:
             answer = client.post(f"/v2/models/{name}/infer", json=asked(parameters=parameters))
             assert answer.json()["model_name"] == name
             assert answer.json()["outputs"][0]["data"] == TRANSLATIONS
-        models = client.app.state.models.current  # type: ignore[attr-defined]
+        models = client.app.state.services.store.current  # type: ignore[attr-defined]
         assert models.named("none") is None
         assert models.num_active == 0
 

@@ -105,7 +105,7 @@ def test_what_is_preloaded_is_ready_with_the_service(folder: Path) -> None:
 def test_a_reload_that_fails_loads_nothing(folder: Path, tmp_path_factory: Any) -> None:
     named = add(tmp_path_factory.mktemp("named"), "it")
     with started(settings_of(folder, preload="all", bundle=named)) as client:
-        store = client.app.state.models  # type: ignore[attr-defined]
+        store = client.app.state.services.store  # type: ignore[attr-defined]
         add(folder, "es")
         (named / "manifest.json").unlink()
         with pytest.raises(BundleError):
@@ -157,7 +157,7 @@ def test_a_reload_finds_what_is_new_changed_mended_and_gone(
     decoder.write_bytes(b"broken")
     with started(settings_of(folder)) as client:
         assert [ask(client, code).status_code for code in CODES] == [200, 200, 503]
-        store = client.app.state.models  # type: ignore[attr-defined]
+        store = client.app.state.services.store  # type: ignore[attr-defined]
         kept, changed, _ = store.current.pooled
         same = kept.loaded
         add(folder, "it", name="newer")

@@ -96,7 +96,7 @@ def test_a_reload_under_load_loses_no_request(settings: Settings, tmp_path: Path
             sender.start()
         manifest = json.loads((folder / "manifest.json").read_text())
         (folder / "manifest.json").write_text(json.dumps({**manifest, "name": "newer"}))
-        store = client.app.state.models  # type: ignore[attr-defined]
+        store = client.app.state.services.store  # type: ignore[attr-defined]
         before = store.current
         store.load()
         time.sleep(0.2)
@@ -114,7 +114,7 @@ def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) ->
     with started(settings) as client:
         body = {**BODY, "return_alignment": True}
         assert client.post("/translate", json=body).status_code == 200
-        store = client.app.state.models  # type: ignore[attr-defined]
+        store = client.app.state.services.store  # type: ignore[attr-defined]
         [model] = store.current.models
         runner = model.engine._workers[0].batch.runner
         parts = [store.current, model.engine, model.translator, runner, runner.runner._decoder]
@@ -145,7 +145,7 @@ def test_a_bad_bundle_leaves_the_old_one_serving(settings: Settings, tmp_path: P
         data = bytearray(decoder.read_bytes())
         data[len(data) // 2] ^= 1
         decoder.write_bytes(data)
-        store = client.app.state.models  # type: ignore[attr-defined]
+        store = client.app.state.services.store  # type: ignore[attr-defined]
         with pytest.raises(BundleError, match=r"decoder\.fp32\.onnx"):
             store.load()
         assert (
@@ -159,7 +159,7 @@ def test_a_dead_engine_is_told_once(settings: Settings) -> None:
     with TestClient(create_app(settings, reasons.append)) as client:
         while client.get("/health/ready").status_code != 200:
             time.sleep(0.01)
-        engine = client.app.state.models.current.models[0].engine  # type: ignore[attr-defined]
+        engine = client.app.state.services.store.current.models[0].engine  # type: ignore[attr-defined]
         engine._shared.give_up("broken")
         assert client.get("/health/ready").status_code == 503
         answer = client.post("/translate", json=BODY)

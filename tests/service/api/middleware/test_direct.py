@@ -13,7 +13,6 @@ from service.api import errors
 from service.api.dependencies import PlainRoute
 from service.api.middleware.direct import Direct
 from service.errors import InvalidKeyError
-from service.metrics import Metrics
 
 
 class Seen:
@@ -53,7 +52,6 @@ def client(request: pytest.FixtureRequest) -> Iterator[tuple[TestClient, list[st
         raise ZeroDivisionError
 
     app = FastAPI()
-    app.state.metrics = Metrics()
     app.include_router(router)
     errors.install(app)
     if request.param == "direct":

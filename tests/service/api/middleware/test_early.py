@@ -87,7 +87,7 @@ def test_its_line_on_the_log_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_request_for_a_head_is_counted_as_what_it_is(client: TestClient) -> None:
-    metrics: Metrics = client.app.state.metrics  # type: ignore[attr-defined]
+    metrics: Metrics = client.app.state.services.metrics  # type: ignore[attr-defined]
     before = counted(metrics, "/health/live", "HEAD", 200) or 0
     assert client.head("/health/live").status_code == 200
     assert counted(metrics, "/health/live", "HEAD", 200) == before + 1
