@@ -1,1 +1,1 @@
-"""Token ids to token ids: batches in flight and beam search. Knows neither HTTP nor text."""
+"""Translates token ids to token ids: continuous batching and beam search. Independent of HTTP and text."""

@@ -1,7 +1,7 @@
-"""The running batch of one worker: sentences join it, are decoded a few steps at a time, and leave it.
+"""The running batch of one worker. Sentences join it, are decoded a few steps at a time, and leave it.
 
-It knows neither threads nor futures nor the line of waiting sentences; whoever drives it decides who joins
-and resolves what comes out.
+It is independent of threads, futures and the queue: its caller chooses which sentences join, and resolves
+their futures.
 """
 
 import logging
@@ -28,9 +28,9 @@ from service.engine.types import (
 logger = logging.getLogger(__name__)
 
 ENCODED_AT_ONCE = 1024
-"""Tokens, padding counted; bounds memory, most of which is attention's, and by the square of a length."""
+"""Maximum tokens per encoder run, including padding. Bounds memory, which attention takes most of."""
 LARGE = 1536
-"""Cache entries of a batch whose memory is released; 16 sentences of 30 tokens have half as many."""
+"""Batches with fewer cache entries keep their memory. 16 sentences of 30 tokens have half as many."""
 
 
 @dataclass(slots=True)
@@ -40,32 +40,32 @@ class _Row:
     sequence: DecodingSequence
     search: BeamSearch
     source: int
-    """Its row in the pool of sources."""
+    """Its row in the `SourcePool`."""
     failed: bool = False
-    """Whether the graph gave invalid values for it."""
-    unjudged: bool = False
-    """Whether the scorer failed with its hypotheses."""
+    """Whether the graph returned invalid values for it."""
+    unscored: bool = False
+    """Whether the scorer failed on its hypotheses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a few steps gave."""
+    """The result of a few decoder steps. All sentences listed have left the batch."""
 
     finished: list[tuple[DecodingSequence, list[Hypothesis]]]
-    """Sentences that have left the batch with their hypotheses, best first."""
+    """Finished sentences with their hypotheses, best first."""
     failed: list[DecodingSequence]
-    """Sentences that have left it because the graph gave invalid values for them."""
-    unjudged: list[DecodingSequence]
-    """Sentences that have left it because the scorer failed with their hypotheses."""
+    """Sentences for which the graph returned invalid values."""
+    unscored: list[DecodingSequence]
+    """Sentences on which the scorer failed."""
     steps: int
     run_seconds: float
-    """In the decoder."""
+    """Time in the decoder."""
     rerank_seconds: float
-    """Judging what was found, if that was asked for; the rest of the time was the host's."""
+    """Time for reranking."""
 
 
 class Batch:
-    """Sentences in flight together, each with options of its own."""
+    """Sentences that are decoded together, each with its own options."""
 
     def __init__(
         self,
@@ -88,22 +88,22 @@ class Batch:
         self._caches: Caches | None = None
         self._last_runner = runner
         self._max_entries = 0
-        """At most in the caches since memory was last released."""
+        """Maximum number of cache entries since memory was last released."""
 
     def __len__(self) -> int:
-        """Sentences in it."""
+        """The number of sentences."""
         return len(self._rows)
 
     @property
     def sequences(self) -> list[DecodingSequence]:
-        """The sentences in it."""
+        """The sentences in the batch."""
         return [row.sequence for row in self._rows]
 
     def admit(self, sequences: Sequence[DecodingSequence]) -> list[DecodingSequence]:
-        """Encode new sentences, those of similar length together, and give them rows.
+        """Encode new sentences, those of similar length together, and add them to the batch.
 
         Returns:
-            Those that get none, as the encoder gave invalid values for them.
+            The sentences that were not added, because the encoder returned invalid values for them.
         """
         refused: list[DecodingSequence] = []
         admitted: list[DecodingSequence] = []
@@ -130,12 +130,12 @@ class Batch:
         return refused
 
     def decode(self, max_steps: int, stop_after: int, is_alone: bool = False) -> Decoded:
-        """At most `max_steps` steps for every sentence, fewer once `stop_after` of them are finished.
+        """Decode at most `max_steps` steps, fewer once `stop_after` sentences are finished.
 
-        One that `is_alone` in the engine has all cores for itself.
+        A sentence that `is_alone` in the engine may use all cores.
 
         Raises:
-            ValueError: the graph gave invalid values for every sentence.
+            ValueError: the graph returned invalid values for every sentence.
         """
         runner = self.single_sequence_runner if is_alone else self.runner
         if runner is not self._last_runner:
@@ -150,15 +150,15 @@ class Batch:
         self._state, self._caches, taken = run.state, run.caches, len(run.scores)
         self._max_entries = max(self._max_entries, cache.held_entries(self._state))
         self._advance(run, plausible.tolist())
-        del run  # what holds on to caches keeps their memory
+        del run  # it refers to the caches, whose memory may be released below
         advanced = time.perf_counter()
         is_over = [row.search.is_done for row in self._rows]
         done = [
             row for row, over in zip(self._rows, is_over, strict=True) if over and not row.failed
         ]
         finished = [(row.sequence, self._found(row, is_alone)) for row in done]
-        judged = any(row.sequence.options.channel_tag is not None for row in done)
-        rerank_seconds = time.perf_counter() - advanced if judged else 0.0
+        reranks = any(row.sequence.options.channel_tag is not None for row in done)
+        rerank_seconds = time.perf_counter() - advanced if reranks else 0.0
         failed = [row.sequence for row in self._rows if row.failed]
         if len(failed) == len(self._rows):
             raise ValueError(
@@ -171,18 +171,18 @@ class Batch:
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)
         finished = [one for one in finished if one[1]]
-        unjudged = [row.sequence for row in done if row.unjudged]
-        return Decoded(finished, failed, unjudged, taken, seconds, rerank_seconds)
+        unscored = [row.sequence for row in done if row.unscored]
+        return Decoded(finished, failed, unscored, taken, seconds, rerank_seconds)
 
     def retire(self, leaves: Callable[[DecodingSequence], bool]) -> list[DecodingSequence]:
-        """Drop the sentences that `leaves` names, and return them."""
+        """Remove and return the sentences for which `leaves` is true."""
         gone = [row.sequence for row in self._rows if leaves(row.sequence)]
         if gone:
             self._keep([row.sequence not in gone for row in self._rows])
         return gone
 
     def _found(self, row: _Row, is_alone: bool) -> list[Hypothesis]:
-        """As many hypotheses as were asked for, best first; none of a row that fails by itself."""
+        """Return the requested number of hypotheses, best first; none if the row fails."""
         candidates = row.search.candidates()
         if not candidates:
             row.failed = True
@@ -191,7 +191,7 @@ class Batch:
             ranked = self.reranker.rank(self.runner, candidates, row.sequence, is_alone)
         except Exception:
             logger.exception("the scorer failed with a sentence")
-            row.unjudged = True
+            row.unscored = True
             return []
         return ranked[: row.sequence.options.num_hypotheses]
 
@@ -204,7 +204,7 @@ class Batch:
         return np.array(triples, np.int64).reshape(-1, 3)
 
     def _advance(self, run: DecoderRun, plausible: Sequence[bool]) -> None:
-        """Take each step's candidates in, one sentence after another; an invalid one fails its own."""
+        """Pass each step's candidates to the searches; invalid candidates fail only their own sentence."""
         parts = run.scores, run.tokens, run.parents
         by_row = (part.swapaxes(0, 1).tolist() for part in parts)
         for row, is_plausible, *steps in zip(self._rows, plausible, *by_row, strict=True):
@@ -214,12 +214,12 @@ class Batch:
             try:
                 for candidates in zip(*steps, strict=True):
                     row.search.advance(*candidates)
-            except Exception:  # candidates that all end, say
+            except Exception:  # for example, all candidates are EOS
                 logger.exception("a sentence has invalid candidates")
                 row.failed = True
 
     def _keep(self, stays: Sequence[bool]) -> None:
-        """Free the rows of the others; the next run gathers what is left of the caches."""
+        """Free all other rows. The next run gathers what it needs from the caches."""
         kept = [index for index, stay in enumerate(stays) if stay]
         if len(kept) < len(self._rows):
             self._sources.retire(
@@ -233,7 +233,7 @@ class Batch:
             self._release_memory()
 
     def _release_memory(self) -> None:
-        """Give memory back to the system, if there has been much use of it."""
+        """Return memory to the system if the batch was large."""
         if self._max_entries >= LARGE:
             self._last_runner.release_memory(self._caches)
             self._max_entries = cache.held_entries(self._state)
@@ -242,9 +242,9 @@ class Batch:
 def _similar(
     sequences: Sequence[DecodingSequence], max_padding: int
 ) -> Iterator[list[DecodingSequence]]:
-    """Those of similar source length together, the longest first, of at most `ENCODED_AT_ONCE` tokens.
+    """Group sentences by similar source length, the longest first, into `ENCODED_AT_ONCE` tokens at most.
 
-    At most `max_padding` tokens make them as long as the first.
+    Each group needs at most `max_padding` tokens of padding in total.
     """
     similar: list[DecodingSequence] = []
     padding = 0

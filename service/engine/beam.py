@@ -1,17 +1,17 @@
-"""The host's half of beam search: what the candidates of each step mean. Pure Python; no I/O, no clock.
+"""The host's part of beam search, which interprets the candidates of each step. Pure Python.
 
-The graph sends, for every step, the 2K best continuations of a sentence's beams, best first. The rules:
+For every step, the graph returns the 2K best continuations of a sentence's beams, best first. The rules:
 
-- a candidate that ends (EOS) among the first `beam_size` is a finished hypothesis;
-- the best `beam_size` that do not end are the beams of the next step (the graph goes on with the same);
-  if the rule is to narrow, whatever has finished takes a place among the `beam_size` in this and the former;
-- the search is done by its stop rule, or at `max_decoding_length`; if no hypothesis has finished by then,
-  the live beams stand as they are;
-- hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, EOS counted
+- An EOS among the first `beam_size` candidates finishes a hypothesis.
+- The best `beam_size` candidates other than EOS are the beams of the next step; the graph applies the same
+  rule. With the stop rule `narrow`, each finished hypothesis reduces `beam_size` by one in both rules.
+- The search ends by its stop rule, or at `max_decoding_length`. If no hypothesis has finished by then, the
+  live beams are the hypotheses.
+- Hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, where the length includes EOS
   (Wu et al., 2016, equation 14).
 
-What the graph must not decode next, or must, hangs on the beams' pasts; `bans`, `steps_allowed` and
-`forced_token` say it between its runs.
+Bans and forced tokens depend on the beams' history, which the graph does not know. So they are queried
+before each run (`bans`, `steps_allowed`, `forced_token`).
 """
 
 import math
@@ -21,10 +21,10 @@ from service.engine.types import DecodingOptions, FinishReason, Hypothesis, Stop
 
 
 class BeamSearch:
-    """One sentence's search: the path of every beam so far, and what has finished."""
+    """One sentence's search: the paths of its beams, and the finished hypotheses."""
 
     def __init__(self, options: DecodingOptions, eos_id: int) -> None:
-        """Begin with one empty beam."""
+        """Start with one empty beam."""
         self.options = options
         self.eos_id = eos_id
         self.length = 0
@@ -35,24 +35,24 @@ class BeamSearch:
         self._finished: list[Hypothesis] = []
         self._cum_log_probs: Sequence[float] = [0.0]
         self._tokens: list[Sequence[int]] = []
-        """Per step, the last token of each live beam; what follows belongs to none."""
+        """Per step, the last token of each live beam; further elements are unused."""
         self._parents: list[Sequence[int]] = []
-        """Per step, the beam of the step before that each continues."""
+        """Per step, the previous step's beam that each live beam continues."""
 
     @property
     def is_done(self) -> bool:
-        """Whether no further step can change the result."""
+        """Whether the search has ended."""
         if self.length >= self.options.max_decoding_length:
             return True
         if self._counts:
             return len(self._finished) >= self.options.beam_size
         if self.options.stop_rule is StopRule.BOUND:
-            # were all further tokens certain, and as many as may be
+            # the best possible score: all further tokens have probability 1
             return self._is_behind(self.options.max_decoding_length)
         return self._is_behind(self.length)
 
     def _is_behind(self, length: int) -> bool:
-        """Whether the best live beam, taken to be of this length, is no better than what has finished."""
+        """Check whether the best live beam, scored at `length`, cannot join the best finished hypotheses."""
         wanted = self.options.num_hypotheses
         if len(self._finished) < wanted:
             return False
@@ -61,7 +61,7 @@ class BeamSearch:
 
     @property
     def steps_allowed(self) -> int:
-        """Steps that may be taken before `bans` or `forced_token` have to be asked again."""
+        """The number of steps for which `bans` and `forced_token` stay valid."""
         options, length = self.options, self.length
         if length < len(self._forced) or options.no_repeat_ngram_size:
             return 1
@@ -72,18 +72,18 @@ class BeamSearch:
 
     @property
     def forced_token(self) -> int | None:
-        """What the only beam decoded last, whatever the graph took for it; None once it is free."""
+        """The token that replaces the graph's choice for the last step, or None if none is forced."""
         forced = self._forced
         return forced[self.length - 1] if 0 < self.length <= len(forced) else None
 
     def bans(self) -> Iterator[tuple[int, int]]:
-        """(beam, token) pairs that the next `steps_allowed` steps must not decode."""
+        """Yield the (beam, token) pairs that the next `steps_allowed` steps must not decode."""
         options = self.options
         everywhere = list(options.suppressed_tokens)
         if self.length < options.min_decoding_length:
             everywhere.append(self.eos_id)
         for token in everywhere:
-            for beam in range(options.beam_size):  # all that may come to live in these steps
+            for beam in range(options.beam_size):  # including beams that appear during these steps
                 yield beam, token
         if options.no_repeat_ngram_size:
             for beam in range(len(self._cum_log_probs)):
@@ -93,7 +93,7 @@ class BeamSearch:
     def advance(
         self, scores: Sequence[float], tokens: Sequence[int], parents: Sequence[int]
     ) -> None:
-        """Take in one step's candidates, best first; nothing happens once the search is done."""
+        """Process one step's candidates, best first; has no effect once the search is done."""
         if self.is_done:
             return
         if self.length < len(self._forced):
@@ -101,7 +101,7 @@ class BeamSearch:
             return
         width = self._num_beams
         if self.eos_id not in tokens:
-            self._grow(scores[:width], tokens, parents)  # the first of them are the live ones
+            self._grow(scores[:width], tokens, parents)  # only the first `width` are live
             return
         live: list[tuple[float, int, int]] = []
         for rank, candidate in enumerate(zip(scores, tokens, parents, strict=True)):
@@ -119,7 +119,7 @@ class BeamSearch:
 
     @property
     def _num_beams(self) -> int:
-        """How many may live."""
+        """The number of beams that may be live."""
         return self.options.beam_size - (len(self._finished) if self._narrows else 0)
 
     def hypotheses(self) -> list[Hypothesis]:
@@ -127,7 +127,7 @@ class BeamSearch:
         return self.candidates()[: self.options.num_hypotheses]
 
     def candidates(self) -> list[Hypothesis]:
-        """What was found, best first, at most as many as there are beams; nothing if all was impossible."""
+        """Return the best `beam_size` hypotheses, best first; none if every beam has probability 0."""
         found = self._finished or [
             Hypothesis(
                 self._path(beam)[self._left_out :],
@@ -152,7 +152,7 @@ class BeamSearch:
         return length_penalty(length, self.options.length_penalty)
 
     def _path(self, beam: int) -> tuple[int, ...]:
-        """The tokens of a live beam, by walking back over its parents."""
+        """Return the tokens of a live beam, following its parents backwards."""
         path: list[int] = []
         for tokens, parents in zip(reversed(self._tokens), reversed(self._parents), strict=True):
             path.append(tokens[beam])
@@ -161,12 +161,12 @@ class BeamSearch:
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """What a log-probability is divided by: Wu et al. (2016), equation 14; `length` counts EOS."""
+    """Return the divisor of a log-probability (Wu et al., 2016, equation 14); `length` includes EOS."""
     return float(((5 + length) / 6) ** alpha)
 
 
 def _completions(path: tuple[int, ...], size: int) -> set[int]:
-    """Tokens that, put behind `path`, would make its last `size` tokens a repetition.
+    """Return the tokens that, appended to `path`, would repeat an n-gram of `size` tokens.
 
     >>> _completions((7, 8, 9, 7, 8), 3)
     {9}

@@ -1,7 +1,7 @@
-"""The rows of a running batch: what the next run of the decoder knows of each sentence. Pure numpy.
+"""The rows of a running batch: the decoder's state of each sentence, except the caches. Pure numpy.
 
-The caches themselves stay where the runner put them, and their rows are not moved either when sentences
-leave and join: `packing.py` decides what the next run gathers from them.
+The caches stay where the runner put them, and are not reordered when sentences join or leave. `packing.py`
+decides which of their entries the next run gathers.
 
 Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim.
 """
@@ -23,16 +23,16 @@ from service.engine.types import (
 )
 
 NEVER = -(10**9)
-"""Hypotheses that a row "has" whose search does not end after so many as it has beams."""
+"""Initial count of finished hypotheses if the search does not end by that count."""
 COUNTING = (StopRule.FIRST, StopRule.NARROW)
 """Rules by which a search ends when as many hypotheses as beams have finished."""
 ROUND_SOURCE = 4
 ROUND_ROWS = 4
-"""Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
+"""Lengths are rounded up to multiples, so that few different sizes are allocated."""
 
 
 def empty_state() -> DecoderState:
-    """No rows."""
+    """Return a state without rows."""
     return DecoderState(
         rows=np.zeros(0, ROW),
         ids=np.zeros((0, 1), np.int64),
@@ -42,7 +42,7 @@ def empty_state() -> DecoderState:
 
 
 def retire(state: DecoderState, stays: Sequence[int]) -> DecoderState:
-    """The rows `stays` of `state`, as wide as their widest beam."""
+    """Return the rows `stays` of `state`, narrowed to their largest beam size."""
     if not stays:
         return empty_state()
     at = np.asarray(stays, dtype=np.int64)
@@ -61,9 +61,9 @@ def admit(
     lengths: Sequence[int],
     bos_id: int,
 ) -> DecoderState:
-    """The same rows, and below them one new row for each of `options`.
+    """Append a row for each of `options` to `state`.
 
-    `sources` and `lengths` tell its source's row in the pool, and how many tokens it has.
+    `sources` are the rows of the new sentences in the `SourcePool`, and `lengths` their numbers of tokens.
     """
     if not len(options):
         return state
@@ -89,21 +89,21 @@ def admit(
 
 
 def held_entries(state: DecoderState) -> int:
-    """What a run left in memory, counted as in `DecodingSequence.footprint`; nothing once no row is left."""
+    """Return the memory that the last run left, in the unit of `DecodingSequence.footprint`."""
     packs = int(state.rows["cache"].max(initial=-1)) + 1
     sources = len(state.rows) * int(state.rows["source_length"].max(initial=0))
     return packs * int(state.ancestors.shape[2]) + sources // 4
 
 
 def _is_likely(options: DecodingOptions) -> bool:
-    """Whether the graph itself sees that the search is done: it knows the best hypothesis only."""
+    """Check whether the graph can detect the end of the search: it tracks only the best hypothesis."""
     return options.stop_rule is StopRule.LIKELY and options.num_hypotheses == 1
 
 
 def force(state: DecoderState, row: int, token: int) -> None:
-    """Make `token` the last one of a row's only beam, at no cost in score, whatever the graph chose.
+    """Replace the last token of a row's only beam by `token`, with log-probability 0.
 
-    Sound only while that beam has been the only one: then it is the parent of all that the graph chose.
+    Valid only while the row has had a single beam, which is then the parent of all that the graph chose.
     """
     state.ids[row] = token
     state.cum_log_probs[row] = DEAD
@@ -114,10 +114,10 @@ def force(state: DecoderState, row: int, token: int) -> None:
 
 
 class SourcePool:
-    """Cross-attention keys and values of the running sentences, each in a row that is its own.
+    """The cross-attention keys and values of the running sentences, one row each.
 
-    One array for each of the decoder's, [rows, H, S, D], with room for more. S follows the longest sentence
-    at hand, up at once and down when half is to be saved: what padding there is costs memory alone.
+    There is one array [rows, H, S, D] per input of the decoder, with spare rows. S grows with the longest
+    sentence, and shrinks when that saves half. Padding here costs memory, but no time.
     """
 
     def __init__(self) -> None:
@@ -137,9 +137,9 @@ class SourcePool:
             self._resize(len(self.arrays[0]), needed)
 
     def admit(self, encoded: Sequence[NDArray[np.floating]], lengths: Sequence[int]) -> list[int]:
-        """Take in `encoded` [B, H, S, D] each, whose first `lengths` positions are tokens; their rows.
+        """Add `encoded` [B, H, S, D] each, with `lengths` [B] positions in use; return the new rows.
 
-        An empty pool keeps the arrays themselves.
+        An empty pool keeps the arrays without copying them.
         """
         if not self._lengths:
             self.arrays = list(encoded)
@@ -158,7 +158,7 @@ class SourcePool:
         return places
 
     def _resize(self, rows: int, width: int) -> None:
-        """Move all to arrays of `rows` rows and `width` positions."""
+        """Copy everything to arrays of `rows` rows and `width` positions."""
         old_rows, _, old_width, _ = self.arrays[0].shape
         kept = min(width, old_width)
         resized = [
@@ -170,7 +170,7 @@ class SourcePool:
 
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Ints, Floats]:
-    """Rows of ids as one array [B, S], and their additive mask [B, S]."""
+    """Return rows of ids as one array [B, S], and their additive mask [B, S]."""
     width = max(map(len, rows))
     ids = np.full((len(rows), width), pad_id, np.int64)
     bias = np.zeros((len(rows), width), np.float32)

@@ -1,35 +1,39 @@
-"""Limits of one engine. Imports nothing of the project."""
+"""The limits of one engine. Imports nothing from the project."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """How much an engine takes on, and how it cuts its work into steps."""
+    """How much work an engine accepts, and how it divides the work into steps."""
 
     num_workers: int = 1
-    """Batches that run side by side, one thread each; best is one a core."""
+    """Batches that run in parallel, one thread each; one per core is best."""
     max_num_seqs: int = 16
-    """Sentences in one worker's batch."""
+    """Maximum sentences in one worker's batch."""
     max_num_batched_tokens: int = 5120
-    """Bound on a batch's sentences x the largest `DecodingSequence.footprint`; one alone may have more."""
+    """Limit for sentences x the largest `DecodingSequence.footprint` of a batch of two or more."""
     max_waiting: int = 2000
-    """Sentences that may wait; more are refused."""
+    """Maximum number of waiting sentences; more are refused."""
     max_waiting_tokens: int = 200_000
-    """Bound on `DecodingSequence.tokens` of all that wait; more are refused."""
+    """Limit for `DecodingSequence.tokens` of all waiting sentences; more are refused."""
     max_padding: int = 3
-    """Padding of sources that are encoded together, in tokens: another run of the encoder costs as much."""
+    """Maximum padding of sources that are encoded together, in tokens: about the cost of another run."""
     steps_per_run: int = 4
-    """Fewest decoder steps in one iteration of the scheduler, which lets sentences join and leave."""
+    """Minimum number of decoder steps between two points at which sentences may join and leave."""
     seconds_per_run: float = 0.008
-    """While nobody waits, more steps are taken as long as they fit in this time: fewer iterations."""
+    """While no sentence waits, a run takes more steps if they fit in this time."""
     max_consecutive_failures: int = 3
-    """Failed steps in a row after which the engine is dead, unless it proves that it works."""
+    """Failed steps in a row after which the engine stops, unless a known sentence still works."""
     stall_seconds: float = 60.0
-    """A run that has not ended for so long hangs, and the engine is dead."""
+    """A run that takes longer is considered hung, and the engine stops."""
 
     def __post_init__(self) -> None:
-        """Refuse limits that nothing fits in."""
+        """Check the limits.
+
+        Raises:
+            ValueError: a limit is too small for any sentence.
+        """
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if value < 1 and not name.endswith(("seconds", "seconds_per_run")):

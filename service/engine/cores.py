@@ -1,4 +1,4 @@
-"""How many cores there are for this process: those it may run on, and those its container pays for."""
+"""The number of cores for this process, given its CPU affinity and its container's quota."""
 
 import math
 import os
@@ -8,7 +8,7 @@ CGROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def available_cores() -> int:
-    """Cores to compute on; at least 1."""
+    """Return the number of cores to use, at least 1."""
     may_run_on = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -16,12 +16,12 @@ def available_cores() -> int:
 
 
 def quota(cgroups: Path, own: Path) -> float:
-    """Cores' worth of time that Linux's control groups leave a process, as in `docker run --cpus 2`; or inf.
+    """Return the CPU quota of Linux's control groups in cores, as in `docker run --cpus 2`, or inf.
 
-    Where it has more threads than that, all of them stand still for a part of every tenth of a second.
+    With more busy threads than that, the kernel would pause all of them in every period of 0.1 s.
 
     Args:
-        cgroups: where control groups are mounted, of version 2, 1 or both.
+        cgroups: the mount point of control groups, of version 2, 1 or both.
         own: the file that names the groups of the process.
     """
     try:
@@ -38,7 +38,7 @@ def quota(cgroups: Path, own: Path) -> float:
         else:
             continue
         folder = mounted / path.strip("/")
-        # a group has no more than those it is in; within a container, its path may be the host's
+        # parent groups limit it, too; in a container, the path may be the host's and not exist
         groups = [
             folder,
             *(above for above in folder.parents if mounted in (above, *above.parents)),
@@ -48,7 +48,7 @@ def quota(cgroups: Path, own: Path) -> float:
 
 
 def _allowed(group: Path, files: list[str]) -> float:
-    """Time a period over the period, of one group."""
+    """Return the quota of one group, in cores."""
     try:
         words = [word for name in files for word in (group / name).read_text().split()]
         time, period = words

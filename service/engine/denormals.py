@@ -1,25 +1,25 @@
-"""Denormal numbers are set to zero: they are too small for the processor's fast path.
+"""Makes the processor treat denormal numbers as zero, because it is slow with them.
 
-For a masked attention score, ONNX Runtime's exp gives 1e-45 instead of 0, so every padded position would
-put such a number into the product with the values, and attention would take 1.4 times as long.
+For a masked attention score, ONNX Runtime's exp returns 1e-45 instead of 0. Multiplied with the values, such
+numbers would make attention 1.4 times as slow.
 """
 
 import ctypes
 import platform
 
-_CONTROL_WORDS = {  # machine: (place of the control word in C's fenv_t, bits that flush to zero)
+_CONTROL_WORDS = {  # machine: (offset of the control word in C's fenv_t, bits that flush to zero)
     "x86_64": (28, 0x8040),
     "aarch64": (0, 1 << 24),
 }
 
 
 def flush_denormals() -> None:
-    """Have the calling thread, and no other, take denormal numbers for 0, where this is known how."""
+    """Flush denormal numbers to zero in the calling thread, on the platforms listed above."""
     if platform.system() != "Linux" or platform.machine() not in _CONTROL_WORDS:
         return
     try:
         libm = ctypes.CDLL("libm.so.6")
-    except OSError:  # another C library
+    except OSError:  # not glibc
         return
     place, bits = _CONTROL_WORDS[platform.machine()]
     environment = ctypes.create_string_buffer(64)

@@ -1,7 +1,7 @@
-"""The engine: takes sentences in, has its workers translate them, delivers hypotheses.
+"""The engine: accepts sentences, translates them in its workers, and delivers hypotheses.
 
-Each worker is a thread with a batch and a runner of its own; all share one line of waiting sentences. However
-an engine ends, no future is left pending.
+Each worker is a thread with its own batch and runner; all share one queue. However an engine ends, no future
+is left pending.
 """
 
 import logging
@@ -26,13 +26,13 @@ from service.errors import CancelledError, EngineDeadError, NotReadyError, Queue
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 10.0
-"""In which the run that is under way when an engine is closed should end."""
+"""Time limit for the current run when an engine is closed."""
 GIVEN_UP_SECONDS = 1.0
-"""The same where the engine has given up: what hangs has had its time."""
+"""The same for an engine that has failed, as a run that hangs has had enough time."""
 
 
 class Engine:
-    """Beam search for many sentences at once; every method may be called from any thread."""
+    """Beam search for many sentences at once. All methods may be called from any thread."""
 
     def __init__(
         self,
@@ -45,17 +45,23 @@ class Engine:
         on_fault: OnFault = lambda *_: None,
         turns: Turns | None = None,
     ) -> None:
-        """Build an engine that is not running yet; `on_step` and `on_fault` are called by any thread.
+        """Build an engine; `start` starts it.
 
-        There are as many `runners` as workers, or fewer, which workers share; `single_sequence_runner` has
-        the same graphs with several threads an operator, for a sentence that is alone. Engines
-        that have the same `turns` share cores: so many of their steps run at once.
+        Args:
+            runners: at most one per worker; if there are fewer, workers share them.
+            special: ids of special tokens.
+            config: the limits.
+            on_step: called after each step, from any thread.
+            clock: seconds; deadlines refer to it.
+            single_sequence_runner: runs the same graphs on several threads, for a sentence that is alone.
+            on_fault: called with the kind and number of failures, from any thread.
+            turns: limits the concurrent steps of all engines that share it.
         """
         self.config, self.clock, self.on_fault = config, clock, on_fault
         turns = turns or Turns(config.num_workers)
         self._shared = Shared(config, clock, on_step, on_fault, turns)
         self.watch: StallDetector = self._shared.watch
-        """Whoever runs a graph beside the engine tells it, so that `check` sees it hang."""
+        """Other users of the graphs register their runs here, so that `check` notices if they hang."""
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
         single = single_sequence_runner and WatchedRunner(single_sequence_runner, self.watch)
         self._reranker = Reranker(special, config.num_workers, on_fault)
@@ -77,46 +83,46 @@ class Engine:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the engine works: started, not closed, not given up."""
+        """Whether the engine is started, not closed and not failed."""
         return self.failure is None and all(thread.is_alive() for thread in self._threads)
 
     @property
     def failure(self) -> str | None:
-        """Why it has given up, for the operator; None while it has not."""
+        """Why the engine has failed, for the operator; None if it has not."""
         return self._shared.failure
 
     def check(self) -> bool:
-        """Whether the engine works; it gives up where a run has not got on for `stall_seconds`.
+        """Check whether the engine works; it fails if a run has taken longer than `stall_seconds`.
 
-        To be called about once a second: time in which nobody looks does not count.
+        To be called about once a second: the time of a run is measured between calls.
         """
         what, seconds = self.watch.longest()
         if seconds >= self.config.stall_seconds and self.failure is None:
             self._shared.give_up(f"{what} has not ended for {seconds:.0f} s")
-            for worker in self._workers:  # one that hangs does not deliver what it had found before
+            for worker in self._workers:  # a worker that hangs cannot deliver its earlier results
                 resolve(worker.found)
             self.on_fault("stall", 1)
         return self.is_alive
 
     @property
     def num_waiting(self) -> int:
-        """Sentences that wait for a place in a batch."""
+        """Number of waiting sentences."""
         return self._shared.scheduler.num_waiting
 
     @property
     def num_running(self) -> int:
-        """Sentences in a batch."""
+        """Number of sentences in batches."""
         return self._shared.scheduler.num_running
 
     @property
     def expected_wait(self) -> float | None:
-        """Seconds until nothing that waits now still does; None while that cannot be told."""
+        """Estimated seconds until all sentences that wait now have joined a batch; None if unknown."""
         with self._shared.lock:
             return self._expected_wait(self.clock())
 
     @property
     def shortest_wait(self) -> float | None:
-        """Seconds that the shortest request may take, with a margin; None while that cannot be told."""
+        """Estimated seconds for the shortest request, with a margin; None if unknown or if none waits."""
         shared = self._shared
         if not shared.scheduler.num_waiting:
             return None
@@ -130,15 +136,15 @@ class Engine:
         deadline: float | None = None,
         seconds_after: float = 0.0,
     ) -> list[DecodingSequence]:
-        """Admit all sentences or none; each one's `future` gives its hypotheses, best first.
+        """Admit all sentences or none. The result of each `future` is its hypotheses, best first.
 
         Args:
             items: source ids (tag ... EOS) and options of each sentence.
-            deadline: by `clock`, in seconds; what is not done then fails with DeadlineExceededError.
-            seconds_after: what work behind the search should take, which must be done by then, too.
+            deadline: in seconds by `clock`; unfinished sentences then fail with DeadlineExceededError.
+            seconds_after: estimated duration of work after the search that must also meet the deadline.
 
         Raises:
-            EngineDeadError, NotReadyError, QueueFullError: nothing was admitted.
+            EngineDeadError, NotReadyError, QueueFullError: no sentence was admitted.
         """
         now = self.clock()
         sequences = [DecodingSequence(tuple(ids), options, now, deadline) for ids, options in items]
@@ -149,7 +155,7 @@ class Engine:
                 raise NotReadyError("the service is not accepting work")
             self._check_room(sequences, now)
             if deadline is not None:
-                # those that are none, as all are known, wait for nobody
+                # an empty list, if all sentences are cached, does not wait
                 estimated = self._seconds_to_finish(sequences, now) if sequences else 0.0
                 self._check_time(estimated, now, deadline, seconds_after)
                 if self._shared.scheduler.num_waiting and estimated:
@@ -160,22 +166,22 @@ class Engine:
         return sequences
 
     def check_deadline(self, deadline: float) -> None:
-        """Refuse a request that would be too late if it were the shortest, before its text is looked at.
+        """Check, before a request's text is read, whether even the shortest request could meet a deadline.
 
         Raises:
-            QueueFullError: with the time in which what waits now should be done.
+            QueueFullError: it could not; `retry_after` is the expected wait.
         """
-        if not self._shared.scheduler.num_waiting:  # it waits for nobody
+        if not self._shared.scheduler.num_waiting:
             return
         with self._shared.lock:
             now = self.clock()
             self._check_time(self._seconds_to_finish([], now), now, deadline)
 
     def _check_room(self, sequences: list[DecodingSequence], now: float) -> None:
-        """Refuse what is more than may wait.
+        """Check the limits of the queue.
 
         Raises:
-            QueueFullError: with the time in which what waits now should be done.
+            QueueFullError: a limit would be exceeded; `retry_after` is the expected wait.
         """
         scheduler, config = self._shared.scheduler, self.config
         waiting, more, limit = scheduler.num_waiting, len(sequences), config.max_waiting
@@ -193,12 +199,12 @@ class Engine:
     def _check_time(
         self, estimated: float, now: float, deadline: float, seconds_after: float = 0.0
     ) -> None:
-        """Refuse what would wait for too long before it costs anything.
+        """Check whether an estimated time, with a margin, meets a deadline.
 
         Raises:
-            QueueFullError: with the time in which what waits now should be done.
+            QueueFullError: it does not; `retry_after` is the expected wait.
         """
-        # what an idle engine did before it may do faster by now
+        # no margin if the engine is idle: its estimate comes from busier times
         is_sure = self._shared.scheduler.is_idle and not seconds_after
         wait = estimated + seconds_after
         wait = wait if is_sure else self._shared.margin.added_to(wait)
@@ -209,10 +215,11 @@ class Engine:
             )
 
     def _seconds_to_finish(self, sequences: list[DecodingSequence], now: float) -> float:
-        """How long a new request should take; 0 while that cannot be told.
+        """Estimate the duration of a new request; 0 if unknown.
 
-        Beside others: until the last place that it needs is free, and then the time of its longest sentence.
-        A short one counts as the usual one: refused for its own, it would have been prepared for nothing.
+        If others wait, it is the time until the request's last sentence joins a batch, plus the time of its
+        longest sentence there. Short sentences count as average ones: a request that is refused for less than
+        that has been prepared in vain.
         """
         scheduler, throughput = self._shared.scheduler, self._shared.throughput
         costs = [sequence.cost for sequence in sequences]
@@ -223,13 +230,13 @@ class Engine:
         if long and not scheduler.is_idle:
             in_batch = throughput.seconds_in_batch(max(long))
         if scheduler.num_waiting:
-            work -= min(costs, default=0)  # the last one's, which is done in its place
+            work -= min(costs, default=0)  # the last sentence's own work is part of `in_batch`
             in_batch = max(in_batch, throughput.usual_seconds_in_batch)
         seconds = throughput.seconds_for(work, now)
         return 0.0 if seconds is None else seconds + in_batch
 
     def _expected_wait(self, now: float) -> float | None:
-        """Until nothing that waits now still does: it is given up at its deadline."""
+        """Estimate the time until all waiting sentences have joined a batch or missed their deadline."""
         scheduler = self._shared.scheduler
         if not scheduler.num_waiting:
             return 0.0
@@ -237,7 +244,7 @@ class Engine:
         return None if seconds is None else min(seconds, max(0.0, scheduler.last_deadline - now))
 
     def abort(self, sequences: Sequence[DecodingSequence]) -> None:
-        """Give up sentences that nobody waits for; their rows are free at the next step."""
+        """Cancel sentences; their rows are freed at the next step."""
         with self._shared.lock:
             for sequence in sequences:
                 sequence.future.cancel()
@@ -245,7 +252,7 @@ class Engine:
             self._shared.changed.notify_all()
 
     def drain(self, timeout: float) -> bool:
-        """Take nothing new and wait for what is there; whether all was done within `timeout` seconds."""
+        """Refuse new work and wait for the rest; return whether it was done within `timeout` seconds."""
         shared = self._shared
         with shared.lock:
             shared.accepting = False
@@ -255,15 +262,15 @@ class Engine:
 
     @property
     def _is_done(self) -> bool:
-        """Whether nothing waits, runs or is still to be delivered."""
+        """Whether no sentence waits, runs or has an undelivered result."""
         return self._shared.scheduler.is_idle and not any(worker.found for worker in self._workers)
 
     def close(self, timeout: float = CLOSE_SECONDS) -> bool:
-        """Stop; whatever is not done fails with CancelledError.
+        """Stop; unfinished sentences fail with CancelledError.
 
         Returns:
-            Whether every thread ended within `timeout` seconds. One that did not may never, and keeps the
-            interpreter from ending by itself.
+            Whether every thread ended within `timeout` seconds. A thread that hangs keeps the interpreter
+            from exiting.
         """
         if self.failure is not None:
             timeout = min(timeout, GIVEN_UP_SECONDS)

@@ -1,30 +1,30 @@
-"""A condition variable for idle workers. Imports nothing of the project."""
+"""A condition variable for idle workers. Imports nothing from the project."""
 
 import threading
 
 
 class LifoCondition:
-    """Wakes the thread that began to wait last: the cache of its core is the warmest.
+    """Wakes the thread that has waited for the shortest time, whose core has the warmest cache.
 
-    As with a condition, the lock must be held by whoever calls.
+    As with `threading.Condition`, the caller must hold the lock.
     """
 
     def __init__(self, lock: "threading.RLock") -> None:
-        """Nobody waits."""
+        """Use this lock."""
         self._lock = lock
         self._waiting: list[threading.Condition] = []
 
     def wait(self) -> None:
-        """Give the lock back until this thread is woken."""
+        """Release the lock until this thread is woken."""
         mine = threading.Condition(self._lock)
         self._waiting.append(mine)
         mine.wait()
 
     def notify(self, count: int) -> None:
-        """Wake so many, or as many as wait."""
+        """Wake `count` threads, or all if fewer wait."""
         for _ in range(min(count, len(self._waiting))):
             self._waiting.pop().notify()
 
     def notify_all(self) -> None:
-        """Wake all that wait."""
+        """Wake all waiting threads."""
         self.notify(len(self._waiting))

@@ -1,6 +1,6 @@
-"""What the engine asks of a model, and what it gets; `runner.py` has ONNX Runtime do it, tests a fake.
+"""The interface between engine and model. `runner.py` implements it with ONNX Runtime, tests with a fake.
 
-Sentences reach it packed: several may share a row of the caches (see `packing.py`).
+Sentences are packed: several may share a row of the caches (see `packing.py`).
 
 Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack, C rows of sources (of a pack
 or a sentence each), S source positions of one, t steps.
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from service.engine.types import Floats, Ints, RunPlan
 
 Caches = Any
-"""The self-attention caches that a run left behind; only the runner looks inside."""
+"""The self-attention caches that a run returns; opaque to all but the runner."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedState:
-    """What a run starts from; the first n of B sentences are the first pack."""
+    """The input state of a run. The first n of B sentences are the first pack."""
 
     rows: NDArray[np.void]
     """[B] of `types.ROW`"""
@@ -30,22 +30,22 @@ class PackedState:
     cum_log_probs: Floats
     """[B, K]"""
     ancestors: Floats
-    """[G, n K, L], the sentences' beams one after another."""
+    """[G, n K, L], the beams of each sentence in turn."""
     row: Ints
-    """[G, L], where in the previous run's caches each entry is; so is the next."""
+    """[G, L], the row of each entry in the previous run's caches."""
     entry: Ints
-    """[G, L]"""
+    """[G, L], the position of each entry in that row."""
     source_row: Ints
-    """[C, S], where among the sources each position is; so is the next."""
+    """[C, S], the row of each position in the `SourcePool`."""
     source_entry: Ints
-    """[C, S]"""
+    """[C, S], the position in that row."""
     source_bias: Floats
-    """[B, S], 0 at each sentence's own positions in that row, MASKED elsewhere."""
+    """[B, S], 0 at each sentence's own positions, MASKED elsewhere."""
 
 
 @dataclass(slots=True)
 class PackedRun:
-    """What a few steps gave, in the order of the sentences they began with."""
+    """The result of a few steps, in the order of the input's sentences."""
 
     ids: Ints
     """[B, K]"""
@@ -59,16 +59,18 @@ class PackedRun:
     """[B, K, L], over the entries of its pack in `caches`."""
     caches: Caches
     scores: Floats
-    """[t, B, 2K], best first; so are the next two."""
+    """[t, B, 2K], best first."""
     tokens: Ints
+    """[t, B, 2K]"""
     parents: Ints
+    """[t, B, 2K]"""
 
 
 class ModelRunner(Protocol):
-    """A model, safe to call from many threads."""
+    """A model. Its methods may be called from any thread."""
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
-        """Cross-attention keys and values, [B, H, S, D] each."""
+        """Return the cross-attention keys and values, [B, H, S, D] each."""
 
     def decode(
         self,
@@ -77,10 +79,10 @@ class ModelRunner(Protocol):
         cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> PackedRun:
-        """As many steps as the plan says, which names packs and the places in them."""
+        """Decode as many steps as the plan says; its bans refer to packs and the positions in them."""
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
-        """Log-probabilities of whole translations, [B]."""
+        """Return the log-probabilities of whole translations, [B]."""
 
     def release_memory(self, caches: Caches | None) -> None:
-        """Give back to the system what runs took and no longer use; `caches` are still good for the next."""
+        """Return unused memory to the system; `caches` stay valid for the next run."""

@@ -1,11 +1,11 @@
-"""What a run of the decoder gathers from the run before and from the sources: compaction, who shares a row.
+"""Chooses the cache entries for a run of the decoder, and which sentences share a row. Pure numpy.
 
-Entries that no live beam descends from are left behind. Rows are as long as the longest, and a batch holds
-sentences that have just begun beside others near their end: a long one and a short one in one row, a pack,
-leave little padding, and attention has fewer, larger products. Masks keep them apart. Pure numpy.
+Entries from which no live beam descends are dropped. All rows are padded to the longest, and a batch has
+short and long histories. So a long and a short one may share a row, as a pack: that leaves less padding, and
+attention has fewer, larger products. Masks keep the sentences of a pack apart.
 
 Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack, C rows of sources (a pack
-or a sentence each), S source positions of one.
+or a sentence each), S source positions of such a row.
 """
 
 from collections.abc import Sequence
@@ -18,25 +18,27 @@ from service.engine.model_runner import Caches, ModelRunner, PackedRun, PackedSt
 from service.engine.types import MASKED, DecoderState, Floats, Ints, RunPlan
 
 ROUND = 4
-"""Lengths are rounded up to multiples, so that memory is asked for in few different sizes."""
+"""Lengths are rounded up to multiples, so that few different sizes are allocated."""
 LARGEST = 4
-"""Sentences in a pack."""
+"""Maximum sentences in a pack."""
 AS_MUCH_AGAIN = 16
-"""So many queries of a pack make attention to an entry twice as dear as reading it is: by throughput, 14 to
-20 are best, and 8 and 27 up to 2 % behind."""
+"""The cost of reading a cache entry, in queries that attend to it. In throughput, 14 to 20 are best; 8 and 27
+are up to 2 % slower."""
 
 
 @dataclass(slots=True)
 class DecoderRun:
-    """What a few steps gave, in the order of the state they began with."""
+    """The result of a few steps, in the order of the state before them."""
 
     state: DecoderState
-    """The same rows, so many steps on."""
+    """The same rows after the steps."""
     caches: Caches
     scores: Floats
-    """[t, B, 2K], best first; so are the next two."""
+    """[t, B, 2K], best first."""
     tokens: Ints
+    """[t, B, 2K]"""
     parents: Ints
+    """[t, B, 2K]"""
 
 
 def decode(
@@ -46,7 +48,7 @@ def decode(
     cross: Sequence[NDArray[np.floating]],
     plan: RunPlan,
 ) -> DecoderRun:
-    """Pack the sentences, take the steps of `plan`, and unpack what they gave."""
+    """Pack the sentences, decode the steps of `plan`, and unpack the result."""
     packing = pack(state)
     packed_plan = replace(plan, banned=packing.queries(plan.banned))
     run = runner.decode(packing.state, caches, cross, packed_plan)
@@ -55,21 +57,21 @@ def decode(
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A state whose sentences are packed, and where each has gone."""
+    """A packed state, and the permutation of its sentences."""
 
     state: PackedState
     order: Ints
-    """[B], the row of the state that is in each place; the first n are the first pack."""
+    """[B], the row of the original state at each place; the first n are the first pack."""
     place: Ints
-    """[B], the place of each row of the state."""
+    """[B], the place of each row of the original state."""
 
     @property
     def size(self) -> int:
-        """Sentences in a pack."""
+        """Number of sentences in a pack."""
         return len(self.order) // len(self.state.row)
 
     def queries(self, banned: Ints) -> Ints:
-        """[N, 3]: rows, beams and tokens become packs, queries and tokens."""
+        """Map bans [N, 3] from (row, beam, token) to (pack, query, token)."""
         if not len(banned):
             return banned
         rows, beams, tokens = banned.T
@@ -78,7 +80,7 @@ class Packing:
         return np.stack((pack_index, member * width + beams, tokens), axis=1)
 
     def unpack(self, before: DecoderState, run: PackedRun) -> DecoderRun:
-        """What a run gave, in the order of the state before; only the caches stay where they are."""
+        """Return the result of a run in the original order. The caches are not moved."""
         place, rows = self.place, before.rows.copy()
         rows["position"] += len(run.scores)
         rows["finished"], rows["best"] = run.finished[place], run.best[place]
@@ -90,7 +92,7 @@ class Packing:
 
 
 def pack(state: DecoderState) -> Packing:
-    """Put those sentences together that leave the least padding."""
+    """Pack the sentences so that the run costs the least."""
     live: NDArray[np.bool_] = state.ancestors.max(axis=1) > MASKED / 2  # [B, L']
     rows, width = state.ids.shape
     order, size, source_size = _arrange(live.sum(axis=1), state.rows["source_length"], width)
@@ -121,10 +123,10 @@ def pack(state: DecoderState) -> Packing:
 
 
 class _Layout:
-    """What B rows have, side by side in the rows of G packs: for each thing, from where to where."""
+    """Moves the items of B rows into the rows of G packs: the old and the new place of each item."""
 
     def __init__(self, present: NDArray[np.bool_], size: int) -> None:
-        """Pack what is `present` [B, N], `size` rows to a pack."""
+        """Pack the items that are `present` [B, N], `size` rows to a pack."""
         self.packs = len(present) // size
         self.place, self.old = np.nonzero(present)
         self.at = self.place // size
@@ -133,22 +135,25 @@ class _Layout:
         self.width = max(1, -(-(int(self.column.max(initial=-1)) + 1) // ROUND)) * ROUND
 
     def spread(self, values: Ints) -> Ints:
-        """One value for each thing, where it is to be, [G, width]; 0 where nothing is."""
+        """Put one value per item at its new place, [G, width]; other places are 0."""
         spread = np.zeros((self.packs, self.width), np.int64)
         spread[self.at, self.column] = values
         return spread
 
 
 def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
-    """An order of sentences, and how many make a pack, of entries and of sources: what costs the least.
+    """Find the cheapest order of sentences and the sizes of packs, for cache entries and for sources.
+
+    Sentences are dealt to the packs by decreasing length, back and forth. Length may be that of the entries,
+    the sources, or both. Sources are not packed if that is cheaper.
 
     Args:
-        counts: cache entries of each.
-        lengths: source positions of each.
-        width: beams of each.
+        counts: cache entries of each sentence.
+        lengths: source positions of each sentence.
+        width: number of beams.
 
-    Sentences are dealt to the packs by falling length, back and forth; length is that of the one, of the
-    other, or of both. Sources have a row each where that is cheaper.
+    Returns:
+        The order [B], the size of packs of entries, and that of packs of sources.
     """
     rows = len(counts)
     best = (np.arange(rows), 1, 1)

@@ -1,4 +1,4 @@
-"""The memory of the process, and how it returns what is free. Imports nothing of the project."""
+"""The memory of the process, and how malloc returns it to the system. Imports nothing from the project."""
 
 import ctypes
 import os
@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 LARGE_BYTES = 4 << 20
-"""So large a piece is mapped by itself, and goes back when it is freed; everyday ones are smaller."""
+"""Blocks of this size are mapped separately, and returned when freed; typical batches need smaller ones."""
 KEPT_BYTES = 64 << 20
-"""Free at the end of the heap, beyond which it is given back."""
+"""Free bytes at the end of the heap, beyond which they are returned."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # of glibc's malloc.h
 
 
 def resident_bytes() -> int | None:
-    """Physical memory that the process has; None where the system does not tell as Linux does."""
+    """Return the resident memory of the process; None on systems other than Linux."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except (OSError, ValueError, IndexError):
@@ -22,13 +22,12 @@ def resident_bytes() -> int | None:
 
 
 def configure_malloc(cores: int) -> None:
-    """Have malloc keep less of what is freed, where it is glibc's.
+    """Make glibc's malloc keep less freed memory; has no effect with other C libraries.
 
-    Large pieces are put beside its heaps. By itself it does so at first only: what is freed teaches it to put
-    the next one of that size on a heap, and a heap is full of holes once models of another generation were
-    there. There is a heap for each core's thread, and two for the others; by itself it has eight a core, and
-    each keeps holes as large as what its threads once had. `MALLOC_ARENA_MAX` in the environment counts
-    instead.
+    Large blocks are always mapped separately. By default, glibc raises that threshold when such a block is
+    freed, puts the next one on a heap, and reloads of models then fragment the heap. The number of heaps is
+    limited to one per core and two more. By default, there are eight per core, and each keeps as much memory
+    as its threads ever used. `MALLOC_ARENA_MAX` in the environment takes precedence.
     """
     if (libc := _glibc()) is not None:
         libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
@@ -38,7 +37,7 @@ def configure_malloc(cores: int) -> None:
 
 
 def trim() -> None:
-    """Have malloc give back what it keeps for later, where it is glibc's."""
+    """Make glibc's malloc return all free memory to the system."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
 

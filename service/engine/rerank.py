@@ -1,6 +1,6 @@
-"""Ranks a sentence's hypotheses with the channel model: how likely the source is, given each of them.
+"""Reranks a sentence's hypotheses with the channel model: how likely the source is, given each hypothesis.
 
-A translation that omits something may be likely, but the source is not likely given that translation. This is
+A translation that omits something may be likely, but the source is unlikely given that translation. This is
 the noisy channel of Yee, Dauphin and Auli (2019), "Simple and Effective Noisy Channel Modeling for Neural
 Machine Translation", with one network for both directions. Each sentence is scored alone, so its result
 depends only on its own hypotheses.
@@ -20,15 +20,15 @@ from service.engine.types import DecodingSequence, Hypothesis, SpecialIds
 logger = logging.getLogger(__name__)
 
 MARGIN = 1.0
-"""A hypothesis whose score is so far below the best one's stays behind it, and costs nothing."""
+"""Hypotheses whose scores are further below the best one's are not reranked."""
 MAX_TOKENS = 128
-"""Of a source or hypothesis; sentences with longer ones stay as they are: models have seen few such."""
+"""Maximum length of source and hypotheses to rerank; models have seen few longer ones."""
 TOKENS_AT_ONCE = 256
-"""Hypotheses that are scored together, times the longest; bounds memory: each has a row of the vocabulary."""
+"""Limit for hypotheses x the longest in one run, which bounds memory: logits are over the vocabulary."""
 
 
 class Reranker:
-    """Asks the channel model, for all workers of an engine."""
+    """Runs the channel model for all workers of an engine."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class Reranker:
         threads: int,
         on_fault: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
-        """`threads` are for a sentence that is alone: as many as the engine has workers."""
+        """`threads` is the number of workers, all of which serve a sentence that is alone."""
         self.special, self.threads, self.on_fault = special, threads, on_fault
         self.failures = 0
-        """Judgements since the last one that came about, on whichever thread."""
+        """Failures since the last success, on any thread."""
         self._pool = ThreadPoolExecutor(threads, "reranker")
 
     def close(self) -> None:
-        """End the threads; one that hangs is not waited for, as the engine's own waits for it."""
+        """End the threads without waiting for them; the engine's own threads wait for their results."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def rank(
@@ -53,13 +53,13 @@ class Reranker:
         sequence: DecodingSequence,
         is_alone: bool = False,
     ) -> list[Hypothesis]:
-        """Hypotheses, best first, in their new order; as they are for a sentence that does not ask for it.
+        """Return the hypotheses in their new order, best first.
 
-        They stay as they are, too, where what they are judged by is invalid. One that `is_alone` in the
-        engine has several judged at the same time.
+        The order is kept if the sentence does not ask for reranking, or if a score is invalid. The hypotheses
+        of a sentence that `is_alone` in the engine are scored in parallel.
 
         Raises:
-            Exception: what the scorer raised.
+            Exception: whatever the scorer raised.
         """
         options, special = sequence.options, self.special
         if options.channel_tag is None:
@@ -91,10 +91,10 @@ class Reranker:
         return [near[place] for place in order] + found[len(near) :]
 
     def check(self, runner: ModelRunner, sequence: DecodingSequence) -> None:
-        """Have a sentence judged as its own translation, whatever comes of it.
+        """Check that the scorer runs, by scoring a sentence as its own translation.
 
         Raises:
-            Exception: what the scorer raised.
+            Exception: whatever the scorer raised.
         """
         source_ids = sequence.source_ids
         self._log_probs(runner, [source_ids], (self.special.bos, *source_ids[1:]), threads=1)
@@ -107,7 +107,7 @@ class Reranker:
         target: Sequence[int],
         threads: int,
     ) -> list[float]:
-        """Of one target, given each of the sources."""
+        """Return the log-probability of one target given each of the sources."""
         longest = max(len(target), *map(len, sources))
         at_once = max(1, min(TOKENS_AT_ONCE // longest, -(-len(sources) // threads)))
         parts = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]

@@ -1,6 +1,6 @@
-"""Runs the graphs; the only file that imports onnxruntime.
+"""Runs the graphs. The only file that imports onnxruntime.
 
-A runner is stateless between runs: the caches of a batch leave as an opaque handle and are passed in again.
+A runner is stateless: a run returns the caches of a batch as an opaque handle, for the next run.
 """
 
 import ctypes
@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda"]
 MAX_RUNNERS = 8
-"""Copies of the weights as products read them, packed, however many cores there are."""
+"""Maximum number of sessions with their own packed copy of the weights."""
 LARGE_ALIGNMENT = 512
-"""Tokens of both sides; such are read one at a time, as 512 and 1,024 take 110 MB."""
+"""Tokens of both sides, from which alignments run one at a time: 512 + 1,024 tokens take 110 MB."""
 
 
 def cuda_is_usable() -> bool:
-    """Whether a driver and a device are there; onnxruntime lists CUDA on machines that have neither."""
+    """Check for a driver and a device, as onnxruntime lists CUDA even without them."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -58,13 +58,13 @@ class OnnxModelRunner:
         Args:
             encoder: the encoder's file.
             decoder: the decoder's file.
-            device: where to run; "cuda" must really be there.
-            threads: threads inside one operator; 1 where several workers share the runner.
-            scorer: the scorer's file, or another runner's session of it; runs on the CPU, and is needed by
-                `score` and `align` only.
+            device: where to run; for "cuda", there must be a device.
+            threads: threads per operator; 1 if several workers share the runner.
+            scorer: the scorer's file, or another runner's session of it; runs on the CPU, and is needed only
+                by `score` and `align`.
 
         Raises:
-            RuntimeError: CUDA was asked for and is not what runs.
+            RuntimeError: CUDA was requested, but ONNX Runtime does not use it, or the graphs do not match.
         """
         self.device: Device = device
         if device == "cuda":
@@ -89,7 +89,7 @@ class OnnxModelRunner:
                 f"{encoder.name} and {decoder.name} do not belong to the same network"
             )
         past = next(item for item in described if item.name.startswith("past_"))
-        # a first run has no caches: one entry that every mask hides, or a state that no beam has
+        # for the first run: one entry that every mask hides, or a state that no beam uses
         self._no_cache = np.zeros([_size(one, 1) for one in past.shape], _dtype(past))
         outputs = {item.name for item in self._decoder.get_outputs()}
         self._host_outputs = [name for name in _HOST_OUTPUTS if name in outputs]
@@ -97,7 +97,7 @@ class OnnxModelRunner:
         self._aligning = threading.Lock()
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
-        """Cross-attention keys and values, [B, H, S, D] each, in the decoder's order of inputs."""
+        """Return cross-attention keys and values, [B, H, S, D] each, in the order of the decoder's inputs."""
         self._prepare_thread()
         outputs = self._encoder.run(
             self._cross, {"source_ids": source_ids, "source_bias": source_bias}
@@ -106,17 +106,17 @@ class OnnxModelRunner:
         return arrays
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
-        """How likely translations are, in nats, their EOS counted: [B].
+        """Return the log-probabilities of translations in nats, including EOS: [B].
 
         Args:
             source_ids: tag ... EOS and padding, [B, S].
             source_bias: 0 at tokens, MASKED at padding, [B, S].
-            target_ids: BOS ... EOS and padding, [B, U], or [1, U] where all have the same.
+            target_ids: BOS ... EOS and padding, [B, U], or [1, U] if all sources have the same target.
         """
         return self._read("log_probs", source_ids, source_bias, target_ids)
 
     def align(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> Floats:
-        """How much each target token looked at each source token, [T, S]; each row sums to 1.
+        """Return the attention of each target token to each source token, [T, S]; each row sums to 1.
 
         Args:
             source_ids: tag ... EOS, S of them.
@@ -127,7 +127,7 @@ class OnnxModelRunner:
         if len(source_ids) + len(target_ids) < LARGE_ALIGNMENT:
             return self._alignment(*ids)
         with self._aligning:
-            alignment = self._alignment(*ids).copy()  # out of what is given back
+            alignment = self._alignment(*ids).copy()  # out of the memory that is released
             _shrink(self._encoder, self.scorer)
         return alignment
 
@@ -136,7 +136,7 @@ class OnnxModelRunner:
         return alignment
 
     def _read(self, output: str, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
-        """One of the scorer's outputs."""
+        """Run the scorer and return one of its outputs."""
         if self.scorer is None:
             raise RuntimeError("this runner was loaded without a scorer")
         encoded = self.encode(source_ids, source_bias)
@@ -147,7 +147,7 @@ class OnnxModelRunner:
         return found
 
     def _prepare_thread(self) -> None:
-        """The calling thread computes, alone or with those of the session, which `_session` prepares."""
+        """Flush denormals in the calling thread; `_session` does it for a session's own threads."""
         if not hasattr(self._prepared, "done"):
             flush_denormals()
             self._prepared.done = True
@@ -178,7 +178,7 @@ class OnnxModelRunner:
             feeds["cell"] = states_of(state.rows["place"], state.ids.shape[1], old_width)
         if caches is None:
             feeds |= dict.fromkeys(self._past, self._no_cache)
-        # the arrays must live until the run ends: their values share memory
+        # the arrays must outlive the run, which uses their memory
         feeds = {
             name: np.asarray(array, order="C")
             for name, array in feeds.items()
@@ -198,10 +198,10 @@ class OnnxModelRunner:
         return _packed_run(self._host_outputs, binding.get_outputs())
 
     def release_memory(self, caches: Caches | None) -> None:
-        """See ModelRunner; nothing on CUDA, whose memory is no other process's."""
+        """See ModelRunner. Has no effect on CUDA."""
         if self.device == "cuda":
             return
-        if caches is not None:  # a part of a large piece keeps the whole of it
+        if caches is not None:  # copied, because a part of a large block keeps all of it
             caches[:] = [
                 onnxruntime.OrtValue.ortvalue_from_numpy(value.numpy().copy()) for value in caches
             ]
@@ -211,11 +211,10 @@ class OnnxModelRunner:
 def runners_for(
     workers: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
 ) -> list[OnnxModelRunner]:
-    """A runner for each worker of an engine, up to `MAX_RUNNERS`, on CUDA one; workers beyond share them.
+    """Return a runner for each worker, up to `MAX_RUNNERS`, or one on CUDA; further workers share them.
 
-    Threads that share a session share its memory: what one gives back the other gets, out of the first one's
-    cache, and where their cores have no cache in common that is far. The scorer, which few requests need, is
-    shared nevertheless.
+    Threads that share a session also share its memory, so that one gets blocks that are in the cache of
+    another's core, which is slow. The scorer is shared nevertheless, as few requests need it.
     """
     first = OnnxModelRunner(encoder, decoder, device, scorer=scorer)
     count = min(workers, MAX_RUNNERS) if device == "cpu" else 1
@@ -224,7 +223,7 @@ def runners_for(
 
 
 def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
-    """Have sessions give free memory back, which they do at the end of a run: the least there is."""
+    """Make sessions release free memory, which they do only at the end of a run: a minimal one."""
     options = onnxruntime.RunOptions()
     options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
     for session in sessions:
@@ -234,27 +233,27 @@ def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
 
 
 def _least(described: onnxruntime.NodeArg) -> NDArray[Any]:
-    """The least that an input takes: two of everything, and no steps."""
+    """Return a minimal input: each variable dimension is 2, and all values are 0."""
     return np.zeros([_size(one, 2) for one in described.shape], _KINDS[described.type])
 
 
 def _size(dimension: int | str, least: int) -> int:
-    """A dimension that is fixed, or else the least."""
+    """Return a dimension if it is fixed, otherwise `least`."""
     return dimension if isinstance(dimension, int) else least
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
-    """Of an input or output that is of floats."""
+    """Return the type of a floating-point input."""
     return np.float16 if described.type == "tensor(float16)" else np.float32
 
 
 def _packed_run(names: list[str], values: list[onnxruntime.OrtValue]) -> PackedRun:
-    """What a run gave out: arrays on the host, and caches that stay where they are."""
+    """Make a PackedRun from a run's outputs: arrays on the host, and caches, which stay where they are."""
     host = {name: value.numpy() for name, value in zip(names, values, strict=False)}
     ids, cum_log_probs, finished, best, *candidates = (
         host[name] for name in _HOST_OUTPUTS if name != "next_ancestors"
     )
-    # an SSRU has no entries that could be a beam's own
+    # an SSRU has no cache entries
     ancestors = host.get("next_ancestors", np.zeros((*ids.shape, 0), np.float32))
     ancestors = ancestors.reshape(*ids.shape, -1 if ancestors.size else 0)
     caches = values[len(names) :]
@@ -262,10 +261,10 @@ def _packed_run(names: list[str], values: list[onnxruntime.OrtValue]) -> PackedR
 
 
 def states_of(place: Ints, width: int, old_width: int) -> Ints:
-    """Where among the previous run's recurrent states each beam's is, [B, K], K being `width`.
+    """Return the index of each beam's recurrent state in the previous run, [B, K] with K = `width`.
 
-    `place` [B] are the sentences' rows in that run, with `old_width` beams each; a beam that was not there
-    has any, as it is dead.
+    `place` [B] are the sentences' rows in that run, which had `old_width` beams each. A new beam is dead, and
+    gets an arbitrary state.
     """
     found: Ints = place[:, None] * old_width + np.minimum(np.arange(width), old_width - 1)
     return found
@@ -297,13 +296,13 @@ def _session(path: Path, device: Device, threads: int) -> onnxruntime.InferenceS
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     if threads > 1:
-        # between operators they wait awake, for sleep costs more; between runs others need the cores
+        # threads spin between operators, because sleeping costs more, but not between runs
         options.add_session_config_entry("session.intra_op.spin_duration_us", "100")
         options.add_session_config_entry("session.force_spinning_stop", "1")
-        # they are not Python's, which `_prepare_thread` has flush denormals
+        # for the session's own threads; see `_prepare_thread` for others
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
     providers: list[Any] = ["CPUExecutionProvider"]
-    # on a CPU the fused Add + LayerNormalization is the slower of the two
+    # on a CPU, the fused Add + LayerNormalization is slower than the two separate operators
     disabled = ["SkipLayerNormFusion"] if device == "cpu" else []
     if device == "cuda":
         providers.insert(

@@ -1,4 +1,4 @@
-"""Whether what the decoder computed is plausible: a graph that fails does not always say so."""
+"""Checks that the decoder's output is valid, because a graph may fail without an error."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ Flags = NDArray[np.bool_]
 
 
 def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_size: int) -> Flags:
-    """Which sentences have valid values, [B]: no score is NaN or +inf, every id and parent exists.
+    """Return which sentences have valid values, [B]: no score is NaN or +inf, and all ids and parents exist.
 
-    -inf is valid: the log-probability of what must not be decoded.
+    -inf is valid: it is the log-probability of banned tokens.
 
     Raises:
-        ValueError: a shape is not that of a run which began with `before`; nothing tells the rows apart.
+        ValueError: an array has a wrong shape, so that all sentences are invalid.
     """
     (rows, beams), steps = before.ids.shape, len(run.scores)
     if not 1 <= steps <= max_steps:
@@ -44,7 +44,7 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
     )
     plausible = np.ones(rows, np.bool_)
     for array, low, high in limits:
-        # comparisons with NaN are false, and extremes that are NaN stay NaN
+        # min and max of an array with a NaN are NaN, and comparisons with NaN are false
         if not (array.max() < high and array.min() >= low):
             is_valid = (array < high) & (array >= low)
             plausible &= is_valid.all(axis=(0, 2) if array.ndim == 3 else 1)
@@ -52,9 +52,9 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
 
 
 def valid_sources(encoded: Sequence[NDArray[np.floating]]) -> Flags:
-    """Which sentences' keys and values [B, H, S, D] are finite, [B].
+    """Return which sentences' keys and values [B, H, S, D] are finite, [B].
 
-    The first layer's keys tell: what is invalid in the encoder's output is in all that is made of it.
+    Only the first layer's keys are checked: an invalid value in the encoder's output affects all layers.
     """
     valid: Flags = np.isfinite(encoded[0]).all(axis=(1, 2, 3))
     return valid

@@ -1,4 +1,4 @@
-"""What an engine and its workers have in common, and how it ends where it cannot go on."""
+"""The state that an engine and its workers share, and how an engine fails."""
 
 import logging
 import threading
@@ -19,11 +19,11 @@ from service.errors import AttendantError, EngineDeadError
 logger = logging.getLogger(__name__)
 
 OnFault = Callable[[str, int], None]
-"""Told what failed (step, sentence, rerank, alignment, stall), and how many times."""
+"""Called with the kind of failure (step, sentence, rerank, alignment, stall) and the number of failures."""
 
 
 class Shared:
-    """Who touches the line, the books or the flags holds the `lock`, which `arrived` and `changed` share."""
+    """Shared state. Access to the scheduler, the estimates and the flags requires `lock`."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Shared:
         on_fault: OnFault,
         turns: Turns,
     ) -> None:
-        """Of an engine that is not running yet."""
+        """Make the state of an engine that is not running yet."""
         self.config, self.clock = config, clock
         self.on_step, self.on_fault = on_step, on_fault
         self.turns = turns
@@ -43,19 +43,19 @@ class Shared:
         self.watch = StallDetector(clock)
         self.lock = threading.RLock()
         self.arrived = LifoCondition(self.lock)
-        """Idle workers; one that is idle leaves nobody waiting, so that nothing else need wake it."""
+        """Wakes idle workers. They need no other signal: a worker is idle only if no sentence waits."""
         self.changed = threading.Condition(self.lock)
-        """Wakes whoever drains."""
+        """Wakes `Engine.drain`."""
         self.accepting, self.closing = False, False
         self.failure: str | None = None
-        """Why the engine has given up."""
+        """Why the engine has failed, or None."""
         self.canary: tuple[tuple[int, ...], DecodingOptions] | None = None
-        """The first sentence that was translated: proves later whether it is the engine that fails."""
+        """The first sentence that was translated. It shows later if the engine still works."""
 
     def note_done(self, sequence: DecodingSequence) -> None:
-        """Take in how fast a sentence was that has left its batch; its caller holds the lock.
+        """Record the speed of a sentence that has left its batch. The caller holds the lock.
 
-        One that was given up counts for as much as it should have come to in its time.
+        The work done on an abandoned sentence is estimated from its time in the batch.
         """
         now = self.clock()
         seconds = now - sequence.joined
@@ -68,38 +68,38 @@ class Shared:
         self.note_outcome(sequence, now)
 
     def note_outcome(self, sequence: DecodingSequence, now: float) -> None:
-        """Take in how far off its estimate was, unless its sender gave it up; its caller holds the lock."""
+        """Record the error of a sentence's estimate, unless it was cancelled. The caller holds the lock."""
         if sequence.estimated is not None and not sequence.future.cancelled():
             self.margin.add(sequence.estimated, now - sequence.arrived)
 
     def give_up(self, reason: str, error: BaseException | None = None) -> None:
-        """Refuse everything from now on, and leave nobody waiting; only the first reason counts."""
+        """Fail permanently, with all pending sentences. Only the first call has an effect."""
         with self.lock:
             if self.failure is not None:
                 return
             self.failure = reason
             self.arrived.notify_all()
             self.changed.notify_all()
-        # before anything that may fail itself: nobody is left waiting
+        # first, as logging may raise an error
         self.fail_everybody(EngineDeadError)
         logger.critical("the engine gives up: %s", reason, exc_info=error)
 
     def fail_everybody(self, error: Callable[[], AttendantError]) -> None:
-        """Those that wait and those that run, each with an error of its own."""
+        """Fail all waiting and running sentences, each with its own error."""
         with self.lock:
             sequences = self.scheduler.clear()
         fail(sequences, error)
 
 
 def resolve(found: Sequence[tuple[DecodingSequence, list[Hypothesis]]]) -> None:
-    """Deliver what was found; whoever has an outcome keeps it."""
+    """Deliver hypotheses; futures that already have an outcome keep it."""
     for sequence, hypotheses in found:
         with suppress(InvalidStateError):  # cancelled, or failed while the engine closed
             sequence.future.set_result(hypotheses)
 
 
 def fail(sequences: Iterable[DecodingSequence], error: Callable[[], AttendantError]) -> None:
-    """Fail these, each with an error of its own; whoever has an outcome keeps it."""
+    """Fail sentences, each with its own error; futures that already have an outcome keep it."""
     for sequence in sequences:
         with suppress(InvalidStateError):
             sequence.future.set_exception(error())

@@ -1,7 +1,7 @@
-"""A sentence that has the engine to itself: whether all cores together are faster for it than one is.
+"""Measures whether a sentence that is alone in the engine runs faster on all cores than on one.
 
-They are where a step is long (base: 1.2 to 1.4 times on two cores), and lose to their own coordination
-where it is short (the bundled model: 0.95 times); so both ways are tried, once, when an engine is made.
+It does if a step is long (`base`: 1.2 to 1.4 times on two cores), but not if a step is short (the bundled
+model: 0.95 times), because threads must be synchronised. So both are tried when a model is loaded.
 """
 
 import logging
@@ -21,13 +21,13 @@ logger = logging.getLogger(__name__)
 
 SOURCE_TOKENS, STEPS, ROUNDS = 16, 8, 5
 WORTHWHILE = 1.1
-"""How much faster it must be, as it takes memory for a second copy of the weights."""
+"""Minimum speed-up, because it takes memory for another copy of the weights."""
 
 
 def runner_for_one(
     encoder: Path, decoder: Path, beside: ModelRunner, special: SpecialIds, threads: int
 ) -> OnnxModelRunner | None:
-    """The same graphs with several threads an operator, if that is faster than `beside` for one sentence."""
+    """Return a runner with `threads` threads per operator if it is faster than `beside`, else None."""
     if threads < 2:
         return None
     several = OnnxModelRunner(encoder, decoder, threads=threads)
@@ -42,12 +42,12 @@ def is_faster(
     special: SpecialIds,
     clock: Callable[[], float] = time.perf_counter,
 ) -> bool:
-    """Whether a runner with several threads an operator is worth having beside one with one."""
+    """Measure whether a runner with several threads per operator is faster by `WORTHWHILE`."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS + 1):
         for runner, found in zip((several, one), times, strict=True):
             found.append(_seconds_a_step(runner, special, clock))
-    mine, other = (statistics.median(found[1:]) for found in times)  # the first ones allocate
+    mine, other = (statistics.median(found[1:]) for found in times)  # the first run warms up
     return mine * WORTHWHILE <= other
 
 

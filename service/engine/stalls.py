@@ -1,4 +1,4 @@
-"""Notices runs that do not end, on whichever thread they are."""
+"""Detects runs that do not end, on any thread."""
 
 import threading
 import time
@@ -15,12 +15,12 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 MAX_GAP_SECONDS = 5.0
-"""Time between two looks counts up to this: a process that was stopped for an hour has not stalled."""
+"""Maximum time counted between two checks, so that a suspended process does not appear to hang."""
 POLL_SECONDS = 0.01
 
 
 class _Run:
-    """One run; `first_seen` is by the detector's own time, once it was looked at."""
+    """One run. `first_seen` is the detector's own time at the first check that saw it."""
 
     __slots__ = ("first_seen", "name")
 
@@ -30,7 +30,7 @@ class _Run:
 
 
 class _Busy:
-    """While inside, a thread has a run among all threads' `runs`."""
+    """Registers a run of the current thread during a `with` block."""
 
     __slots__ = ("_name", "_outer", "_runs")
 
@@ -52,10 +52,10 @@ class _Busy:
 
 
 class StallDetector:
-    """What each thread is busy with, and for how long; every method may be called from any thread."""
+    """Tracks what each thread runs, and for how long. All methods may be called from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nobody is busy; `clock` is in seconds, and asked only when somebody looks."""
+        """Start without runs. `clock`, in seconds, is read only by `longest`."""
         self._clock = clock
         self._runs: dict[int, _Run] = {}  # by thread
         self._lock = threading.Lock()
@@ -63,13 +63,13 @@ class StallDetector:
         self._watched = 0.0
 
     def busy(self, name: str) -> "_Busy":
-        """This thread does `name` inside; what it did before goes on afterwards, as if begun anew."""
+        """Register that this thread runs `name` during a `with` block. An outer run restarts after it."""
         return _Busy(self._runs, name)
 
     def watched(
         self, name: str, function: Callable[Arguments, Result]
     ) -> Callable[Arguments, Result]:
-        """The same function, watched."""
+        """Wrap a function so that its calls are registered."""
 
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             with self.busy(name):
@@ -78,7 +78,7 @@ class StallDetector:
         return call
 
     def longest(self) -> tuple[str, float]:
-        """What has been going on for the longest time, and for how many seconds of looking at it."""
+        """Return the name of the longest run, and for how many seconds it has been observed."""
         with self._lock:
             now = self._clock()
             if self._last_look is not None:
@@ -93,7 +93,7 @@ class StallDetector:
             return name, longest
 
     def wait_until_idle(self, timeout: float) -> bool:
-        """Whether nobody is busy any more, at the latest after so many seconds."""
+        """Wait until no run is left; return whether that was within `timeout` seconds."""
         end = time.monotonic() + timeout
         while self._runs and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
@@ -101,10 +101,10 @@ class StallDetector:
 
 
 class WatchedRunner:
-    """A runner whose runs are watched."""
+    """A runner whose runs are registered with a StallDetector."""
 
     def __init__(self, runner: ModelRunner, watch: StallDetector) -> None:
-        """Put the two together."""
+        """Wrap `runner`."""
         self.runner, self.watch = runner, watch
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:

@@ -1,27 +1,27 @@
-"""How many decoder steps a worker takes in one iteration of the scheduler."""
+"""Chooses the number of decoder steps in one iteration of a worker."""
 
 from service.engine.config import EngineConfig
 
 MAX_STEPS = 32
-"""In one run, however fast they are: the cache holds all beams' entries until a run ends."""
+"""Limit for one run, because the cache keeps the entries of all beams until a run ends."""
 ALONE = 3
-"""Times as long as others a run of a single sequence may take, as another worker is free for the next one."""
+"""Factor for the time limit of a sentence that is alone, while another worker is free for the next one."""
 
 
 def step_budget(
     config: EngineConfig, rows: int, step_seconds: float, *, others_wait: bool, is_alone: bool
 ) -> tuple[int, int]:
-    """Steps until the next iteration, and how many finished sentences end them early.
+    """Return the maximum number of steps, and the number of finished sentences that ends them early.
 
-    While nobody waits, a sentence is given out as soon as it is done; while somebody does, a quarter of the
-    rows may come free before they are filled.
+    If no sentence waits, the run ends with the first finished sentence, to deliver it at once. Otherwise, it
+    continues until a quarter of the rows are free.
 
     Args:
-        config: of the engine.
-        rows: sentences in the worker's batch.
-        step_seconds: what one of its steps took last; infinite before the first.
-        others_wait: whether there are sentences that are in no batch yet.
-        is_alone: whether the batch's one sentence is the only one in the engine.
+        config: the engine's limits.
+        rows: number of sentences in the worker's batch.
+        step_seconds: duration of a step in the last run; infinite before the first.
+        others_wait: whether sentences wait for a batch.
+        is_alone: whether the batch's only sentence is the only one in the engine.
     """
     if others_wait:
         return config.steps_per_run, max(1, rows // 4)

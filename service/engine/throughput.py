@@ -1,30 +1,30 @@
-"""How fast an engine works, and so how long a line will take. Imports nothing of the project."""
+"""Estimates how long an engine's queue will take. Imports nothing from the project."""
 
 from collections import deque
 
 KEPT = 256
-"""Sentences that are looked back at."""
+"""Maximum number of finished sentences that estimates are based on."""
 KEPT_SECONDS = 5.0
-"""In which they left: older ones say less about what waits now."""
+"""Maximum age of these sentences, in seconds of a non-empty queue."""
 FEWEST = 8
-"""Sentences that must have left before anything is told: those of a batch leave together."""
+"""Minimum number of these sentences: those of a batch finish together."""
 WEIGHT_KEPT = 0.98
-"""Of how long sentences were in a batch, at each new one: the last fifty count."""
+"""Decay of the average time in a batch per new sentence: about fifty sentences count."""
 
 
 class Throughput:
-    """Work a second while somebody waits, so that no place is empty; its caller holds a lock."""
+    """Measures work per second while sentences wait, so that all rows are in use. The caller holds a lock."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
-        # seconds in which somebody waited, and the work done in them, by then
+        """Start without measurements."""
+        # after each finished sentence: total seconds with a non-empty queue, and total work done in them
         self._done: deque[tuple[float, float]] = deque([(0.0, 0.0)], maxlen=KEPT)
-        self._since: float | None = None  # when one last left, if somebody waited then
-        # of sentences in a batch, the latest with the most weight
+        self._since: float | None = None  # when a sentence last finished, if others waited then
+        # decaying sums over finished sentences
         self._tokens = self._seconds = self._runs = 0.0
 
     def add(self, cost: float, now: float, somebody_waits: bool) -> None:
-        """A sentence has left, on which so much work was done."""
+        """Record a sentence that has left its batch, and the work done on it."""
         if self._since is not None and somebody_waits:
             seconds, work = self._done[-1]
             self._done.append((seconds + now - self._since, work + cost))
@@ -35,13 +35,13 @@ class Throughput:
         self._since = now if somebody_waits else None
 
     def add_run(self, tokens: int, seconds: float) -> None:
-        """A sentence of so many tokens was in a batch for so long."""
+        """Record how long a sentence was in a batch."""
         self._tokens = WEIGHT_KEPT * self._tokens + tokens
         self._seconds = WEIGHT_KEPT * self._seconds + seconds
         self._runs = WEIGHT_KEPT * self._runs + 1
 
     def seconds_for(self, cost: float, now: float) -> float | None:
-        """How long so much work should take; None while that cannot be told."""
+        """Estimate how long an amount of work will take; None if unknown."""
         (since, before), (seconds, work) = self._done[0], self._done[-1]
         if self._since is not None:
             seconds += now - self._since
@@ -50,10 +50,10 @@ class Throughput:
         return cost * (seconds - since) / (work - before)
 
     def seconds_in_batch(self, tokens: int) -> float:
-        """How long a sentence of so many tokens should be in a batch; 0 while that cannot be told."""
+        """Estimate how long a sentence will be in a batch; 0 if unknown."""
         return tokens * self._seconds / self._tokens if self._tokens else 0.0
 
     @property
     def usual_seconds_in_batch(self) -> float:
-        """How long a sentence is in a batch on average; 0 while that cannot be told."""
+        """The average time of a sentence in a batch; 0 if unknown."""
         return self._seconds / self._runs if self._runs else 0.0

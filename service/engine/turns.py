@@ -1,14 +1,14 @@
-"""Turns on the cores that engines share. Imports nothing of the project."""
+"""Limits the concurrent steps of engines that share cores. Imports nothing from the project."""
 
 import threading
 from collections import deque
 
 
 class Turns:
-    """A semaphore whose waiters are served in order: who comes again at once does not overtake them."""
+    """A fair semaphore: threads are served in the order in which they began to wait."""
 
     def __init__(self, count: int) -> None:
-        """So many may have a turn at the same time."""
+        """Allow `count` threads at the same time."""
         self._lock = threading.Lock()
         self._free = count
         self._waiting: deque[threading.Lock] = deque()
@@ -25,7 +25,7 @@ class Turns:
         mine.acquire()
 
     def __exit__(self, *_: object) -> None:
-        """Hand the turn over to whoever has waited longest."""
+        """Pass the turn on to the thread that has waited longest."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().release()

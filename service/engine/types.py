@@ -1,4 +1,4 @@
-"""The engine's vocabulary: plain data that its rooms exchange. Imports nothing of the project."""
+"""Data types that the engine's modules exchange. Imports nothing from the project."""
 
 import math
 from collections.abc import Sequence
@@ -12,67 +12,71 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 MASKED = -1e9
-"""Added to an attention score to forbid it, however large a trained network makes it; -inf in fp16."""
+"""Added to attention scores to mask them; becomes -inf in fp16."""
 DEAD = -1e9
 """Log-probability of a beam that does not exist; below every real one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecialIds:
-    """Ids that the search itself needs to know."""
+    """The ids that the search needs to know."""
 
     pad: int
     bos: int
     eos: int
     vocab_size: int = 2**31
-    """All ids are below it; where it is not known, any may be."""
+    """All ids are below it. The default accepts any id."""
 
 
 class StopRule(StrEnum):
-    """When a search has found enough."""
+    """When a search ends."""
 
     FIRST = "first"
-    """As many hypotheses as beams have finished, as in fairseq and CTranslate2."""
+    """When as many hypotheses as beams have finished, as in fairseq and CTranslate2."""
     BOUND = "bound"
-    """No live beam can still reach the best `num_hypotheses`, as in tensor2tensor, the paper's own code."""
+    """When no live beam can reach the best `num_hypotheses`, as in tensor2tensor, the paper's own code."""
     LIKELY = "likely"
-    """No live beam is ahead of the best `num_hypotheses` now; Hugging Face's `early_stopping=False`."""
+    """When no live beam's score exceeds the best `num_hypotheses`; Hugging Face's `early_stopping=False`."""
     NARROW = "narrow"
-    """Every hypothesis that finishes leaves one beam fewer, until none is left, as in Marian.
+    """When all beams have finished: each finished hypothesis removes a beam, as in Marian.
 
-    For graphs that are built for it, which can do the others, too.
+    Needs a graph that is exported for it; such a graph also supports the other rules.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class DecodingOptions:
-    """How one sentence is searched; every sentence of a batch may have its own."""
+    """Search options of one sentence; those of the same batch may differ."""
 
     max_decoding_length: int
-    """Most tokens of the translation, EOS counted."""
+    """Maximum tokens of the translation, including EOS."""
     beam_size: int = 4
     num_hypotheses: int = 1
     length_penalty: float = 0.6
     """Alpha of Wu et al. (2016), equation 14; 0 ranks by plain log-probability."""
     min_decoding_length: int = 0
-    """Fewest tokens before EOS."""
+    """Minimum tokens before EOS."""
     target_prefix: tuple[int, ...] = ()
-    """How every hypothesis begins; given and not chosen, so its probability does not count in scores."""
+    """Forced beginning of every hypothesis; its log-probability is not part of scores."""
     start_tokens: tuple[int, ...] = ()
-    """What the model's translations begin with before that: forced likewise, and left out of their ids."""
+    """Tokens forced before `target_prefix`, and not part of the hypotheses' ids."""
     suppressed_tokens: tuple[int, ...] = ()
-    """Never decoded, beside those that the model itself never produces."""
+    """Tokens that must not be decoded, besides those that the model never produces."""
     no_repeat_ngram_size: int = 0
-    """No hypothesis holds the same n tokens in a row twice; 0 allows it."""
+    """Size of n-grams that must not repeat within a hypothesis; 0 means no restriction."""
     stop_rule: StopRule = StopRule.FIRST
     channel_tag: int | None = None
-    """The token in front of a translation that asks for its source; with it, the channel model takes part in
-    ranking the hypotheses (see `rerank.py`)."""
+    """The tag for translating back into the source language; if set, the channel model reranks the hypotheses
+    (see `rerank.py`)."""
     channel_weight: float = 0.3
-    """Of the channel model's log-probability."""
+    """Weight of the channel model's log-probability."""
 
     def __post_init__(self) -> None:
-        """Refuse what no search can do."""
+        """Check the values.
+
+        Raises:
+            ValueError: a value is out of range, or two contradict each other.
+        """
         if self.beam_size < 1:
             raise ValueError(f"beam_size = {self.beam_size} must be at least 1")
         if not 1 <= self.num_hypotheses <= self.beam_size:
@@ -107,12 +111,12 @@ class DecodingOptions:
 
     @property
     def forced_tokens(self) -> tuple[int, ...]:
-        """All that is given and not chosen."""
+        """All forced tokens at the beginning."""
         return self.start_tokens + self.target_prefix
 
 
 class FinishReason(StrEnum):
-    """Why a hypothesis ends where it does."""
+    """Why a hypothesis ended: with EOS, or at the maximum length."""
 
     END = "end"
     LENGTH = "length"
@@ -125,21 +129,21 @@ class Hypothesis:
     ids: tuple[int, ...]
     """Without BOS and EOS."""
     score: float
-    """Log-probability over the length penalty."""
+    """Log-probability divided by the length penalty."""
     finish_reason: FinishReason
 
 
 COSTLY_TOKENS = 800
-"""Of a sentence of so many, each costs twice what it does in a short one. Measured with the bundled model."""
+"""Length at which each token costs twice as much as in a short sentence; measured with the bundled model."""
 
 
 def tokens_of(source_ids: Sequence[int], options: DecodingOptions) -> int:
-    """Of a source and of a target as long, or as long as that is forced to be."""
+    """Estimate the tokens of source and target, assuming equal lengths unless a longer target is forced."""
     return 2 * max(len(source_ids), len(options.forced_tokens))
 
 
 class SequenceStatus(Enum):
-    """Where a sentence is on its way."""
+    """The state of a sentence in the engine."""
 
     WAITING = auto()
     RUNNING = auto()
@@ -148,32 +152,32 @@ class SequenceStatus(Enum):
 
 @dataclass(eq=False, slots=True)
 class DecodingSequence:
-    """One sentence on its way through the engine; `future` always ends, be it cancelled."""
+    """One sentence in the engine. Its `future` always ends: with hypotheses, an error, or cancelled."""
 
     source_ids: tuple[int, ...]
     options: DecodingOptions
     arrived: float
-    """By the engine's clock, in seconds."""
+    """Seconds by the engine's clock; so are `deadline` and `joined`."""
     deadline: float | None = None
     status: SequenceStatus = SequenceStatus.WAITING
     joined: float = math.nan
-    """When it came into a batch, by the same clock."""
+    """When it joined a batch."""
     estimated: float | None = None
-    """Seconds that its request should take from its arrival on; None where nobody was before it."""
+    """Estimated seconds from arrival until its request is done; None if no other sentence waited."""
     future: Future[list[Hypothesis]] = field(default_factory=Future)
     tokens: int = field(init=False)
-    """Of its source and of a target as long, or as long as that is forced to be."""
+    """See `tokens_of`."""
     cost: int = field(init=False)
-    """Its work, in tokens of short sentences: each token attends to all those before it."""
+    """Its work, in tokens of short sentences. It grows faster than its length, because of attention."""
     footprint: int = field(init=False)
-    """What it may hold in memory at once, in cache entries.
+    """The maximum memory it may take, in cache entries.
 
-    Beams that differ from early on share no entries; what is forced has one beam. A source position has
-    keys and values, too, but in half the bytes, and in no more than two copies.
+    In the worst case, beams share no entries except the forced ones. A source position also has keys and
+    values, but in half the bytes, and in two copies at most.
     """
 
     def __post_init__(self) -> None:
-        """Measure it once: the scheduler asks again and again."""
+        """Compute the sizes once, as the scheduler reads them often."""
         options, forced = self.options, len(self.options.forced_tokens)
         self.tokens = tokens_of(self.source_ids, options)
         self.cost = self.tokens + self.tokens**2 // COSTLY_TOKENS
@@ -181,70 +185,70 @@ class DecodingSequence:
         self.footprint = entries + -(-len(self.source_ids) // 4)
 
     def has_left(self, now: float) -> bool:
-        """Whether its work is no longer wanted: given up by its sender, or late."""
+        """Check whether the sentence is cancelled, or its deadline has passed."""
         return self.future.cancelled() or self.is_expired(now)
 
     def is_expired(self, now: float) -> bool:
-        """Whether its deadline has passed."""
+        """Check whether the deadline has passed."""
         return self.deadline is not None and now >= self.deadline
 
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """What one step of one worker did; durations in seconds."""
+    """Statistics of one step of one worker; durations in seconds."""
 
     worker: int
     rows: int
     """Sentences in the batch that was decoded."""
     admitted: int
     steps: int
-    """Decoder steps done for every row."""
+    """Number of decoder steps."""
     source_tokens: int
     target_tokens: int
-    """Tokens of the hypotheses that were given out."""
+    """Tokens of the best hypotheses of finished sentences."""
     queue_waits: tuple[float, ...]
-    """Of the admitted sentences."""
+    """Waiting times of the admitted sentences."""
     encode_seconds: float
     decode_seconds: float
     rerank_seconds: float
     host_seconds: float
-    """Everything else: scheduling, beams, cache rows."""
+    """Everything else, such as scheduling and beam search."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """How far one run of the decoder goes."""
+    """The length of one run of the decoder, and what it must not decode."""
 
     steps: int
-    """Most steps."""
+    """Maximum number of steps."""
     stop_after: int
-    """The run ends early once so many sentences have found their hypotheses."""
+    """Number of finished sentences that ends the run early."""
     banned: Ints
-    """[N, 3]: rows, beams and tokens that may not be decoded in any of the steps."""
+    """[N, 3]: row, beam and token that must not be decoded in any step."""
 
 
 ROW = np.dtype(
     [
         ("position", np.int64),  # tokens decoded so far
-        ("finished", np.int64),  # hypotheses that have ended so far
-        ("best", np.float32),  # the best of them: its score over its length penalty
+        ("finished", np.int64),  # number of finished hypotheses
+        ("best", np.float32),  # the best score of these
         ("beam_size", np.int64),
         ("length_penalty", np.float32),  # alpha
-        ("narrow", np.int64),  # 1 if every hypothesis that ends leaves one beam fewer
-        ("likely", np.bool_),  # whether the search is done when no live beam is ahead of `best`
-        ("source", np.int64),  # the row of its cross-attention keys and values
-        ("source_length", np.int64),  # how many of that row's positions are its tokens
-        ("cache", np.int64),  # the row of the previous run's caches that its entries are in
-        ("place", np.int64),  # its own row among the previous run's sentences
+        ("narrow", np.int64),  # 1 if the stop rule is `narrow`
+        ("likely", np.bool_),  # whether the search ends once no live beam's score exceeds `best`
+        ("source", np.int64),  # the row in the `SourcePool`
+        ("source_length", np.int64),  # tokens of the source
+        ("cache", np.int64),  # the row of its entries in the previous run's caches
+        ("place", np.int64),  # its place among the previous run's sentences
     ],
     align=True,
 )
-"""What a run of the decoder knows of a sentence, its beams aside."""
+"""The decoder's state of a sentence, apart from its beams."""
 
 
 @dataclass(slots=True)
 class DecoderState:
-    """What a run starts from and leaves behind, on the host; see export/decoder.py for the contract."""
+    """The state between runs, on the host; see export/decoder.py for the contract."""
 
     rows: NDArray[np.void]
     """[B] of ROW"""

@@ -1,4 +1,4 @@
-"""One thread of an engine, and its batch."""
+"""One thread of an engine, with its batch."""
 
 import logging
 import math
@@ -17,24 +17,23 @@ logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """Its `step` reads as what it does: retire, admit, deliver, decode.
+    """Repeats `step`: retire, admit, deliver, decode.
 
-    What a step found is delivered in the next one, when nothing but the decoder is left to do: whoever waits
-    for it wakes up and takes the interpreter's lock, and a thread that still had to admit would stand still.
-    Where there is nothing left to do, it is delivered at once.
+    The results of a step are delivered in the next one, just before the decoder runs, which releases Python's
+    lock: the threads that receive them need that lock. If nothing is left to do, they are delivered at once.
     """
 
     def __init__(self, shared: Shared, index: int, new_batch: Callable[[], Batch]) -> None:
         self.shared, self.index, self.new_batch = shared, index, new_batch
         self.batch = new_batch()
         self.failures = 0
-        """Failed steps since the last that decoded something."""
+        """Failed steps since the last successful one."""
         self.step_seconds = math.inf
         self.found: list[tuple[DecodingSequence, list[Hypothesis]]] = []
-        """Of the last step, and still to be delivered."""
+        """Results of the last step, not delivered yet."""
 
     def run(self) -> None:
-        """Step until the engine closes or gives up; however this ends, nobody is left waiting."""
+        """Work until the engine closes or fails. However this ends, no result is left undelivered."""
         try:
             while (schedule := self._next_schedule()) is not None:
                 with self.shared.turns, self.shared.watch.busy("a step"):
@@ -45,7 +44,7 @@ class Worker:
             self._deliver()
 
     def _next_schedule(self) -> Schedule | None:
-        """What to do next; waits while there is nothing. None: the end."""
+        """Wait for work, and return what to do next; None at the end."""
         shared = self.shared
         with shared.lock:
             while True:
@@ -61,7 +60,7 @@ class Worker:
                 shared.arrived.wait()
 
     def _step_or_fail(self, schedule: Schedule) -> None:
-        """A failed step fails its batch."""
+        """Take a step; if it fails, all sentences of the batch fail."""
         try:
             self.step(schedule)
         except Exception:
@@ -76,9 +75,9 @@ class Worker:
             raise
 
     def _give_up_if_broken(self, count: int, what: str) -> None:
-        """After several in a row, the engine has to prove that it works, or is given up.
+        """After several failures in a row, fail the engine, unless it still translates the canary.
 
-        It works if what it could translate before it still can: no input may end it.
+        The sentences themselves may be the cause, and no input may stop the engine.
         """
         if count < self.shared.config.max_consecutive_failures:
             return
@@ -93,7 +92,7 @@ class Worker:
             self.shared.give_up(f"{count} {what} in a row failed")
 
     def _still_works(self) -> bool:
-        """Whether the canary can still be translated, in a batch of its own, and judged."""
+        """Check whether the canary can still be translated, in its own batch, and scored."""
         canary = self.shared.canary
         if canary is None:
             return False
@@ -104,7 +103,7 @@ class Worker:
                     return False
                 while batch:
                     batch.decode(self.shared.config.steps_per_run, 1, is_alone)
-            if batch.reranker.failures:  # else there may be no scorer
+            if batch.reranker.failures:  # otherwise, there may be no scorer
                 batch.reranker.check(batch.runner, sequence)
         except Exception:
             logger.exception("the canary, a sentence that was translated before, fails")
@@ -112,7 +111,7 @@ class Worker:
         return True
 
     def step(self, schedule: Schedule) -> None:
-        """One round: a few decoder steps for every running sentence."""
+        """Retire, admit, deliver, then decode a few steps."""
         shared, started = self.shared, time.perf_counter()
         now = shared.clock()
         gone = self.batch.retire(lambda sequence: sequence.has_left(now))
@@ -150,16 +149,16 @@ class Worker:
             rerank_seconds=decoded.rerank_seconds,
             host_seconds=time.perf_counter() - started - in_model,
         )
-        # before they are delivered, so that who has an answer finds it counted
+        # before delivery, so that metrics read after an answer include it
         shared.on_step(stats)
         if not self.batch and not shared.scheduler.num_waiting:
             self._deliver()
 
     def _admit(self, schedule: Schedule) -> None:
-        """Take in new sentences, and fail those for which the encoder gave invalid values.
+        """Admit new sentences, and fail those for which the encoder returned invalid values.
 
         Raises:
-            ValueError: these are all there are.
+            ValueError: the batch is empty, because this concerns all of them.
         """
         refused = self.batch.admit(schedule.admitted)
         if refused and not self.batch:
@@ -169,22 +168,22 @@ class Worker:
             self._fail(refused)
 
     def _take(self, decoded: Decoded) -> None:
-        """What a run gave: some sentences' hypotheses, and some that failed by themselves."""
+        """Process the result of a run: finished sentences and failed ones."""
         self.failures = 0
         self.found = decoded.finished
         self._release(sequence for sequence, _ in decoded.finished)
         if decoded.finished and self.shared.canary is None:
             sequence, _ = decoded.finished[0]
             self.shared.canary = sequence.source_ids, sequence.options
-        if decoded.unjudged:
-            self.shared.on_fault("sentence", len(decoded.unjudged))
-            self._fail(decoded.unjudged)
-            self._give_up_if_broken(self.batch.reranker.failures, "judgements")
+        if decoded.unscored:
+            self.shared.on_fault("sentence", len(decoded.unscored))
+            self._fail(decoded.unscored)
+            self._give_up_if_broken(self.batch.reranker.failures, "runs of the scorer")
         if decoded.failed:
             self._fail_rows(decoded.failed)
 
     def _fail_rows(self, sequences: list[DecodingSequence]) -> None:
-        """Fail these; the others begin again, in a batch that holds nothing of what these computed."""
+        """Fail sentences, and restart the others in a new batch, free of invalid values."""
         self._note_invalid(sequences)
         self._fail(sequences)
         others, self.batch = self.batch.sequences, self.new_batch()
@@ -195,7 +194,7 @@ class Worker:
         self.shared.on_fault("sentence", len(sequences))
 
     def _deliver(self) -> None:
-        """Resolve what the last step found."""
+        """Deliver the results of the last step."""
         resolve(self.found)
         self.found = []
         if not self.shared.accepting:
@@ -203,7 +202,7 @@ class Worker:
                 self.shared.changed.notify_all()
 
     def _release(self, sequences: Iterable[DecodingSequence]) -> None:
-        """Tell the scheduler, and whoever waits for the end."""
+        """Report sentences that have left the batch to the scheduler, and wake `Engine.drain`."""
         shared = self.shared
         with shared.lock:
             for sequence in sequences:
@@ -212,7 +211,7 @@ class Worker:
             shared.changed.notify_all()
 
     def _fail_batch(self, schedule: Schedule) -> None:
-        """A failed step fails its rows and nobody else; the batch starts afresh."""
+        """Fail all sentences of the batch, and start a new one."""
         self.batch = self.new_batch()
         with self.shared.lock:
             running = list(self.shared.scheduler.running[self.index])
@@ -220,7 +219,7 @@ class Worker:
         self._fail(running)
 
     def _fail(self, sequences: list[DecodingSequence]) -> None:
-        """Those of a step that failed."""
+        """Release sentences and fail their futures."""
         try:
             self._release(sequences)
         finally:

@@ -200,7 +200,7 @@ def test_what_is_no_exception_ends_the_engine_and_leaves_nobody_waiting(
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_judgements_that_cannot_be_leave_the_search_its_order(value: float) -> None:
+def test_invalid_scores_of_the_channel_model_leave_the_order_as_it_is(value: float) -> None:
     class Judge(EchoRunner):
         def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
             return np.full(len(source_ids), value, np.float32)
@@ -268,7 +268,7 @@ def test_a_scorer_that_fails_with_everything_ends_the_engine_although_the_decode
         found = [outcome(one) for one in engine.submit([(echo_source(9), JUDGED)] * 4)]
         assert found == [errors.StepFailedError] + [errors.EngineDeadError] * 3
         assert not engine.check()
-        assert engine.failure == "3 judgements in a row failed"
+        assert engine.failure == "3 runs of the scorer in a row failed"
         assert faults.counts == {"sentence": 3}
 
 
