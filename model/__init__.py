@@ -1,4 +1,4 @@
-"""The training side: the Transformer of "Attention Is All You Need" and all it takes to train one.
+"""Training: the Transformer of "Attention Is All You Need" and everything needed to train it.
 
-Imports neither `service` nor `export`; a finished checkpoint folder is its only product.
+Imports neither `service` nor `export`. Its only product is a folder with a finished checkpoint.
 """

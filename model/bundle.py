@@ -1,9 +1,8 @@
-"""Reads weights back out of an exported bundle, so that training can start from one.
+"""Reads the weights of an exported bundle, so that training can start from them.
 
-`export` gives every initializer the name of its parameter, in the graphs of the floating-point precisions:
-`NAME.T` where it is transposed, `MODULE+MODULE.weight` where several are stacked into one, `NAME.scaled`
-where a table is scaled by sqrt(d_model), `step.` in front within the decoder's loop. That naming is all this
-file relies on.
+In floating-point graphs, `export` names every initializer after its parameter: `NAME.T` if it is transposed,
+`MODULE+MODULE.weight` if several are stacked, `NAME.scaled` if a table is scaled by sqrt(d_model). Within the
+decoder's loop, names have the prefix `step.`. This file relies on these names alone.
 """
 
 import json
@@ -21,14 +20,15 @@ from model.tokenizer import PAD_ID, Tokenizer, Vocabularies
 from model.transformer import Transformer
 
 PADDED = ("embedding.weight", "projection.weight", "projection_bias")
-"""What the projection has for a few tokens more than there are."""
+"""Parameters that exported graphs pad to a few more tokens than the vocabulary has."""
 
 
 def load(folder: Path) -> Checkpoint:
-    """The network of a bundle, in its highest floating-point precision.
+    """Load the network of a bundle from the graphs of its highest floating-point precision.
 
     Raises:
-        CheckpointError: the bundle is unreadable or holds int8 graphs only.
+        CheckpointError: the bundle is unreadable, was imported, has only int8 graphs, or lacks a weight.
+        ConfigError: the configuration in its manifest is invalid.
     """
     path = folder / "manifest.json"
     try:
@@ -54,9 +54,9 @@ def load(folder: Path) -> Checkpoint:
     weights = {}
     for name, like in Transformer(config.model, PAD_ID).state_dict().items():
         array = stored.get(name)
-        if array is None and f"{name}.scaled" in stored:  # a table that is not the projection too
+        if array is None and f"{name}.scaled" in stored:  # a table that is not also the projection
             array = stored[f"{name}.scaled"].astype(np.float32) / config.model.embedding_scale
-        if name == "projection_bias":  # what is never produced has -inf in the graph
+        if name == "projection_bias":  # tokens that are never produced have -inf in the graph
             array = np.nan_to_num(stored["projection.bias"], neginf=0.0)
         if array is not None and name in PADDED:
             array = array[: config.model.vocab_size]
@@ -71,7 +71,7 @@ def load(folder: Path) -> Checkpoint:
 
 
 def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
-    """What an initializer holds, by the parameters' own names."""
+    """Return the parameters in an initializer, by the names they have in the network."""
     array = numpy_helper.to_array(tensor)
     name = tensor.name.removeprefix("step.").removesuffix(".T")
     if tensor.name.endswith(".T"):
@@ -85,7 +85,7 @@ def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
 
 
 def _initializers(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    """Those of a graph and of the bodies of its loops."""
+    """Yield the initializers of a graph and of the bodies of its loops."""
     yield from graph.initializer
     for node in graph.node:
         for attribute in node.attribute:

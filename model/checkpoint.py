@@ -1,7 +1,8 @@
-"""Checkpoints on disk: one folder each, written beside its place and renamed, so that it is whole or absent.
+"""Checkpoints on disk: one folder each, written under a temporary name and renamed when complete.
 
-`RUN/step_0001000/` holds `config.json` (readable), `sentencepiece.model`, `weights.pt` and, to go on from
-exactly there, `training.pt` (optimizer, place in the data); `RUN/best_0001000/` is that of the best BLEU.
+`RUN/step_0001000/` contains `config.json`, `sentencepiece.model`, `weights.pt` and `training.pt` (the state
+of the optimizer and the position in the data, from which training resumes). `RUN/best_0001000/` is the
+checkpoint with the best BLEU.
 """
 
 import json
@@ -25,12 +26,12 @@ Kind = Literal["step", "best"]
 
 
 class CheckpointError(ValueError):
-    """A folder that holds no usable checkpoint."""
+    """A checkpoint cannot be read, written or combined with others."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Everything that a trained network needs to be used, or trained further."""
+    """A trained network with everything needed to use it or to continue its training."""
 
     config: Config
     vocabularies: Vocabularies
@@ -38,7 +39,7 @@ class Checkpoint:
     step: int
 
     def network(self) -> Transformer:
-        """The network with these weights, in evaluation mode, on the CPU."""
+        """Build the network with these weights, in evaluation mode, on the CPU."""
         network = Transformer(self.config.model, PAD_ID)
         network.load_state_dict(dict(self.weights))
         return network.eval()
@@ -51,17 +52,20 @@ def save(
     keep: int,
     kind: Kind = "step",
 ) -> Path:
-    """Write `run/step_N` or `run/best_N`, and drop all but the last `keep` of the kind; returns the folder.
+    """Write `run/step_N` or `run/best_N`, and delete all but the last `keep` folders of this kind.
+
+    Returns:
+        The new folder.
 
     Raises:
-        CheckpointError: it could not be written; those that are there are as they were.
+        CheckpointError: the checkpoint could not be written. Existing checkpoints are unchanged.
     """
     folder = run / f"{kind}_{checkpoint.step:07d}"
     partial = run / f".{folder.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     try:
         _write(partial, checkpoint, training_state)
-    except (OSError, RuntimeError) as error:  # torch tells a full disk by the latter
+    except (OSError, RuntimeError) as error:  # torch raises a RuntimeError if the disk is full
         shutil.rmtree(partial, ignore_errors=True)
         whole = list_checkpoints(run)
         kept = f"the last whole one is {whole[-1].name}" if whole else "there is none before it"
@@ -80,13 +84,13 @@ def _write(folder: Path, checkpoint: Checkpoint, training_state: Mapping[str, An
     checkpoint.vocabularies.save(folder)
     torch.save(dict(checkpoint.weights), folder / "weights.pt")
     torch.save(dict(training_state), folder / "training.pt")
-    for path in folder.iterdir():  # on the disk before the rename is, also if the power goes
+    for path in folder.iterdir():  # must be on disk before the rename, in case of a power failure
         with path.open("rb") as file:
             os.fsync(file.fileno())
 
 
 def list_checkpoints(run: Path, kind: Kind = "step") -> list[Path]:
-    """The checkpoint folders of a run, oldest first."""
+    """Return the checkpoint folders of a run, oldest first."""
     return sorted(path for path in run.glob(f"{kind}_*") if (path / "weights.pt").is_file())
 
 
@@ -112,7 +116,7 @@ def load(folder: Path) -> Checkpoint:
 
 
 def load_training_state(folder: Path) -> dict[str, Any]:
-    """What `save` was given beside the weights."""
+    """Load the training state that `save` wrote."""
     state: dict[str, Any] = torch.load(
         folder / "training.pt", map_location="cpu", weights_only=True
     )
@@ -120,13 +124,13 @@ def load_training_state(folder: Path) -> dict[str, Any]:
 
 
 def average(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
-    """The mean of several checkpoints' weights; step and config of the last.
+    """Average the weights of several checkpoints; step and configuration are those of the last.
 
-    Those of one run's end, as in section 6.1 of the paper, or of runs that began from the same weights
-    (Wortsman et al., 2022).
+    The checkpoints may be the last ones of a run, as in section 6.1 of the paper, or come from runs that
+    started from the same weights (Wortsman et al., 2022).
 
     Raises:
-        CheckpointError: their networks or their vocabularies are not the same.
+        CheckpointError: the networks differ in size, or the vocabularies differ.
     """
     last = checkpoints[-1]
     for other in checkpoints:
@@ -147,7 +151,11 @@ def average(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
 
 
 def load_run(path: Path, last: int) -> Checkpoint:
-    """A checkpoint folder as it is, or the average of the `last` checkpoints of a run's folder."""
+    """Load a checkpoint folder, or the average of the `last` checkpoints of a run.
+
+    Raises:
+        CheckpointError: `path` is neither, or a checkpoint in it is unreadable.
+    """
     if (path / "weights.pt").is_file():
         return load(path)
     folders = list_checkpoints(path)

@@ -21,27 +21,27 @@ from tqdm import tqdm
 from model.data.text import DataError, find_corpora, written_whole
 
 Detect = Callable[[str], tuple[str, float]]
-"""Language of a text, and its probability."""
+"""A function that returns the language of a text and its probability."""
 CERTAIN = 0.95
-"""Probability from which on a detected language counts."""
+"""Minimum probability at which a detected language counts."""
 LONG_ENOUGH = 40
-"""Characters from which on a language is detected; shorter text is too often mistaken."""
+"""Minimum length in characters for language detection, which is often wrong for shorter text."""
 
 
 @dataclass
 class Rules:
-    """What a pair must be to be kept; the first rule that it breaks is the reason it is dropped for."""
+    """The rules that a pair must satisfy to be kept. The first that it breaks is reported as the reason."""
 
     languages: tuple[str, str]
     max_words: int = 200
     max_ratio: float = 3.0
-    """Longest side over shortest, in characters, from 30 characters on."""
+    """Maximum ratio of the longer side to the shorter in characters, if the longer has at least 30."""
     detect: Detect | None = None
-    """None: languages are not checked."""
+    """If None, languages are not checked."""
     _seen: set[bytes] = field(default_factory=set)
 
     def reason(self, pair: tuple[str, str]) -> str | None:
-        """Why a pair is dropped, if it is; one that is kept is remembered, for the duplicates."""
+        """Return why a pair is dropped, or None if it is kept. Remembers kept pairs to find duplicates."""
         if not all(pair):
             return "empty"
         if max(len(side.split()) for side in pair) > self.max_words:
@@ -49,7 +49,7 @@ class Rules:
         short, long = sorted(map(len, pair))
         if long >= 30 and long / short > self.max_ratio:
             return "ratio"
-        if pair[0] == pair[1] and len(pair[0].split()) > 2:  # names and numbers may be the same
+        if pair[0] == pair[1] and len(pair[0].split()) > 2:  # names and numbers may be equal
             return "copied"
         if self._in_another_language(pair):
             return "wrong language"
@@ -71,7 +71,7 @@ class Rules:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Clean; returns the exit status."""
+    """Clean the corpora and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m model.clean", description=__doc__)
     parser.add_argument("raw", type=Path, help="folder with train.<code> or train.<name>.<code>")
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
@@ -104,13 +104,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _detector() -> Detect:
-    """An n-gram model for 97 languages."""
+    """Load an n-gram model for 97 languages."""
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     return lambda text: tuple(identifier.classify(text))
 
 
 def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
-    """Every corpus in turn; a table of counts is printed and kept as `clean.json`."""
+    """Clean every corpus. The counts are printed and written to `clean.json`."""
     if out.resolve() == raw.resolve():
         raise DataError(f"{out}: --out must not be the folder of the text")
     out.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
 
 
 def _judged(paths: tuple[Path, Path], rules: Rules) -> Iterator[tuple[tuple[str, str], str | None]]:
-    """Every pair with the reason it is dropped for, or None.
+    """Yield every pair with the reason for dropping it, or None.
 
     Raises:
         DataError: one file has more lines than the other.
@@ -158,7 +158,7 @@ def _judged(paths: tuple[Path, Path], rules: Rules) -> Iterator[tuple[tuple[str,
 
 
 def _line(name: str, count: Counter[str]) -> str:
-    """`news: 10,000 pairs, 9,500 kept (95.0 %); dropped: 300 duplicate, 200 ratio`."""
+    """Return a line such as `news: 10,000 pairs, 9,500 kept (95.0%); dropped: 300 duplicate, 200 ratio`."""
     total = max(1, count.total())
     dropped = [f"{number:,} {why}" for why, number in count.most_common() if why != "kept"]
     text = f"{name}: {count.total():,} pairs, {count['kept']:,} kept ({count['kept'] / total:.1%})"

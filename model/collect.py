@@ -26,16 +26,16 @@ from model.data.text import DataError
 
 CATALOGUES, MEMORY = (".po", ".mo"), ".tmx"
 NOT_TEXT = re.compile(r"[%$][\w(%{]|[{}<>|^\\=]|(?<!\w)[_&~]\w")
-"""Of placeholders, markup, shortcuts and contexts."""
+"""Parts of placeholders, markup, keyboard shortcuts and message contexts."""
 END_OF_SENTENCE = re.compile(r"""(?<=\w[.!?…])(["“”»«')]*)\s+(?=["„“»«'(]?[^\W\d_a-zà-ÿ])""")
 SENTENCE = re.compile(r""".*\s.*[.!?…]["“”»«')]*""")
 MAX_UNEVEN = 2.6
-"""Longest side over shortest, in characters, up to which sentences are taken for each other's translation."""
+"""Maximum length ratio, in characters, at which two sentences are accepted as translations of each other."""
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the corpus; returns the exit status."""
+    """Write the corpus and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m model.collect",
         description=__doc__,
@@ -72,10 +72,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
-    """The files among the paths, and the catalogues and memories in the folders among them, each once.
+    """Return the given files, and the catalogues and translation memories in the given folders, each once.
 
     Raises:
-        DataError: there is none, or one is of another kind.
+        DataError: a path does not exist, is a file of another kind, or is a folder without such files.
     """
     kinds = (*CATALOGUES, MEMORY)
     found: dict[Path, None] = {}
@@ -91,10 +91,10 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> Iterator[Pair]:
-    """The texts of a file, in the order of `languages`; `counts` learns what is left out.
+    """Yield the texts of a file in the order of `languages`, and count in `counts` what is left out.
 
     Raises:
-        DataError: the file is not what its name says.
+        DataError: the file cannot be read or parsed.
     """
     try:
         if path.suffix == MEMORY:
@@ -106,7 +106,7 @@ def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> It
 
 
 def cut(text: Pair) -> list[Pair]:
-    """Its lines, and their sentences, where both sides have as many and of similar length."""
+    """Split a text into lines, and lines into sentences, if both sides have as many, of similar lengths."""
     lines = _side_by_side([side.split("\n") for side in text]) or [(_flat(text[0]), _flat(text[1]))]
     pairs = []
     for line in lines:
@@ -116,7 +116,7 @@ def cut(text: Pair) -> list[Pair]:
 
 
 def _side_by_side(sides: Sequence[Sequence[str]]) -> list[Pair]:
-    """The parts of both sides, without the empty ones; nothing if they do not go together."""
+    """Pair the non-empty parts of both sides; return [] if their counts or lengths do not match."""
     first, second = ([part for part in map(_flat, side) if part] for side in sides)
     if len(first) != len(second):
         return []
@@ -130,8 +130,8 @@ def _read_catalogue(
     path: Path, languages: Pair, messages: str, counts: Counter[str]
 ) -> Iterator[Pair]:
     catalogue = polib.mofile(str(path)) if path.suffix == ".mo" else polib.pofile(str(path))
-    told = catalogue.metadata.get("Language") or path.stem
-    language = re.split(r"[_@-]", told)[0]
+    locale = catalogue.metadata.get("Language") or path.stem
+    language = re.split(r"[_@-]", locale)[0]
     if {messages, language} != set(languages):
         counts["files in other languages"] += 1
         return
@@ -164,7 +164,7 @@ def _read_memory(path: Path, languages: Pair, counts: Counter[str]) -> Iterator[
 
 
 def _is_left_out(pair: Pair, only_sentences: bool, counts: Counter[str]) -> bool:
-    """Whether a pair is no text to learn from; its reason is counted."""
+    """Check whether a pair is unsuitable for training, and count the reason."""
     if not all(pair) or pair[0] == pair[1]:
         counts["empty or the same on both sides"] += 1
     elif any(map(NOT_TEXT.search, pair)):
@@ -181,7 +181,7 @@ def _flat(text: str) -> str:
 
 
 def _lengths(pair: Pair) -> tuple[int, int]:
-    """In characters; short texts count as longer, for chance weighs more there."""
+    """Return both lengths in characters, plus 10, since ratios of short texts vary more."""
     return len(pair[0]) + 10, len(pair[1]) + 10
 
 

@@ -1,6 +1,7 @@
-"""What a training run is made of, checked where it is made: sizes, data and recipe, read from TOML.
+"""The configuration of a training run: network, data and training options, read from TOML and validated.
 
-`configs/*.toml` are the presets, with a comment on every line; a checkpoint carries the same values as JSON.
+The presets are in `configs/*.toml`, with a comment on every option. Checkpoints store the same values
+as JSON.
 """
 
 import dataclasses
@@ -21,13 +22,13 @@ SubwordSides = Literal["both", "source"]
 
 @dataclass(frozen=True)
 class CorpusConfig:
-    """How one of several corpora is used: `[data.corpora.NAME]` for the files `train.NAME.<code>`."""
+    """Options for one of several corpora: `[data.corpora.NAME]` for the files `train.NAME.<code>`."""
 
     weight: float = 1.0
     directions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a weight that no sampling can have."""
+        """Check the weight and the directions."""
         at_least(0, self, "data.corpora.NAME", "weight")
         _check_directions("data.corpora: directions", self.directions)
 
@@ -43,7 +44,7 @@ def _check_directions(name: str, directions: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which directions are learnt from the aligned files, and how text becomes tokens."""
+    """The directions to train, and how text becomes tokens."""
 
     directions: tuple[str, ...]
     vocabulary: Literal["joint", "separate"] = "joint"
@@ -61,7 +62,7 @@ class DataConfig:
     corpora: Mapping[str, CorpusConfig] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse directions that are not written `de-en`."""
+        """Check all values."""
         require(len(self.directions) >= 1, "data.directions must name at least one direction")
         _check_directions("data.directions", self.directions)
         for name, corpus in self.corpora.items():
@@ -93,23 +94,23 @@ class DataConfig:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Every language that is translated from, sorted."""
+        """All source languages, sorted."""
         return tuple(sorted({pair.split("-")[0] for pair in self.directions}))
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Every language of the directions, sorted."""
+        """All languages of the directions, sorted."""
         return tuple(sorted({code for pair in self.directions for code in pair.split("-")}))
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Every language that is translated into, sorted."""
+        """All target languages, sorted."""
         return tuple(sorted({pair.split("-")[1] for pair in self.directions}))
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The recipe: section 5 of the paper, with what a machine of another size needs to change."""
+    """The training options: section 5 of the paper, and what must change for machines of other sizes."""
 
     seed: int = 1
     batch_tokens: int = 4096
@@ -140,7 +141,7 @@ class TrainingConfig:
     keep_checkpoints: int = 5
 
     def __post_init__(self) -> None:
-        """Refuse a recipe that cannot run."""
+        """Check all values."""
         every = ("log_every", "validate_every", "checkpoint_every")
         at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
         counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
@@ -159,14 +160,14 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """One training run."""
+    """The configuration of one training run."""
 
     model: ModelConfig
     data: DataConfig
     training: TrainingConfig
 
     def __post_init__(self) -> None:
-        """Refuse one table for two vocabularies."""
+        """Check that separate vocabularies do not share one embedding table."""
         require(
             self.data.vocabulary == "joint" or self.model.embeddings != "shared",
             'data.vocabulary = "separate" needs model.embeddings = "target" or "separate": two '
@@ -175,7 +176,11 @@ class Config:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], origin: str) -> Self:
-        """Build from nested mappings; a wrong key or type is a ConfigError that names `origin`."""
+        """Build a configuration from nested mappings.
+
+        Raises:
+            ConfigError: a key is unknown or missing, or a value is invalid. The message names `origin`.
+        """
         sections = {field.name: field.type for field in dataclasses.fields(cls)}
         for name in values:
             require(
@@ -200,12 +205,12 @@ class Config:
             ) from None
 
     def to_mapping(self) -> dict[str, Any]:
-        """The inverse of `from_mapping`, ready for JSON."""
+        """Return the nested mappings that `from_mapping` reads. They can be written as JSON."""
         return dataclasses.asdict(self)
 
 
 def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """The arguments of one of the dataclasses above, of the right names and types."""
+    """Check the names and types of a section's values, and return them as arguments of its dataclass."""
     require(isinstance(values, Mapping), f"{origin} must be a table, not {values!r}")
     fields = {field.name: field for field in dataclasses.fields(kind)}
     result: dict[str, Any] = {}
@@ -222,7 +227,7 @@ def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, An
 
 
 def _value(name: str, value: Any, default: Any, origin: str) -> Any:
-    """One value, converted to what its field holds."""
+    """Check one value and convert it to the type of its field."""
     if name == "corpora":
         require(isinstance(value, Mapping), f"{origin}: corpora must be a table, not {value!r}")
         return {
@@ -250,11 +255,11 @@ def load_config(preset_or_path: str, overrides: Iterable[str] = ()) -> Config:
     """Read a preset by name (`small`) or a TOML file by path.
 
     Args:
-        preset_or_path: name of a file in `configs/` without its ending, or any path.
-        overrides: `section.key=value` strings, the value in TOML's syntax, applied on top.
+        preset_or_path: name of a file in `configs/` without its extension, or a path with an extension.
+        overrides: `section.key=value` strings that replace values of the file, with values in TOML syntax.
 
     Raises:
-        ConfigError: the file is missing or wrong, or an override names no known key.
+        ConfigError: the file is missing or invalid, or an override is malformed or has an unknown key.
     """
     path = Path(preset_or_path)
     if not path.suffix:

@@ -1,7 +1,7 @@
-"""Several processes that train one network: `torchrun --nproc-per-node N -m model.train ...`.
+"""Training in several processes: `torchrun --nproc-per-node N -m model.train ...`.
 
-Each takes its own of every N consecutive batches; gradients are summed, so that N processes do what one
-does with `accumulate_batches` N times as large.
+Each process takes one of every N consecutive batches, and gradients are summed over all of them. N processes
+therefore compute the same as one process whose `accumulate_batches` is N times as large.
 """
 
 import os
@@ -15,12 +15,12 @@ import torch.distributed as dist
 
 CPU = torch.device("cpu")
 PATIENCE = timedelta(hours=12)
-"""In which the first process tokenizes or validates while the others wait."""
+"""How long processes wait for the first one while it tokenizes or validates."""
 
 
 @dataclass(frozen=True)
 class Processes:
-    """This process's place among those that train together; by default it is the only one."""
+    """This process's rank among those that train together. By default, it is the only one."""
 
     rank: int = 0
     world: int = 1
@@ -28,11 +28,11 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Whether this one writes the files and the log."""
+        """Whether this process writes the files and the log."""
         return self.rank == 0
 
     def sums(self, values: Sequence[float]) -> list[float]:
-        """Each value's sum over all processes."""
+        """Sum each value over all processes."""
         if self.world == 1:
             return list(values)
         tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -40,21 +40,21 @@ class Processes:
         return [float(value) for value in tensor.tolist()]
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Wait until all processes have called this."""
         if self.world > 1:
             dist.barrier()
 
 
 @contextmanager
 def joined() -> Iterator[Processes]:
-    """The processes that torchrun started, or this one alone."""
+    """Join the processes that torchrun started, or run as the only one."""
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     device = CPU
     if torch.cuda.is_available():
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
         torch.cuda.set_device(device)
-        # cuDNN's attention plans anew for each shape, and hardly two batches have the same one: on an H100,
-        # an update takes 250 ms with it, and 58 without
+        # cuDNN's attention builds a new plan for each shape, and shapes rarely repeat: on an H100, an update
+        # takes 250 ms with it and 58 ms without
         torch.backends.cuda.enable_cudnn_sdp(False)
     if world == 1:
         yield Processes(device=device)

@@ -1,7 +1,7 @@
-"""Dropout (section 5.4), drawn on a CPU sixteen bits an element instead of a float.
+"""Dropout (section 5.4) that draws 16 random bits per element on a CPU instead of a float.
 
-torch draws every element of a CPU's mask one by one, which was 28 % of a training step of the preset
-`multi30k` on two cores in bf16; four elements of one 64-bit draw take an eighth of that.
+On a CPU, torch draws the elements of the mask one by one, which took 28 % of a training step of the preset
+`multi30k` on two cores in bf16. Drawing 64 bits for four elements takes an eighth of that.
 """
 
 from typing import Any
@@ -11,19 +11,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 RESOLUTION = 1 << 16
-"""A rate is rounded to a multiple of its inverse; outputs are scaled by the rounded one."""
+"""On a CPU, rates are rounded to multiples of 1 / RESOLUTION. The scale matches the rounded rate."""
 
 
 class Dropout(nn.Module):
-    """Zeroes each element with probability `rate` while training, and scales the others by 1 / (1 - rate)."""
+    """Zeroes each element with probability `rate` in training, and scales the others by 1 / (1 - rate)."""
 
     def __init__(self, rate: float) -> None:
-        """Keep the rate, in [0, 1)."""
+        """`rate` must be in [0, 1)."""
         super().__init__()
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        """Same shape and type as x; what is drawn depends on torch's seed alone."""
+        """Apply dropout; the result has the shape and type of x and depends only on torch's seed."""
         if not self.training or not self.rate:
             return x
         if x.device.type != "cpu":
@@ -32,12 +32,12 @@ class Dropout(nn.Module):
         return dropped
 
     def extra_repr(self) -> str:
-        """The rate, for the printed network."""
+        """Return the rate, for the printed network."""
         return f"rate={self.rate}"
 
 
 def _mask(shape: torch.Size, threshold: int) -> Tensor:
-    """One byte an element: 0 with probability threshold / RESOLUTION, else 1."""
+    """Draw one byte per element: 0 with probability threshold / RESOLUTION, otherwise 1."""
     size = shape.numel()
     bits = torch.empty((size + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
     drawn = bits.view(torch.int16)[:size].view(shape)

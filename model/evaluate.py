@@ -1,4 +1,4 @@
-"""How good a network is: loss on held-out text, BLEU of its translations, and what its heads look at."""
+"""Evaluation of a network: loss and BLEU on held-out text, and the width of its attention."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ from model.transformer import Transformer
 
 @dataclass(frozen=True)
 class ValidationLoss:
-    """Means over the real target tokens."""
+    """Mean losses per target token in nats, without padding."""
 
     smoothed: float
     nll: float
 
 
 def suppressed_ids(vocabularies: Vocabularies, config: Config) -> tuple[int, ...]:
-    """Tokens that no translation holds: padding, BOS and the language tags."""
+    """Return the tokens that no translation contains: padding, BOS and the language tags."""
     return (PAD_ID, BOS_ID, *(vocabularies.target.tag_id(code) for code in config.data.targets))
 
 
 @torch.inference_mode()
 def validation_loss(network: Transformer, pairs: Sequence[Pair], config: Config) -> ValidationLoss:
-    """Teacher-forced loss over all pairs, in the network's own precision and mode."""
+    """Compute the teacher-forced loss over all pairs, in the network's current precision and mode."""
     device = network.embedding.weight.device
     smoothed = nll = tokens = 0.0
     for batch in batches_of(pairs, config.training.batch_tokens):
@@ -58,7 +58,7 @@ def greedy_translate(
     suppressed: Sequence[int],
     batch_size: int = 100,
 ) -> list[str]:
-    """Greedy translations in the order of `sentences`, batched by length."""
+    """Translate sentences by greedy search, in batches of similar length; the order is kept."""
     tag = vocabularies.source.tag_id(target_language)
     encoded = [[tag, *ids, EOS_ID] for ids in vocabularies.source.encode(sentences)]
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
@@ -77,7 +77,7 @@ def greedy_translate(
 def greedy_bleu(
     network: Transformer, vocabularies: Vocabularies, text: dict[str, list[str]], config: Config
 ) -> dict[str, float]:
-    """SacreBLEU of greedy translations by direction, over the first `bleu_sentences` lines."""
+    """Compute SacreBLEU of greedy translations of the first `bleu_sentences` lines, by direction."""
     suppressed = suppressed_ids(vocabularies, config)
     scores = {}
     for direction in config.data.directions:
@@ -94,12 +94,14 @@ def greedy_bleu(
 def attention_widths(
     network: Transformer, pairs: Sequence[Pair], most: int = 50
 ) -> dict[str, list[float]]:
-    """How many positions each head of each layer looks at: e to the mean entropy of its weights.
+    """Compute how many positions each head attends to: e to the mean entropy of its weights.
 
-    Taken on at most `most` of the pairs, evenly spaced.
+    At most `most` pairs are used, evenly spaced. A head with a width near 1 attends to a single position. If
+    that is its own position in all heads of a layer, the layer has lost its context, and the gradient of so
+    sharp a softmax is too small to recover it.
 
-    Near 1, a head looks at a single place. Where that is its own one, in all heads of a layer, the layer has
-    lost its context; and a softmax as sharp as that has hardly a gradient to get it back.
+    Returns:
+        The width of every head, by layer and kind, as in `Transformer.attention_maps`.
     """
     device = network.embedding.weight.device
     entropies: dict[str, Tensor] = {}

@@ -1,4 +1,4 @@
-"""The pictures of a training report, as SVG or PNG to be put into a page."""
+"""Figures of a training report, as SVG or PNG to embed in a page."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ Reports = Sequence[Mapping[str, Any]]
 
 
 def loss_and_rate(reports: Reports) -> str:
-    """Loss in training and validation by step, and the learning rate below, as SVG."""
+    """Plot training and validation loss by step, with the learning rate below, as SVG."""
     training = [report for report in reports if report["kind"] == "train"]
     validation = [report for report in reports if report["kind"] == "validation"]
     with matplotlib.rc_context(STYLE):
@@ -54,7 +54,7 @@ def loss_and_rate(reports: Reports) -> str:
             markersize=4,
             label="validation",
         )
-        top.set_ylabel("loss (nats a token)")
+        top.set_ylabel("loss (nats per token)")
         top.legend(frameon=False)
         rates = [report["learning_rate"] for report in training]
         bottom.plot(steps, rates, color=INK, linewidth=1.2)
@@ -63,7 +63,7 @@ def loss_and_rate(reports: Reports) -> str:
 
 
 def _smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A moving mean over a twentieth of the values."""
+    """Return a moving mean over a twentieth of the values."""
     if not len(values):
         return values
     width = max(1, len(values) // 20)
@@ -72,7 +72,7 @@ def _smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bleu_by_step(reports: Reports) -> str:
-    """Greedy BLEU on held-out text at every validation, as SVG."""
+    """Plot greedy BLEU on held-out text at every validation, as SVG."""
     validation = [report for report in reports if report["kind"] == "validation"]
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6.2, 3), layout="constrained")
@@ -96,7 +96,7 @@ def bleu_by_step(reports: Reports) -> str:
 def bleu_by_length(
     scores: Mapping[str, Sequence[float | None]], counts: Sequence[int], labels: Sequence[str]
 ) -> str:
-    """Bars for every direction in every class of source lengths, as SVG; None where there is no sentence."""
+    """Plot BLEU by source length as bars for every direction, as SVG; a score of None has no bar."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6.2, 3), layout="constrained")
         axes = figure.subplots()
@@ -115,7 +115,7 @@ def bleu_by_length(
 
 
 def positions(d_model: int, length: int = 100) -> str:
-    """The positional encodings, and how like one another they are, as PNG (section 3.5)."""
+    """Plot the positional encodings (section 3.5) and their cosine similarities, as PNG."""
     table = sinusoids(length, d_model).numpy()
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(9.4, 3.4), layout="constrained", dpi=130)
@@ -136,7 +136,7 @@ def positions(d_model: int, length: int = 100) -> str:
 
 
 def attention_widths(widths: Mapping[str, Sequence[float]]) -> str:
-    """How many positions each head looks at: a row for each place, a column for each head, as SVG."""
+    """Plot how many positions each head attends to, with a row per layer and a column per head, as SVG."""
     table = np.array(list(widths.values()))
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
         size = (1.6 + 0.55 * table.shape[1], 0.7 + 0.27 * table.shape[0])
@@ -158,7 +158,7 @@ def attention_widths(widths: Mapping[str, Sequence[float]]) -> str:
 def attention(
     weights: NDArray[np.float32], queries: Sequence[str], keys: Sequence[str], title: str
 ) -> str:
-    """One map for each head of weights [H, T, S] and their mean, with the pieces at the edges, as PNG."""
+    """Plot the attention weights [H, T, S] of each head and their mean, labelled with the pieces, as PNG."""
     maps = [("mean of the heads", weights.mean(axis=0))]
     maps += [(f"head {index + 1}", head) for index, head in enumerate(weights)]
     side = max(2.0, 0.19 * max(len(queries), len(keys)))
@@ -192,7 +192,7 @@ def _map(
 
 
 def as_svg(figure: Figure) -> str:
-    """The picture as an SVG element, without what differs from run to run."""
+    """Return a figure as an SVG element without anything that differs between runs."""
     buffer = StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()[buffer.getvalue().index("<svg") :]

@@ -39,7 +39,7 @@ Losses = NDArray[np.float64]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Grade; returns the exit status."""
+    """Grade the corpora and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m model.grade", description=__doc__)
     parser.add_argument("bundle", type=Path, help="bundle of the model")
     parser.add_argument("--data", type=Path, required=True, help="data folder, as for model.train")
@@ -63,11 +63,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def grade(folder: Path, data: Path, out: Path, bounds: tuple[float, float]) -> None:
-    """Write every pair of `data` into the corpus of its grade, and print how many each got.
+    """Write every pair of `data` into the corpus of its grade, and print the size of each corpus.
 
     Raises:
-        DataError: the text is not usable, `out` is its own folder, or the bounds are in the wrong order.
-        CheckpointError: `folder` holds no usable bundle.
+        DataError: the text is unusable, `out` and `data` are the same folder, or `bounds` are not positive
+            and ascending.
+        CheckpointError: `folder` is not a usable bundle.
     """
     if out.resolve() == data.resolve():
         raise DataError(f"{out}: --out must not be the folder of the text")
@@ -97,7 +98,7 @@ def grade(folder: Path, data: Path, out: Path, bounds: tuple[float, float]) -> N
 
 @torch.inference_mode()
 def pair_losses(network: Transformer, corpus: Corpus, precision: torch.dtype) -> Losses:
-    """The negative log-likelihood of every pair's target, in nats: [len(corpus)]."""
+    """Compute the negative log-likelihood of every pair's target, in nats: [len(corpus)]."""
     device = network.embedding.weight.device
     sums = np.zeros(len(corpus))
     batches = cut(
@@ -114,15 +115,18 @@ def pair_losses(network: Transformer, corpus: Corpus, precision: torch.dtype) ->
 
 
 def _nll(logits: Tensor, targets: Tensor) -> Tensor:
-    """Sums over each row's real targets: logits [B, T, V] and targets [B, T] -> [B]."""
-    # over the last axis: fifteen times as fast as over [B, V, T]
+    """Sum the loss over each row, without padding: logits [B, T, V] and targets [B, T] -> [B]."""
+    # with classes on the last axis, fifteen times as fast as over [B, V, T]
     flat = logits.flatten(0, 1).float()
     by_token = F.cross_entropy(flat, targets.flatten(), ignore_index=PAD_ID, reduction="none")
     return by_token.view_as(targets).sum(1)
 
 
 def _by_line(name: str, corpus: Corpus, sums: Losses) -> tuple[Losses, Losses]:
-    """For each line of a corpus, over its directions: nats a token (infinite where too long), and tokens."""
+    """Return each line's loss in nats per token and its number of tokens, over all directions.
+
+    The loss of a pair that is too long is infinite.
+    """
     ends = [0, *corpus.ends.tolist()]
     nats = tokens = np.zeros(0)
     for group, (start, end) in zip(corpus.groups, pairwise(ends), strict=True):
@@ -137,7 +141,7 @@ def _by_line(name: str, corpus: Corpus, sums: Losses) -> tuple[Losses, Losses]:
 
 
 def _write(name: str, files: Mapping[str, Path], grades: NDArray[np.int64], out: Path) -> None:
-    """Each line of each language into the file of its grade."""
+    """Write each line of each language to the file of its grade."""
     for code, path in files.items():
         targets = [out / f"train.{_corpus(name, grade)}.{code}" for grade in GRADES]
         with written_whole(targets) as files_of_grades:
@@ -150,7 +154,7 @@ def _corpus(name: str, grade_name: str) -> str:
 
 
 def _describe(name: str, grades: NDArray[np.int64], means: Losses, tokens: Losses) -> None:
-    """`easy: 87,442 pairs, 39.1% of the tokens, 0.42 nats a token`, and so on."""
+    """Print a line per grade, such as `easy: 87,442 pairs, 39.1% of the tokens, 0.42 nats per token`."""
     for number, grade_name in enumerate(GRADES):
         chosen = (grades == number) & (tokens > 0)
         total = tokens[chosen].sum()
@@ -158,7 +162,7 @@ def _describe(name: str, grades: NDArray[np.int64], means: Losses, tokens: Losse
         share = total / max(1, tokens.sum())
         print(
             f"{_corpus(name, grade_name)}: {(grades == number).sum():,} pairs, "
-            f"{share:.1%} of the tokens, {mean:.2f} nats a token"
+            f"{share:.1%} of the tokens, {mean:.2f} nats per token"
         )
 
 

@@ -1,4 +1,4 @@
-"""Makes a trained network deeper without changing what it computes, so that training goes on from there."""
+"""Adds layers to a trained network without changing its output, so that training can continue from there."""
 
 from dataclasses import replace
 
@@ -10,16 +10,17 @@ from model.config import ModelConfig
 
 WIDTHS = ("d_model", "d_ff", "num_heads")
 OUTPUTS = ("w_o.weight", "w_o.bias", "w_2.weight", "w_2.bias")
-"""What a sub-layer's output is made with: where these are 0, pre-norm adds nothing to the residual."""
+"""Parameters of a sub-layer's output. If they are 0, pre-norm adds nothing to the residual."""
 
 
 def grown(checkpoint: Checkpoint, wanted: ModelConfig) -> Checkpoint:
-    """The network with as many layers as `wanted` has.
+    """Return the checkpoint with as many layers as `wanted` has.
 
-    New layers stand evenly among the old ones. Each is a copy of the layer before it, with outputs of 0.
+    New layers are spread evenly among the old ones. Each is a copy of the layer before it, with outputs of 0.
 
     Raises:
-        ConfigError: `wanted` has fewer layers, or other widths; or a new layer would not compute nothing.
+        ConfigError: `wanted` has fewer layers or other widths, the network is not pre-norm, or its decoder
+            would grow but is recurrent.
     """
     sizes, weights = checkpoint.config.model, checkpoint.weights
     for name in WIDTHS:
@@ -48,7 +49,7 @@ def grown(checkpoint: Checkpoint, wanted: ModelConfig) -> Checkpoint:
 
 
 def _deeper(weights: Weights, stack: str, before: int, after: int) -> Weights:
-    """The weights with `after` layers in one stack, where there are `before`."""
+    """Return the weights with `after` instead of `before` layers in one stack."""
     grown = {name: tensor for name, tensor in weights.items() if not name.startswith(f"{stack}.")}
     origins = [layer * before // after for layer in range(after)]
     for layer, origin in enumerate(origins):

@@ -1,4 +1,4 @@
-"""What a run tells of itself: means of its losses to `log.jsonl`, and to TensorBoard where that is wanted."""
+"""The log of a training run: mean losses and scores in `log.jsonl` and, on request, in TensorBoard."""
 
 import json
 import time
@@ -12,10 +12,10 @@ FILE_NAME = "log.jsonl"
 
 
 class Window:
-    """Sums since the last report; they stay on the device until then, so that no step waits for them."""
+    """Sums since the last report. They stay on the device until then, so that no step waits for them."""
 
     def __init__(self) -> None:
-        """Begin with nothing, now."""
+        """Start the time and set all sums to 0."""
         self.smoothed: Tensor | float = 0.0
         self.nll: Tensor | float = 0.0
         self.tokens = 0
@@ -24,29 +24,29 @@ class Window:
         self.started = time.perf_counter()
 
     def add(self, smoothed: Tensor, nll: Tensor) -> None:
-        """What one batch contributes."""
+        """Add the loss sums of one batch."""
         self.smoothed, self.nll = self.smoothed + smoothed, self.nll + nll
 
     def add_risk(self, risk: Tensor, lists: int) -> None:
-        """What so many lists of candidates contribute."""
+        """Add the summed risk of a number of candidate lists."""
         self.risk, self.lists = self.risk + risk, self.lists + lists
 
     def sums(self) -> list[float]:
-        """Smoothed loss, NLL and target tokens, risk and lists, of this process."""
+        """Return this process's smoothed loss, NLL, target tokens, risk and number of lists."""
         sums = (self.smoothed, self.nll, self.tokens, self.risk, self.lists)
         return [float(one) for one in sums]
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Seconds since the window began."""
         return time.perf_counter() - self.started
 
 
 class RunLog:
-    """Appends a line to `RUN/log.jsonl` for every report; a run that resumes goes on in the same file."""
+    """Appends a line to `RUN/log.jsonl` for every report. A resumed run continues the same file."""
 
     def __init__(self, run: Path, tensorboard: bool = False) -> None:
-        """With `tensorboard`, the same values also go to `RUN/tensorboard/`.
+        """Open the log; with `tensorboard`, also write the same values to `RUN/tensorboard/`.
 
         Raises:
             ModuleNotFoundError: the package tensorboard is not installed.
@@ -59,7 +59,7 @@ class RunLog:
             self._board = SummaryWriter(run / "tensorboard")
 
     def write(self, kind: str, step: int, **values: Any) -> None:
-        """One report; `kind` is `train` or `validation`."""
+        """Write one report; `kind` is `train` or `validation`."""
         line = {"kind": kind, "step": step, "time": time.time(), **values}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
@@ -70,7 +70,7 @@ class RunLog:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers by name; those of a table as `table/name`."""
+    """Flatten nested mappings to numbers by name; those of a nested mapping become `mapping/name`."""
     flat: dict[str, float] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -81,12 +81,12 @@ def _flat(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def read(run: Path) -> list[dict[str, Any]]:
-    """The reports of a run by step; where a resumed run went over a step again, the later report counts."""
+    """Return the reports of a run by step. If a resumed run repeated a step, the later report counts."""
     reports = {}
     for line in (run / FILE_NAME).read_text(encoding="utf-8").splitlines():
         try:
             report = json.loads(line)
         except ValueError:
-            continue  # cut off where the run was killed
+            continue  # cut off when the run was killed
         reports[report["kind"], report["step"]] = report
     return sorted(reports.values(), key=lambda report: report["step"])

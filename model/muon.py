@@ -1,7 +1,7 @@
-"""Muon (Jordan et al., 2024): a matrix moves by its momentum made orthogonal, as far in every direction.
+"""Muon (Jordan et al., 2024): an optimizer that updates matrices by their orthogonalized momentum.
 
-torch's own class always computes in bf16, which is ten times slower than all the rest of an update on a CPU
-without instructions for it. This one computes in the number format of the run, and saves the same state.
+torch's own class always computes in bf16. On a CPU without bf16 instructions, that takes ten times as long as
+the rest of an update. This class computes in the precision of the run and saves the same state.
 """
 
 from collections.abc import Iterable
@@ -13,20 +13,20 @@ from torch import Tensor, nn
 MOMENTUM = 0.95
 STEPS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the quintic polynomial that brings all singular values near 1 in five steps (Jordan et al., 2024)."""
+"""Of the quintic polynomial that moves all singular values close to 1 in five steps (Jordan et al., 2024)."""
 
 
 class Muon(torch.optim.Optimizer):
-    """Nesterov momentum, made orthogonal; steps as long as Adam's (Liu et al., 2025, equation 4)."""
+    """Orthogonalized Nesterov momentum, scaled to the step size of Adam (Liu et al., 2025, equation 4)."""
 
     def __init__(self, groups: Iterable[dict[str, Any]], precision: torch.dtype) -> None:
-        """Take groups of matrices; `precision` is the format to make them orthogonal in."""
+        """Optimize `groups` of matrices; `precision` is the type in which they are orthogonalized."""
         super().__init__(groups, {"lr": 0.0})
         self.precision = precision
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002
-        """Move every matrix that has a gradient."""
+        """Update every matrix that has a gradient."""
         for group in self.param_groups:
             for matrix in group["params"]:
                 if matrix.grad is not None:
@@ -44,10 +44,10 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrix: Tensor) -> Tensor:
-    """U V^T of a matrix U S V^T, nearly: singular values come out between 0.7 and 1.2 (Newton and Schulz)."""
+    """Approximate U V^T of a matrix U S V^T by Newton-Schulz steps; singular values become 0.7 to 1.2."""
     tall = matrix.size(0) > matrix.size(1)
     x = matrix.T if tall else matrix
-    x = x / x.norm().clamp(min=1e-7)  # no singular value above 1
+    x = x / x.norm().clamp(min=1e-7)  # makes all singular values at most 1
     a, b, c = COEFFICIENTS
     for _ in range(STEPS):
         gram = x @ x.T

@@ -1,4 +1,4 @@
-"""The sizes of the network, and the variants of it that exist."""
+"""The sizes of the network and its supported variants."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ ACTIVATIONS = "relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Sizes of the network, in the names of section 3 of the paper, and how others' networks differ."""
+    """Sizes of the network, named as in section 3 of the paper, and variants of other systems' networks."""
 
     vocab_size: int
     d_model: int = 512
@@ -25,34 +25,34 @@ class ModelConfig:
     activation_dropout: float = 0.0
     norm: Literal["post", "pre"] = "post"
     decoder_cell: Literal["attention", "ssru"] = "attention"
-    """What gives the decoder's layers what was before: self-attention, or a recurrent unit (see `SSRU`)."""
+    """How decoder layers see earlier positions: by self-attention or by a recurrent unit (see `SSRU`)."""
     normed_keys: bool = True
-    """Whether pre-norm's self-attention makes keys and values, too, of the normed input, or queries alone."""
+    """Whether pre-norm self-attention computes keys and values, not only queries, from the normed input."""
     final_norm: Literal["pre", "always", "never"] = "pre"
-    """Whether each stack ends with one more norm: where `norm` is "pre", always, or never."""
+    """When each stack ends with one more norm: if `norm` is "pre", always, or never."""
     layer_norm_epsilon: float = 1e-5
     """Added to the variance."""
     activation: Literal["relu", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"] = "relu"
-    """"gelu_tanh" and "gelu_sigmoid", which is x sigmoid(1.702 x), come near to the GELU."""
+    """"gelu_tanh" and "gelu_sigmoid", x sigmoid(1.702 x), are approximations of GELU."""
     embeddings: Literal["shared", "target", "separate"] = "shared"
     max_positions: int = 1024
     positions: Literal["sinusoids", "stored"] = "sinusoids"
-    """What is added at each position: computed as follows, or a table of each side's among the weights."""
+    """Whether position encodings are computed as follows, or stored with the weights as a table per side."""
     position_layout: Literal["interleaved", "halves"] = "interleaved"
-    """Sines and cosines by turns, or all sines before all cosines."""
+    """Alternating sines and cosines, or all sines before all cosines."""
     position_exponent: Literal["exclusive", "inclusive"] = "exclusive"
-    """Of T frequencies, the i-th is 10000 to the minus i/T, or i/(T-1), which the last one makes -1."""
+    """Frequency i of T is 10000^(-i/T), or 10000^(-i/(T-1)), whose last exponent is -1."""
     position_offset: int = 0
     """The position of the first token."""
     scaled_embeddings: bool = True
     """Whether embeddings are multiplied by sqrt(d_model) (section 3.4)."""
     projection_bias: bool = False
-    """Whether something is added to the logits; -inf keeps a row of the table from being a token at all."""
+    """Whether logits have a bias. A bias of -inf removes a row of the table from the vocabulary."""
     forbidden_ids: tuple[int, ...] = ()
-    """Tokens that have a probability, and may not be produced for all that."""
+    """Tokens that are never produced, although they keep their share of the probability."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes that no network can have."""
+        """Check all values."""
         layers = ("num_encoder_layers", "num_decoder_layers")
         at_least(1, self, "model", "vocab_size", "d_model", "d_ff", "num_heads", *layers)
         at_least(8, self, "model", "max_positions")
@@ -86,11 +86,11 @@ class ModelConfig:
 
     @property
     def embedding_scale(self) -> float:
-        """By which embeddings are multiplied."""
+        """The factor that embeddings are multiplied by."""
         return math.sqrt(self.d_model) if self.scaled_embeddings else 1.0
 
     def with_regularization_of(self, other: "ModelConfig") -> "ModelConfig":
-        """These sizes with the other's dropout, which a trained network may change."""
+        """Return this configuration with the other's dropout rates, which may change between runs."""
         return dataclasses.replace(
             self,
             dropout=other.dropout,

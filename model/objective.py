@@ -1,4 +1,4 @@
-"""What an update minimises: the cross-entropy of the text, and the risk of what a search found."""
+"""The training objective: the cross-entropy of text and the risk of candidate translations."""
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ from model.tokenizer import PAD_ID
 
 
 def token_losses(network: nn.Module, batch: Batch, training: TrainingConfig) -> LossSums:
-    """The sums of one batch; with R-Drop, the means of two passes and how far these are apart."""
+    """Compute the loss sums of one batch; with R-Drop, the means of two passes plus their divergence."""
     passes = 2 if training.r_drop else 1
     source, target = batch.source.repeat(passes, 1), batch.target_in.repeat(passes, 1)
     logits = network(source, target).flatten(0, 1)
@@ -19,13 +19,16 @@ def token_losses(network: nn.Module, batch: Batch, training: TrainingConfig) -> 
     if passes == 1:
         return sums
     first, second = logits.chunk(2)
-    apart = divergence(first, second, batch.target_out.flatten(), PAD_ID)
-    both = (sums.smoothed + training.r_drop * apart) / 2
-    return LossSums(both, sums.nll / 2, sums.tokens // 2)
+    difference = divergence(first, second, batch.target_out.flatten(), PAD_ID)
+    smoothed = (sums.smoothed + training.r_drop * difference) / 2
+    return LossSums(smoothed, sums.nll / 2, sums.tokens // 2)
 
 
 def risk(network: nn.Module, batch: CandidateBatch) -> Tensor:
-    """The expected loss of one batch, summed over its lists; dropout would drown what sets them apart."""
+    """Compute the expected loss of one batch, summed over its lists.
+
+    Runs without dropout, whose noise would exceed the differences between candidates.
+    """
     network.eval()
     expected = expected_loss(
         network(batch.source, batch.target_in), batch.target_out, batch.gains, PAD_ID

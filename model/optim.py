@@ -1,4 +1,4 @@
-"""Adam and its schedule (section 5.3), and Muon for the matrices of the layers."""
+"""Adam with its schedule (section 5.3), and optionally Muon for the matrices of the layers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,50 +11,50 @@ from model.muon import Muon
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Equation (3): factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5), for step >= 1."""
+    """Return factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5) (equation 3), for step >= 1."""
     if step < 1:
         raise ValueError(f"step = {step}: the schedule starts at 1")
     return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))
 
 
 def cooldown(step: int, max_steps: int, cooldown_steps: int, time_left: float = 1.0) -> float:
-    """What the schedule is multiplied by: 1, then falling linearly over the last `cooldown_steps` steps.
+    """Return the factor for the learning rate: 1, then falling linearly over the last `cooldown_steps` steps.
 
-    `time_left`, the share of the training time that remains, stands for as large a share of `max_steps`: what
-    is left is the smaller of the two.
+    If `time_left`, the remaining share of the training time, is smaller than the remaining share of
+    `max_steps`, it counts instead.
     """
     remaining = min(max_steps - step + 1, max_steps * time_left)
     return min(1.0, remaining / cooldown_steps) if cooldown_steps else 1.0
 
 
 class Optimizer:
-    """One or several of torch's optimizers over disjoint parameters, as one."""
+    """One or more of torch's optimizers over disjoint parameters, used as one."""
 
     def __init__(self, **parts: torch.optim.Optimizer) -> None:
-        """Keep the optimizers under the names that their states are saved by."""
+        """Combine `parts`; their states are saved under the same names."""
         self.parts = parts
 
     def step(self, learning_rate: float) -> None:
-        """One update; a group with a `rate_factor` has its learning rate multiplied by it."""
+        """Update the parameters. A group's learning rate is multiplied by its `rate_factor`, if any."""
         for part in self.parts.values():
             for group in part.param_groups:
                 group["lr"] = learning_rate * group.get("rate_factor", 1.0)
             part.step()
 
     def zero_grad(self) -> None:
-        """Let go of all gradients."""
+        """Release all gradients."""
         for part in self.parts.values():
             part.zero_grad(set_to_none=True)
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes."""
+        """Return the state for `load_state_dict`."""
         return {name: part.state_dict() for name, part in self.parts.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from saved moments; rates, betas and epsilon stay as they are here.
+        """Restore saved moments; rates, betas and epsilon keep their configured values.
 
         Raises:
-            KeyError: it was saved by other optimizers than these, or by these with other groups.
+            KeyError: the state was saved by other optimizers, or with other parameter groups.
         """
         for name, part in self.parts.items():
             if len(state[name]["param_groups"]) != len(part.param_groups):
@@ -68,11 +68,11 @@ class Optimizer:
 def build_optimizer(
     network: nn.Module, config: TrainingConfig, precision: torch.dtype = torch.float32
 ) -> Optimizer:
-    """Adam with the paper's betas and epsilon, for everything or for what Muon does not take.
+    """Build Adam for all parameters, or Muon for the matrices of the layers and Adam for the others.
 
-    Muon takes the matrices of the layers, and computes in `precision`; tables, biases and norms stay with
-    Adam. Its rate is Adam's times `muon_rate_factor`. The tables' rate, of embeddings and projection, is
-    Adam's times `table_rate_factor`: a token that comes once in many batches moves but then.
+    Muon computes in `precision`, with Adam's learning rate times `muon_rate_factor`. The tables of embeddings
+    and projection have Adam's rate times `table_rate_factor`, because rare tokens are updated only in the few
+    batches that contain them.
     """
     matrices: list[nn.Parameter] = []
     tables: list[nn.Parameter] = []

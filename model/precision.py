@@ -1,4 +1,4 @@
-"""Which number format training multiplies in."""
+"""The choice of the number format for matrix products in training."""
 
 import statistics
 import time
@@ -7,11 +7,11 @@ import torch
 
 PROBES = 15
 WORTHWHILE = 1.3
-"""How many times faster bf16 must be: all around the products stays in fp32, and converting costs."""
+"""Minimum speed-up of products for using bf16; other operations stay in fp32, and conversion takes time."""
 
 
 def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """bf16 where it is the faster of the two, if `wanted` is "auto"; else what is wanted."""
+    """Return the precision `wanted`; for "auto", bf16 if it is faster on this device, otherwise fp32."""
     if wanted == "fp32":
         return torch.float32
     if wanted == "bf16":
@@ -23,10 +23,10 @@ def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
 
 
 def bf16_speedup() -> float:
-    """How many times faster this CPU multiplies in bf16 than in fp32, measured on a small layer.
+    """Measure how many times faster this CPU multiplies in bf16 than in fp32, on a small layer.
 
-    What a CPU can do does not tell it: with the instructions for bf16 but without tiles (AMX), one machine
-    ran it at half the speed of fp32 and another at twice to seven times.
+    A CPU's features do not predict this: of two machines with bf16 instructions but without tiles (AMX), one
+    ran bf16 at half the speed of fp32, and the other at two to seven times the speed.
     """
     seconds: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
     for _ in range(PROBES):

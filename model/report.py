@@ -1,6 +1,6 @@
-"""`python -m model.report RUN --data DIR`: one page that shows how a run went and what its network does.
+"""`python -m model.report RUN --data DIR`: write a page with the results of a run.
 
-Losses, learning rate and BLEU by step come from the run's log; everything else is computed with its last
+Losses, learning rate and BLEU by step come from the run's log. Everything else is computed with the last
 checkpoint on the held-out text `valid.<code>`.
 """
 
@@ -28,12 +28,12 @@ LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 25), (26, None))
 """Classes of source lengths, in words."""
 PAGE = Path(__file__).with_suffix(".html")
 FEWEST = 10
-"""Sentences that a class needs for a BLEU of its own."""
+"""Minimum number of sentences to compute the BLEU of a class."""
 
 
 @dataclass(frozen=True)
 class Translated:
-    """Held-out sentences of one direction."""
+    """The held-out sentences of one direction and their translations."""
 
     direction: str
     sources: list[str]
@@ -42,11 +42,11 @@ class Translated:
 
     @property
     def bleu(self) -> float:
-        """SacreBLEU of all."""
+        """SacreBLEU of all sentences."""
         return float(sacrebleu.corpus_bleu(self.translations, [self.references]).score)
 
     def bleu_by_length(self) -> list[float | None]:
-        """SacreBLEU of each class of `LENGTHS`; None where there are too few sentences."""
+        """Compute SacreBLEU for each class of `LENGTHS`; None for a class with too few sentences."""
         scores: list[float | None] = []
         for rows in _by_length(self.sources):
             if len(rows) < FEWEST:
@@ -67,7 +67,7 @@ def _by_length(sources: Sequence[str]) -> list[list[int]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page; returns the exit status."""
+    """Write the page and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m model.report", description=__doc__)
     parser.add_argument("run", type=Path, help="the run's folder")
     parser.add_argument("--data", type=Path, required=True, help="folder with valid.<code>")
@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sentences: int) -> str:
-    """The report as one HTML file without anything beside it."""
+    """Return the report as a self-contained HTML page."""
     network, reports = checkpoint.network(), log.read(run)
     chosen = _evenly(text, sentences)
     translated = [
@@ -124,7 +124,7 @@ def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sen
 
 
 def _evenly(text: dict[str, list[str]], count: int) -> dict[str, list[str]]:
-    """At most `count` aligned lines, spread over the whole text."""
+    """Choose at most `count` aligned lines, evenly spaced."""
     step = max(1, -(-len(next(iter(text.values()))) // count))
     return {code: lines[::step] for code, lines in text.items()}
 
@@ -132,7 +132,7 @@ def _evenly(text: dict[str, list[str]], count: int) -> dict[str, list[str]]:
 def translate(
     network: Transformer, checkpoint: Checkpoint, text: dict[str, list[str]], direction: str
 ) -> Translated:
-    """Greedy translations of all lines in one direction."""
+    """Translate all lines in one direction by greedy search."""
     source, target = direction.split("-")
     suppressed = suppressed_ids(checkpoint.vocabularies, checkpoint.config)
     found = greedy_translate(network, checkpoint.vocabularies, text[source], target, suppressed)
@@ -145,7 +145,7 @@ def summary(
     reports: figures.Reports,
     translated: Sequence[Translated],
 ) -> list[tuple[str, str]]:
-    """What one wants to know first."""
+    """Return the rows of the summary table: network, vocabulary, training and BLEU."""
     sizes = checkpoint.config.model
     training = [report for report in reports if report["kind"] == "train"]
     rows = [
@@ -159,7 +159,7 @@ def summary(
         rows.append(("epochs", f"{training[-1]['epoch'] + 1} begun"))
         speeds = sorted(report["tokens_per_second"] for report in training)
         rows.append(("speed", f"{speeds[len(speeds) // 2]:,.0f} target tokens/s (median)"))
-        rows.append(("loss", f"{training[-1]['nll']:.3f} nats a token in training, at the end"))
+        rows.append(("loss", f"{training[-1]['nll']:.3f} nats per token in training, at the end"))
     rows += [
         (f"BLEU {one.direction}", f"{one.bleu:.1f} (greedy, {len(one.sources)} held-out sentences)")
         for one in translated
@@ -170,7 +170,11 @@ def summary(
 def attention_maps(
     network: Transformer, checkpoint: Checkpoint, translated: Translated, count: int = 2
 ) -> list[str]:
-    """Where the last decoder layer looks in the source, and the encoder's first layer in itself."""
+    """Plot cross-attention of the last decoder layer and self-attention of the first encoder layer.
+
+    Returns:
+        Both figures for each of `count` sentences of readable length.
+    """
     vocabularies, target_code = checkpoint.vocabularies, translated.direction.split("-")[1]
     readable = [row for row, one in enumerate(translated.sources) if 6 <= len(one.split()) <= 12]
     last = checkpoint.config.model.num_decoder_layers - 1
@@ -184,15 +188,15 @@ def attention_maps(
         keys = [vocabularies.source.processor.id_to_piece(token) for token in source]
         predicted = [vocabularies.target.processor.id_to_piece(t) for t in [*target, EOS_ID]]
         for name, queries, title in (
-            (f"decoder.{last}.cross", predicted, "last decoder layer: what is looked at to write each token"),
-            ("encoder.0.self", keys, "first encoder layer: what each token of the source looks at"),
+            (f"decoder.{last}.cross", predicted, "last decoder layer: attention to the source"),
+            ("encoder.0.self", keys, "first encoder layer: attention among source tokens"),
         ):  # fmt: skip
             pictures.append(figures.attention(maps[name][0].numpy(), queries, keys, title))
     return pictures
 
 
 def samples(translated: Translated, count: int = 8) -> str:
-    """Some sentences, evenly spaced, beside their references; chrF says how near they are."""
+    """Return a table of some translations, evenly spaced, with their references and chrF."""
     rows = []
     for row in range(0, len(translated.sources), max(1, len(translated.sources) // count)):
         found, reference = translated.translations[row], translated.references[row]
@@ -214,7 +218,7 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _config(checkpoint: Checkpoint) -> str:
-    """Every value of the configuration, section by section."""
+    """Return all values of the configuration, by section."""
     lines = []
     for section, values in checkpoint.config.to_mapping().items():
         lines.append(f"[{section}]")

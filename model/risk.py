@@ -1,7 +1,7 @@
-"""Minimum risk training (Shen et al., 2016): of several translations, the better is to be the likelier.
+"""Minimum risk training (Shen et al., 2016): better translations are made more probable than worse ones.
 
 Cross-entropy compares with the reference, token by token, and never with what a search would find instead.
-Here the network reads what a beam search found, and learns which of it is nearest to the reference.
+Here, the network learns which of the candidates that a beam search found is closest to the reference.
 """
 
 from typing import Any
@@ -12,19 +12,19 @@ from torch import Tensor
 from model.loss import slices
 
 LENGTH_PENALTY = 0.6
-"""Candidates compete by the score that a beam search ranks them by (section 6.1)."""
+"""Candidates are compared by their score in beam search (section 6.1)."""
 
 
 def expected_loss(logits: Tensor, targets: Tensor, gains: Tensor, pad_id: int) -> Tensor:
-    """The loss, 1 - gain, to be expected of a candidate drawn by its score; summed over the lists.
+    """Compute the expected loss, 1 - gain, of a candidate drawn by its score; summed over the lists.
 
-    As in equation 13 of Shen et al., a list's probabilities add up to 1; the log-probabilities that they are
-    made of are divided by the length penalty.
+    As in equation 13 of Shen et al., the probabilities of a list are normalized to sum to 1. Here, they are
+    the softmax of log-probabilities divided by the length penalty.
 
     Args:
-        logits: [L * K, T, V], any float type, the K candidates of a list one behind the other.
-        targets: [L * K, T] token ids, to EOS; those equal to `pad_id` do not count.
-        gains: [L, K], how good each candidate is, from 0 to 1.
+        logits: [L * K, T, V], any float type, with the K candidates of a list in consecutive rows.
+        targets: [L * K, T] token ids up to EOS; those equal to `pad_id` do not count.
+        gains: [L, K], the quality of each candidate, from 0 to 1.
         pad_id: the id of padding.
     """
     probs = scores(logits, targets, pad_id).view_as(gains).softmax(-1)
@@ -32,7 +32,7 @@ def expected_loss(logits: Tensor, targets: Tensor, gains: Tensor, pad_id: int) -
 
 
 def scores(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
-    """[N]: the log-probability of each of N sequences, divided by ((5 + length) / 6) ^ 0.6."""
+    """Return the log-probability of each of N sequences divided by ((5 + length) / 6)^0.6: [N]."""
     flat = _LogProbs.apply(logits.flatten(0, 1), targets.flatten())  # type: ignore[no-untyped-call]
     real = targets != pad_id
     log_probs: Tensor = flat.view_as(targets).masked_fill(~real, 0.0).sum(-1)
@@ -41,7 +41,7 @@ def scores(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
 
 
 class _LogProbs(torch.autograd.Function):
-    """The log-probability of each row's target, in slices: no [N, V] is ever made in float32."""
+    """Computes the log-probability of each row's target in slices, without a float32 copy of [N, V]."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:

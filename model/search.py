@@ -1,14 +1,14 @@
-"""The reference search: greedy and beam, slow and simple; the whole prefix is fed at each step.
+"""The reference search: greedy and beam search, slow and simple. Each step decodes the whole prefix.
 
-It is the oracle that the exported graphs and the service's engine are held against, so it shares nothing
-with them but the definition of the search, which stands here:
+The exported graphs and the service's engine are tested against this search. It shares no code with them, only
+this definition of beam search with K beams:
 
-- every step, the candidates are all continuations of the live beams, best first; the first 2K count;
-- those that end (EOS) among the first K are finished; the best K that do not end live on;
-- it stops by its stop rule, or after `max_length` tokens: then, unless a hypothesis has finished, the live
-  beams stand as they are;
-- hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, EOS counted
-  (Wu et al., 2016, equation 14).
+- In every step, the 2K best continuations of the live beams are candidates.
+- Candidates that end (EOS) among the first K are finished. The best K that do not end are the next beams.
+- The search stops by its stop rule, or after `max_length` tokens. If no hypothesis has finished by then, the
+  live beams are the result.
+- Hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, where length includes EOS (Wu et al.,
+  2016, equation 14).
 """
 
 import math
@@ -24,7 +24,7 @@ from model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Found:
-    """One hypothesis: ids without BOS and EOS, its normalized score, whether it ended by itself."""
+    """One hypothesis: its ids without BOS and EOS, its normalized score, and whether it ended with EOS."""
 
     ids: tuple[int, ...]
     score: float
@@ -33,38 +33,38 @@ class Found:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What the search is asked for."""
+    """Options of beam search; the beam size is K."""
 
     beam_size: int
     max_length: int
-    """Most tokens, EOS counted."""
+    """Maximum number of tokens, including EOS."""
     alpha: float = 0.6
     suppressed: Sequence[int] = ()
     """Tokens that are never produced."""
     min_length: int = 0
-    """Fewest tokens before EOS."""
+    """Minimum number of tokens before EOS."""
     prefix: Sequence[int] = ()
-    """How every hypothesis begins; its probability is not counted."""
+    """The beginning of every hypothesis; its probability does not count."""
     no_repeat_ngram_size: int = 0
-    """No n tokens in a row twice in one hypothesis; 0 for no such rule."""
+    """Size of n-grams that must not occur twice in a hypothesis; 0 allows repetitions."""
     stop_at_bound: int = 0
-    """0: stop when K hypotheses have finished. N: when no live beam can still reach the N best."""
+    """0: stop when K hypotheses have finished. N: stop when no live beam can still reach the N best."""
     stop_when_behind: int = 0
-    """N: stop when no live beam is, at its present length, better than the N best."""
+    """N: stop when no live beam scores, at its current length, above the N best; 0: no such rule."""
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^alpha, by which a log-probability is divided."""
+    """Return ((5 + length) / 6)^alpha, the divisor of a log-probability."""
     return float(((5 + length) / 6) ** alpha)
 
 
 def max_target_length(source_length: int) -> int:
-    """Source pieces + 50, tag and EOS not counted (section 6.1)."""
+    """Return the number of source pieces, without tag and EOS, plus 50 (section 6.1)."""
     return source_length - 2 + 50
 
 
 def suppressed_mask(vocab_size: int, suppressed: Sequence[int]) -> Tensor:
-    """0 everywhere, -inf at the tokens that are never produced: [V]."""
+    """Return a mask for logits with -inf at suppressed tokens and 0 elsewhere: [V]."""
     mask = torch.zeros(vocab_size)
     mask[list(suppressed)] = -torch.inf
     return mask
@@ -73,9 +73,10 @@ def suppressed_mask(vocab_size: int, suppressed: Sequence[int]) -> Tensor:
 def next_log_probs(
     network: Transformer, memory: Tensor, source: Tensor, prefixes: Tensor, mask: Tensor
 ) -> Tensor:
-    """What follows each prefix: memory [1, S, d_model], source [1, S], prefixes [N, T] -> [N, V].
+    """Return log-probabilities of the token after each prefix.
 
-    `mask` [V] or [N, V] is added to the logits. What the network forbids keeps its share of probability.
+    Shapes: memory [1, S, d_model], source [1, S], prefixes [N, T] -> [N, V]. `mask`, [V] or [N, V], is added
+    to the logits. The network's `forbidden_ids` are -inf, but count in the normalization.
     """
     count = len(prefixes)
     states = network.decode(prefixes, memory.expand(count, -1, -1), source.expand(count, -1))[:, -1]
@@ -85,7 +86,7 @@ def next_log_probs(
 
 
 def forbidden(ids: Sequence[int], options: SearchOptions) -> list[int]:
-    """Tokens that must not follow `ids`."""
+    """Return the tokens that must not follow `ids`."""
     found = list(options.suppressed)
     if len(ids) < options.min_length:
         found.append(EOS_ID)
@@ -97,7 +98,7 @@ def forbidden(ids: Sequence[int], options: SearchOptions) -> list[int]:
 
 @torch.inference_mode()
 def beam_search(network: Transformer, source: Sequence[int], options: SearchOptions) -> list[Found]:
-    """All hypotheses that were found, best first, for source ids (tag ... EOS)."""
+    """Search translations of source ids (tag ... EOS), and return all hypotheses found, best first."""
     beam_size, alpha = options.beam_size, options.alpha
     vocab_size = network.config.vocab_size
     source_row = torch.tensor([list(source)])
@@ -141,9 +142,9 @@ def greedy_search(
     suppressed: Sequence[int],
     begin: Tensor | None = None,
 ) -> list[list[int]]:
-    """The most probable token at every step, a batch at once: sources [B, S] -> ids without BOS and EOS.
+    """Translate a batch by greedy search: sources [B, S] -> ids without BOS and EOS.
 
-    `begin` [B, N] is what each translation begins with.
+    `begin`, [B, N], is the beginning of each translation.
     """
     lengths = (sources != PAD_ID).sum(1)
     limit = int(max_target_length(int(lengths.max())))

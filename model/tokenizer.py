@@ -1,4 +1,4 @@
-"""SentencePiece vocabularies: one for both sides or one for each, with a tag for each target language."""
+"""SentencePiece vocabularies, one for both sides or one for each, with a tag for each target language."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,24 +15,24 @@ FILE_NAME, TARGET_FILE_NAME = "sentencepiece.model", "sentencepiece.target.model
 
 
 class VocabularyError(ValueError):
-    """The text at hand cannot give the vocabulary that the configuration asks for."""
+    """A vocabulary of the configured size cannot be learnt, or a vocabulary lacks a language tag."""
 
 
 def tag_piece(language: str) -> str:
-    """The control symbol that stands in front of a source to ask for `language`; no text can spell it."""
+    """Return the control symbol before a source that requests `language`. Text never encodes to it."""
     return f"<2{language}>"
 
 
 def train_tokenizer(config: Config, sentences: Iterable[str], origin: str) -> bytes:
-    """Learn the joint vocabulary and return SentencePiece's serialized model.
+    """Learn a vocabulary and return the serialized SentencePiece model.
 
     Args:
-        config: its `model.vocab_size`, `data.vocab_type` and languages are used.
+        config: `model.vocab_size`, the vocabulary's options in `data`, and the target languages are used.
         sentences: the text to learn from.
-        origin: where the text is from, for the error's message.
+        origin: the source of the text, for error messages.
 
     Raises:
-        VocabularyError: the text is too small for `vocab_size`.
+        VocabularyError: the text is too small, or has too many different characters, for `vocab_size`.
     """
     model = BytesIO()
     try:
@@ -65,7 +65,7 @@ def train_tokenizer(config: Config, sentences: Iterable[str], origin: str) -> by
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Text to ids and back."""
+    """Converts text to ids and back."""
 
     model: bytes
     processor: sentencepiece.SentencePieceProcessor = field(init=False, repr=False, compare=False)
@@ -82,11 +82,11 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return int(self.processor.vocab_size())
 
     def tag_id(self, language: str) -> int:
-        """The id of the tag that asks for `language`.
+        """Return the id of the tag that requests `language`.
 
         Raises:
             VocabularyError: the vocabulary has no such tag.
@@ -97,17 +97,17 @@ class Tokenizer:
         return piece_id
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Plain pieces of each sentence, without tag, BOS or EOS."""
+        """Encode each sentence, without tag, BOS or EOS."""
         encoded: list[list[int]] = self.processor.encode(list(sentences))
         return encoded
 
     def sample(self, sentences: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
-        """Pieces cut at random, the same for the same seed.
+        """Encode each sentence by a random segmentation, which is the same for the same seed.
 
-        From a unigram vocabulary, segmentations are drawn by their likelihood to the power of alpha (Kudo,
-        2018); of a BPE vocabulary, merges are skipped with probability alpha (Provilkov et al., 2020).
-        SentencePiece seeds a generator where a thread first uses one, and gives a list to new threads.
+        In a unigram vocabulary, segmentations are drawn by their likelihood to the power of alpha (Kudo,
+        2018). In a BPE vocabulary, merges are skipped with probability alpha (Provilkov et al., 2020).
         """
+        # encoding a list starts a new thread, whose generator is initialized with this seed
         sentencepiece.set_random_generator_seed(seed)
         encoded: list[list[int]] = self.processor.encode(
             list(sentences), enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1
@@ -115,36 +115,36 @@ class Tokenizer:
         return encoded
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each list of ids; BOS, EOS and padding vanish."""
+        """Decode each list of ids to text; BOS, EOS and padding are dropped."""
         decoded: list[str] = self.processor.decode([list(row) for row in ids])
         return decoded
 
 
 class Vocabularies(NamedTuple):
-    """What source and target are spelt in: the same tokenizer twice, or two."""
+    """The tokenizers of source and target, which may be the same."""
 
     source: Tokenizer
     target: Tokenizer
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabularies":
-        """Read the model or the two models in `folder`."""
+        """Read the one or two models in `folder`."""
         source = Tokenizer.load(folder / FILE_NAME)
         path = folder / TARGET_FILE_NAME
         return cls(source, Tokenizer.load(path) if path.exists() else source)
 
     def save(self, folder: Path) -> None:
-        """Write the model or the two models into `folder`."""
+        """Write the one or two models to `folder`."""
         (folder / FILE_NAME).write_bytes(self.source.model)
         if not self.is_joint:
             (folder / TARGET_FILE_NAME).write_bytes(self.target.model)
 
     @property
     def pieces(self) -> tuple[Callable[[int], str], Callable[[int], str]]:
-        """The pieces of both sides by id."""
+        """For source and target, a function that returns the piece of an id."""
         return self.source.processor.id_to_piece, self.target.processor.id_to_piece
 
     @property
     def is_joint(self) -> bool:
-        """Whether both sides share one vocabulary, and an id means the same on either."""
+        """Whether both sides share one vocabulary, so that an id means the same on both."""
         return self.source is self.target

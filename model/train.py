@@ -48,7 +48,7 @@ logger = logging.getLogger("model.train")
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="attendant train", description=__doc__)
     parser.add_argument(
         "config", help="preset (tiny, small, base, big, multi30k, bundled) or TOML file"
@@ -99,7 +99,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train; returns the exit status."""
+    """Train a network and return the exit status."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     keep_freed_memory()
@@ -150,9 +150,26 @@ def train(
     prepare_only: bool = False,
     clock: Clock = time.monotonic,
 ) -> None:
-    """Everything from the text to the last checkpoint.
+    """Prepare the text, then train to the end or until interrupted.
 
-    With `new_layers`, only tables are `init_bundle`'s; with `grow`, its layers get others between them.
+    Args:
+        config: the configuration.
+        data: folder with the training and validation text.
+        run: folder of the run; training resumes from its last checkpoint.
+        init_bundle: bundle whose vocabulary and weights training starts from.
+        tensorboard: whether to also write `run/tensorboard`.
+        processes: the processes that train together; by default, only this one.
+        new_layers: whether to take only the embeddings from `init_bundle`.
+        grow: whether to add layers to those of `init_bundle`, up to the configured number.
+        prepare_only: whether to stop after the vocabulary is learnt and the text is tokenized.
+        clock: measures the training time.
+
+    Raises:
+        ConfigError: the configuration does not match `init_bundle`.
+        DataError: the text is unusable.
+        VocabularyError: the vocabulary cannot be learnt, or that of `init_bundle` lacks a language.
+        CheckpointError: `init_bundle` is unreadable, or a checkpoint cannot be read or written.
+        TrainingError: training cannot continue.
     """
     processes = processes or Processes()
     valid_text = read_aligned(data, "valid", config.data.languages)
@@ -186,7 +203,7 @@ def train(
 
 @contextmanager
 def stopping_on(trainer: Trainer, *signals: int) -> Iterator[None]:
-    """While inside, each of `signals` ends training after the step at hand instead of killing it."""
+    """Within the context, let each of `signals` end training after the current step."""
 
     def request_stop(number: int, _frame: object) -> None:
         logger.info("%s: saving a checkpoint and stopping", signal.Signals(number).name)
@@ -203,7 +220,7 @@ def stopping_on(trainer: Trainer, *signals: int) -> Iterator[None]:
 def prepare(
     config: Config, data: Path, run: Path, init: Checkpoint | None, processes: Processes
 ) -> tuple[Vocabularies, Corpus]:
-    """The vocabularies and the tokenized text: made by the first process, found in `run` by all others."""
+    """Return the vocabularies and the tokenized text. The first process makes them; the others read them."""
     if not processes.is_first:
         processes.wait()
     vocabularies = init.vocabularies if init is not None else _vocabularies(config, data, run)
@@ -227,11 +244,13 @@ def _describe(corpus: Corpus, config: Config) -> None:
 
 
 def _fitted(init: Checkpoint, config: Config, new_layers: bool) -> Checkpoint:
-    """What to start from, with the wanted recipe and the sizes that its weights have, which are told.
+    """Return the initial checkpoint with the options of `config`, but the sizes of its own weights.
+
+    Differing sizes are logged.
 
     Raises:
-        ConfigError: the tables are of another width than the new layers.
-        VocabularyError: a language is unknown.
+        ConfigError: with `new_layers`, the embeddings differ in width from the configured layers.
+        VocabularyError: the vocabulary has no tag for a target language.
     """
     for code in config.data.targets:
         init.vocabularies.source.tag_id(code)
@@ -262,7 +281,7 @@ def _fitted(init: Checkpoint, config: Config, new_layers: bool) -> Checkpoint:
 
 
 def _vocabularies(config: Config, data: Path, run: Path) -> Vocabularies:
-    """The run's vocabularies, learnt at its beginning and kept."""
+    """Load the vocabularies of the run, and learn them first if it has none."""
     wanted = {FILE_NAME: config.data.languages}
     if config.data.vocabulary == "separate":
         wanted = {FILE_NAME: config.data.sources, TARGET_FILE_NAME: config.data.targets}
@@ -283,7 +302,7 @@ def _vocabularies(config: Config, data: Path, run: Path) -> Vocabularies:
 
 
 def _learn(config: Config, data: Path, languages: tuple[str, ...]) -> bytes:
-    """A SentencePiece model from evenly spaced lines, as many as `data.vocab_sentences` allows."""
+    """Learn a SentencePiece model from at most `data.vocab_sentences` lines, evenly spaced."""
     counts: dict[Path, int] = {}
     for files in find_corpora(data, config.data.languages).values():
         corpus = {path: sum(1 for _ in iterate_lines(path)) for path in files.values()}

@@ -1,4 +1,4 @@
-"""The training loop: batches in, checkpoints out, and the same losses whether or not it was interrupted."""
+"""The training loop. A run that is interrupted and resumed has the same losses as one that is not."""
 
 import logging
 import math
@@ -35,11 +35,11 @@ logger = logging.getLogger(__name__)
 
 
 class TrainingError(RuntimeError):
-    """Training cannot go on; what was saved before is intact."""
+    """Training cannot continue. Earlier checkpoints are intact."""
 
 
 class Trainer:
-    """Trains one network in one run folder, from where the folder's last checkpoint left off."""
+    """Trains one network in one run folder, resuming from the folder's last checkpoint."""
 
     def __init__(
         self,
@@ -55,11 +55,10 @@ class Trainer:
         candidates: Candidates | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Build all; weights come from the run's last checkpoint, else `init`, else chance.
+        """Build the network, with weights from the run's last checkpoint or, if it has none, from `init`.
 
-        Where `init` has some of the weights only, the others come from chance.
-        `valid` and `valid_text` are the same held-out text, as pairs of all directions and as lines;
-        `candidates` are what `training.risk` is taken on.
+        Weights that `init` lacks are random. `valid` and `valid_text` are the same held-out text, as pairs of
+        all directions and as lines by language. `candidates` are needed for `training.risk`.
         """
         self.config, self.vocabularies, self.run, self.log = config, vocabularies, run, log
         self.valid, self.valid_text = valid, valid_text
@@ -87,7 +86,7 @@ class Trainer:
         self.parallel = self._parallel()
 
     def _parallel(self) -> nn.Module:
-        """The network as a step calls it: compiled, or sharing its gradients with other processes."""
+        """Wrap the network for training steps: compiled or distributed, as configured."""
         network: nn.Module = self.network
         if self.processes.world > 1:
             network = DistributedDataParallel(network)
@@ -106,7 +105,7 @@ class Trainer:
             self.validations_since = state["validations_since"]
             self.stopwatch.go_on_from(state.get("minutes", 0.0))  # older checkpoints have none
             if self.config.training.precision == "auto" and self.device.type == "cpu":
-                # measured, and another day's measurement may be another: the losses are to be the same
+                # another measurement could give another precision, and so other losses
                 self.precision = choose_precision(state["precision"], self.device)
         except KeyError as error:
             raise TrainingError(
@@ -116,7 +115,7 @@ class Trainer:
         logger.info("resuming %s at step %d", self.run, self.step)
 
     def save(self, kind: checkpoints.Kind = "step") -> None:
-        """Write a checkpoint of this very moment."""
+        """Write a checkpoint of the current state."""
         if not self.processes.is_first:
             return
         state = {
@@ -138,10 +137,10 @@ class Trainer:
         )
 
     def fit(self) -> None:
-        """Train to `max_steps`, `max_minutes` or `stop_requested`; in each case, a checkpoint is left.
+        """Train until `max_steps`, `max_minutes` or `stop_requested`, and save a checkpoint at the end.
 
         Raises:
-            TrainingError: the loss is no longer a number, or memory is used up.
+            TrainingError: the loss is not finite, or memory is exhausted.
             CheckpointError: a checkpoint could not be written.
         """
         training = self.config.training
@@ -177,13 +176,16 @@ class Trainer:
             )
 
     def _update(self, update: Update, window: Window) -> bool:
-        """One update of the weights, by means over all its tokens and lists; False where training is to stop.
+        """Update the weights once; return False instead if training must stop.
 
-        Dropout depends on the step alone, so that nothing random needs to be kept for a run that resumes.
+        The gradient is a mean over all tokens and candidate lists of the update. Dropout depends only on the
+        seed, the step and the process, so checkpoints need no state of a random generator.
         """
         mine = sum(batch.num_tokens for batch in update.batches)
         lists = sum(len(batch.gains) for batch in update.candidates)
-        left = self.stopwatch.share_left if self.processes.is_first else 0.0  # one clock for all
+        left = (
+            self.stopwatch.share_left if self.processes.is_first else 0.0
+        )  # only the first process's clock counts
         sums = self.processes.sums([mine, lists, self.stop_requested, left])
         num_tokens, num_lists, stop, self.time_left = sums
         if stop or not self.time_left:
@@ -207,7 +209,7 @@ class Trainer:
     def _backward(
         self, batch: Batch | CandidateBatch, num_tokens: float, num_lists: float, window: Window
     ) -> None:
-        """Add a batch's part of the gradient; DistributedDataParallel takes the mean over the processes."""
+        """Add a batch's share of the gradient, which DistributedDataParallel averages over the processes."""
         training, world = self.config.training, self.processes.world
         with self._autocast():
             if isinstance(batch, CandidateBatch):
@@ -226,7 +228,7 @@ class Trainer:
         return nullcontext()
 
     def _out_of_memory(self, update: Update, error: Exception) -> TrainingError:
-        """The weights are those of the last whole step: they are kept before it ends."""
+        """Save the weights, which are those of the last complete step, and return the error to raise."""
         self.optimizer.zero_grad()
         self.save()
         shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.passes)
@@ -251,7 +253,7 @@ class Trainer:
         )
 
     def _report(self, window: Window, progress: "tqdm[Any]", *, log: bool) -> None:
-        """Show the means, and write them down if `log`; nothing is saved of a run that fails here."""
+        """Show the mean losses and log them if `log`. Fails before a save if the loss is not finite."""
         if not window.tokens:
             return
         smoothed, nll, tokens, expected, lists = self.processes.sums(window.sums())
@@ -285,7 +287,7 @@ class Trainer:
             )
 
     def _validate(self, progress: "tqdm[Any]") -> None:
-        """Loss and BLEU on held-out text, by the first process; asks all to stop when it no longer rises."""
+        """Validate in the first process, and stop if BLEU has not risen in `training.patience` validations."""
         if not self.processes.is_first:
             return
         self.network.eval()
@@ -324,10 +326,10 @@ class Trainer:
 
 
 def _check_unchanged(folder: Path, saved: Config, config: Config) -> None:
-    """Refuse to go on with another network or optimizer than those of the checkpoint in `folder`.
+    """Check that the network and the optimizer are those of the checkpoint in `folder`.
 
     Raises:
-        TrainingError: it names the first difference.
+        TrainingError: they differ; the message names the first difference.
     """
     network = saved.model.with_regularization_of(config.model)
     kept = [

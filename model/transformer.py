@@ -1,8 +1,8 @@
 """The Transformer, section by section of "Attention Is All You Need" (Vaswani et al., 2017).
 
 Shapes: B sentences, S source and T target positions, H heads, D = d_model / H, V vocabulary.
-Post-norm as in the paper, where every sub-layer gives LayerNorm(x + Dropout(Sublayer(x))), or pre-norm
-(Xiong et al., 2020): x + Dropout(Sublayer(LayerNorm(x))), with one more norm at the end of each stack.
+Sub-layers are post-norm as in the paper, LayerNorm(x + Dropout(Sublayer(x))), or pre-norm (Xiong et al.,
+2020), x + Dropout(Sublayer(LayerNorm(x))), with one more norm at the end of each stack.
 """
 
 import math
@@ -25,24 +25,24 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
 }
 AttentionMaps = dict[str, Tensor]
-"""Attention weights by place, as `encoder.0.self` or `decoder.2.cross`, each [B, H, queries, keys]."""
+"""Attention weights [B, H, queries, keys] by layer and kind: `encoder.0.self`, `decoder.2.cross`."""
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """True where a key may be attended to: ids [B, S] -> [B, 1, 1, S]."""
+    """Return a mask that is True for keys that are not padding: ids [B, S] -> [B, 1, 1, S]."""
     return (ids != pad_id)[:, None, None, :]
 
 
 def look_ahead_mask(length: int, device: torch.device | None = None) -> Tensor:
-    """True where position i (row) may see position j <= i (column): [1, 1, T, T] (section 3.1)."""
+    """Return a mask that is True if position i (row) may see j <= i (column): [1, 1, T, T] (section 3.1)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 
 
 class MultiHeadAttention(nn.Module):
-    """Scaled dot-product attention in H heads (sections 3.2.1 and 3.2.2)."""
+    """Scaled dot-product attention with H heads (sections 3.2.1 and 3.2.2)."""
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
-        """Project d_model into `num_heads` heads of d_model / num_heads each; `dropout` of the weights."""
+        """Split d_model into `num_heads` heads of d_model / num_heads; `dropout` applies to the weights."""
         super().__init__()
         self.num_heads = num_heads
         self.dropout = Dropout(dropout)
@@ -59,9 +59,10 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, query: Tensor, memory: Tensor, mask: Tensor, weights_out: list[Tensor] | None = None
     ) -> Tensor:
-        """Attend from query [B, T, d_model] to memory [B, S, d_model] where `mask` is True.
+        """Attend from query [B, T, d_model] to memory [B, S, d_model]; returns [B, T, d_model].
 
-        `mask` broadcasts to [B, H, T, S]. Given a list, the weights [B, H, T, S] are appended to it.
+        Positions are attended to if `mask`, which broadcasts to [B, H, T, S], is True. The attention weights
+        [B, H, T, S] are appended to `weights_out`, if given.
         """
         q = self._split(self.w_q(query))  # [B, H, T, D]
         k = self._split(self.w_k(memory))  # [B, H, S, D]
@@ -77,10 +78,10 @@ class MultiHeadAttention(nn.Module):
     def _attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, weights_out: list[Tensor] | None
     ) -> Tensor:
-        """Equation (1) as it stands; on a CPU faster than the fused kernel at the lengths of sentences.
+        """Compute equation (1) directly; on a CPU, this is faster than the fused kernel for sentences.
 
-        In float32 whatever the rest is in: the gradient of the softmax is a difference of nearly equal
-        numbers, and in bf16 nothing of it was left for the encoder to learn from.
+        The computation is always in float32: the gradient of the softmax is a difference of nearly equal
+        numbers, and in bf16 too little of it remained for the encoder to learn.
         """
         with torch.autocast(q.device.type, enabled=False):
             scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)
@@ -92,10 +93,10 @@ class MultiHeadAttention(nn.Module):
 
 
 class PositionwiseFeedForward(nn.Module):
-    """FFN(x) = max(0, x W1 + b1) W2 + b2 (section 3.3), or another activation in the place of max."""
+    """FFN(x) = max(0, x W1 + b1) W2 + b2 (section 3.3), or with another activation instead of max."""
 
     def __init__(self, config: ModelConfig) -> None:
-        """Widen d_model to d_ff and back."""
+        """Build the projections from d_model to d_ff and back."""
         super().__init__()
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
@@ -103,24 +104,24 @@ class PositionwiseFeedForward(nn.Module):
         self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map [B, T, d_model] to the same shape, each position alone."""
+        """Map [B, T, d_model] to the same shape, each position independently."""
         output: Tensor = self.w_2(self.dropout(self.activation(self.w_1(x))))
         return output
 
 
 class PositionalEncoding(nn.Module):
-    """Adds the sinusoids of section 3.5, or a table that is loaded with the weights."""
+    """Adds the sinusoids of section 3.5 or a table that is loaded with the weights."""
 
     table: Tensor
 
     def __init__(self, config: ModelConfig) -> None:
-        """Precompute [max_positions, d_model]; longer sequences are an error."""
+        """Precompute the table [max_positions, d_model]."""
         super().__init__()
         is_stored = config.positions == "stored"
         self.register_buffer("table", position_table(config), persistent=is_stored)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add positions 0 .. T-1 to x [B, T, d_model]."""
+        """Add positions 0 to T-1 to x [B, T, d_model]; T may be at most `max_positions`."""
         if x.shape[1] > self.table.shape[0]:
             raise ValueError(
                 f"{x.shape[1]} positions, but the model has max_positions = {self.table.shape[0]}"
@@ -129,7 +130,7 @@ class PositionalEncoding(nn.Module):
 
 
 def position_table(config: ModelConfig) -> Tensor:
-    """What the config's network adds at each position: [max_positions, d_model]."""
+    """Compute the position encodings that a configuration asks for: [max_positions, d_model]."""
     count, first = config.max_positions, config.position_offset
     inclusive = config.position_exponent == "inclusive"
     halves = config.position_layout == "halves"
@@ -139,9 +140,9 @@ def position_table(config: ModelConfig) -> Tensor:
 def sinusoids(
     positions: int, d_model: int, *, inclusive: bool = False, halves: bool = False
 ) -> Tensor:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(the same); [positions, d_model].
+    """Compute PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same): [positions, d_model].
 
-    If `inclusive`, the exponent's d_model is less by 2, so that it ends at 1; `halves` has sines first.
+    If `inclusive`, the exponent is 2i/(d_model - 2), so the last one is 1. With `halves`, sines come first.
     """
     steps = max(1, d_model - 2) if inclusive else d_model
     frequency = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / steps))
@@ -152,20 +153,20 @@ def sinusoids(
 
 
 class Layer(nn.Module):
-    """What the layers of both stacks share: how a sub-layer is surrounded."""
+    """The common part of encoder and decoder layers: residual connections, dropout and norms."""
 
     self_attention: MultiHeadAttention
     norm_1: nn.LayerNorm
 
     def __init__(self, config: ModelConfig) -> None:
-        """Keep the place of the norm, and the dropout of every sub-layer's output."""
+        """Read the position of the norm and the dropout rate from `config`."""
         super().__init__()
         self.pre_norm = config.norm == "pre"
         self.normed_keys = config.normed_keys
         self.dropout = Dropout(config.dropout)
 
     def residual(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """One sub-layer with residual, dropout and norm: [B, T, d_model] -> the same shape."""
+        """Apply a sub-layer with residual, dropout and norm: [B, T, d_model] -> the same shape."""
         if self.pre_norm:
             summed: Tensor = x + self.dropout(sublayer(norm(x)))
             return summed
@@ -173,7 +174,7 @@ class Layer(nn.Module):
         return normed
 
     def attend_to_itself(self, x: Tensor, mask: Tensor, weights_out: list[Tensor] | None) -> Tensor:
-        """Self-attention's sub-layer: [B, T, d_model] -> the same shape."""
+        """Apply the self-attention sub-layer: [B, T, d_model] -> the same shape."""
 
         def attend(y: Tensor) -> Tensor:
             attended: Tensor = self.self_attention(
@@ -185,7 +186,7 @@ class Layer(nn.Module):
 
 
 class EncoderLayer(Layer):
-    """Self-attention, then feed-forward, each with residual and norm (section 3.1)."""
+    """Self-attention and feed-forward, each with residual and norm (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Build one layer of the given sizes."""
@@ -197,13 +198,13 @@ class EncoderLayer(Layer):
     def forward(
         self, x: Tensor, source_mask: Tensor, weights_out: list[Tensor] | None = None
     ) -> Tensor:
-        """[B, S, d_model] -> [B, S, d_model]."""
+        """Map x [B, S, d_model] to the same shape."""
         x = self.attend_to_itself(x, source_mask, weights_out)
         return self.residual(x, self.norm_2, self.feed_forward)
 
 
 class DecoderLayer(Layer):
-    """Masked self-attention or an SSRU, attention over the encoder's output, feed-forward (section 3.1)."""
+    """Masked self-attention or an SSRU, attention to the encoder's output, and feed-forward (section 3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Build one layer of the given sizes."""
@@ -225,7 +226,7 @@ class DecoderLayer(Layer):
         source_mask: Tensor,
         weights_out: list[Tensor] | None = None,
     ) -> Tensor:
-        """X [B, T, d_model] with memory [B, S, d_model] -> [B, T, d_model]."""
+        """Map x [B, T, d_model] to the same shape, given memory [B, S, d_model]."""
         if self.is_recurrent:
             x = self.residual(x, self.norm_1, self.recurrence)
         else:
@@ -245,18 +246,19 @@ def _norm(config: ModelConfig) -> nn.LayerNorm:
 
 
 def _final_norm(config: ModelConfig) -> nn.Module:
-    """Pre-norm leaves a stack's last sum without one."""
+    """Return the norm at the end of a stack, which pre-norm needs because its last sum is not normalized."""
     return _norm(config) if config.has_final_norm else nn.Identity()
 
 
 class Transformer(nn.Module):
-    """The whole network; in the paper, one table embeds both sides and projects to the vocabulary (3.4).
+    """The whole network.
 
-    With `embeddings = "target"` the source has a table of its own; with "separate" the projection has too.
+    As in section 3.4 of the paper, a single table embeds both sides and projects to the vocabulary. With
+    `embeddings = "target"`, the source has its own table; with "separate", the projection also has one.
     """
 
     def __init__(self, config: ModelConfig, pad_id: int) -> None:
-        """Build with Xavier-uniform weights and embeddings of variance 1 / d_model."""
+        """Build the network with Xavier-uniform weights and embeddings of variance 1 / d_model."""
         super().__init__()
         self.config = config
         self.pad_id = pad_id
@@ -276,7 +278,7 @@ class Transformer(nn.Module):
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2 and name.split(".")[0] in ("encoder", "decoder"):
                 nn.init.xavier_uniform_(parameter)
-            elif parameter.dim() == 2:  # tables, of source, target and projection
+            elif parameter.dim() == 2:  # tables of source, target and projection
                 nn.init.normal_(parameter, std=config.d_model**-0.5)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
@@ -287,7 +289,7 @@ class Transformer(nn.Module):
         return embedded
 
     def encode(self, source: Tensor, maps: AttentionMaps | None = None) -> Tensor:
-        """Source ids [B, S] -> memory [B, S, d_model]."""
+        """Encode source ids [B, S] to memory [B, S, d_model]."""
         mask = padding_mask(source, self.pad_id)
         shared = self.config.embeddings == "shared"
         table = self.embedding if shared else self.source_embedding
@@ -303,9 +305,9 @@ class Transformer(nn.Module):
     def decode(
         self, target: Tensor, memory: Tensor, source: Tensor, maps: AttentionMaps | None = None
     ) -> Tensor:
-        """Target ids [B, T], begun with BOS, over memory [B, S, d_model] -> states [B, T, d_model].
+        """Decode target ids [B, T] from BOS on, given memory [B, S, d_model], to states [B, T, d_model].
 
-        Targets are padded on the right, so the look-ahead mask alone hides padding from real positions.
+        Targets are padded on the right, so the look-ahead mask also hides padding from real positions.
         """
         source_mask = padding_mask(source, self.pad_id)
         target_mask = look_ahead_mask(target.shape[1], target.device)
@@ -320,15 +322,15 @@ class Transformer(nn.Module):
         return states
 
     def project(self, states: Tensor) -> Tensor:
-        """The pre-softmax projection: states [..., d_model] -> logits [..., V]."""
+        """Project states [..., d_model] to logits [..., V] before the softmax."""
         own = self.config.embeddings == "separate"
         bias = self.projection_bias if self.config.projection_bias else None
         return F.linear(states, self.projection.weight if own else self.embedding.weight, bias)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: source ids [B, S] and target ids [B * K, T] (from BOS on) -> logits [B * K, T, V].
+        """Compute logits of source ids [B, S] and target ids [B * K, T] from BOS on: [B * K, T, V].
 
-        The K targets of a source stand one behind the other; the source is read once for all of them.
+        The K targets of a source are in consecutive rows, and the source is encoded once for all of them.
         """
         memory, each = self.encode(source), len(target) // len(source)
         if each > 1:
@@ -336,7 +338,7 @@ class Transformer(nn.Module):
         return self.project(self.decode(target, memory, source))
 
     def attention_maps(self, source: Tensor, target: Tensor) -> AttentionMaps:
-        """Every layer's attention weights over source [B, S] and target [B, T]."""
+        """Return every layer's attention weights for source [B, S] and target [B, T]."""
         maps: AttentionMaps = {}
         self.decode(target, self.encode(source, maps), source, maps)
         return maps
