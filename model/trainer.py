@@ -287,7 +287,7 @@ class Trainer:
             )
 
     def _validate(self, progress: "tqdm[Any]") -> None:
-        """Validate in the first process, and stop if BLEU has not risen in `training.patience` validations."""
+        """Validate in the first process; stop if BLEU has not risen in `training.patience` validations."""
         if not self.processes.is_first:
             return
         self.network.eval()

@@ -1,1 +1,1 @@
-"""Text files to batches: `text` and `pairs` read, `corpus` keeps ids on disk, `batches` draws and pads."""
+"""From text files to batches: `text` and `pairs` read, `corpus` stores ids, `batches` samples and pads."""

@@ -1,4 +1,4 @@
-"""Pairs to padded batches, in an order that depends on the seed and the epoch alone."""
+"""Padded batches of pairs, in an order that depends only on the seed and the epoch."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,31 +14,31 @@ from model.tokenizer import BOS_ID, PAD_ID
 
 
 class Batch(NamedTuple):
-    """Padded ids, int64."""
+    """Padded ids of B pairs, int64."""
 
     source: Tensor
     """[B, S]"""
     target_in: Tensor
     """[B, T], from BOS on."""
     target_out: Tensor
-    """[B, T], to EOS; padding does not count in the loss."""
+    """[B, T], up to EOS; padding does not count in the loss."""
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on `device`."""
+        """Copy the batch to `device`."""
         return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
 
     def pin_memory(self) -> "Batch":
-        """The same batch, from where a GPU copies fast."""
+        """Copy the batch to pinned memory, for fast copies to a GPU."""
         return Batch(*(tensor.pin_memory() for tensor in self))
 
     @property
     def num_tokens(self) -> int:
-        """Targets that count."""
+        """The number of target tokens without padding."""
         return int((self.target_out != PAD_ID).sum())
 
     @property
     def padding(self) -> float:
-        """Share of padding in source and target."""
+        """The share of padding in source and target."""
         ids = torch.cat((self.source.flatten(), self.target_out.flatten()))
         return float((ids == PAD_ID).float().mean())
 
@@ -49,49 +49,49 @@ class CandidateBatch(NamedTuple):
     source: Tensor
     """[L, S]"""
     target_in: Tensor
-    """[L * K, T], from BOS on; the candidates of a source one behind the other."""
+    """[L * K, T], from BOS on; the candidates of a source are in consecutive rows."""
     target_out: Tensor
-    """[L * K, T], to EOS."""
+    """[L * K, T], up to EOS."""
     gains: Tensor
-    """[L, K], float32: how good each is, from 0 to 1."""
+    """[L, K], float32: the quality of each candidate, from 0 to 1."""
 
     def to(self, device: torch.device) -> "CandidateBatch":
-        """The same batch on `device`."""
+        """Copy the batch to `device`."""
         return CandidateBatch(*(tensor.to(device, non_blocking=True) for tensor in self))
 
     def pin_memory(self) -> "CandidateBatch":
-        """The same batch, from where a GPU copies fast."""
+        """Copy the batch to pinned memory, for fast copies to a GPU."""
         return CandidateBatch(*(tensor.pin_memory() for tensor in self))
 
 
 class Plan(NamedTuple):
-    """What one process is to read for one update of the weights, and where in the data it ends."""
+    """The batches that one process reads for one update of the weights, and the position after them."""
 
     batches: list[tuple[NDArray[np.int64], int]]
-    """Each batch's pairs, by their numbers, and the seed of the way they are cut."""
+    """For each batch, the numbers of its pairs and the seed of their random segmentation."""
     epoch: int
     next_batch: int
-    """Number, in the epoch, of the batch after the last one."""
+    """The number of the next batch in the epoch."""
     candidates: Sequence[int] = ()
-    """Numbers of the batches of candidates."""
+    """The numbers of the candidate batches."""
 
 
 class Update(NamedTuple):
-    """One process's batches for one update of the weights, as they were planned."""
+    """The batches of one process for one update of the weights."""
 
     batches: list[Batch]
     epoch: int
     next_batch: int
     candidates: Sequence[CandidateBatch] = ()
-    """What is read for `training.risk`."""
+    """The candidate batches for `training.risk`."""
 
     @property
     def passes(self) -> list[Batch | CandidateBatch]:
-        """All of it: what goes through the network at one time each."""
+        """All batches, each of which needs one forward and backward pass."""
         return [*self.batches, *self.candidates]
 
     def pin_memory(self) -> "Update":
-        """The same update, from where a GPU copies fast."""
+        """Copy the batches to pinned memory, for fast copies to a GPU."""
         batches = [batch.pin_memory() for batch in self.batches]
         return self._replace(
             batches=batches, candidates=[one.pin_memory() for one in self.candidates]
@@ -99,7 +99,7 @@ class Update(NamedTuple):
 
 
 class Batcher:
-    """Cuts a corpus into batches of similar length, at most `batch_tokens` tokens a side with padding."""
+    """Divides a corpus into batches of similar length with at most `batch_tokens` padded tokens per side."""
 
     def __init__(
         self,
@@ -109,19 +109,19 @@ class Batcher:
         subword_alpha: float = 0.0,
         subword_sides: SubwordSides = "both",
     ) -> None:
-        """Nothing is copied. With a `subword_alpha`, every pair is cut anew each time it is seen."""
+        """Unless `subword_alpha` is 0, the segmentation of a pair is random each time it is used."""
         self.corpus, self.batch_tokens, self.seed = corpus, batch_tokens, seed
         self.subword_alpha, self.subword_sides = subword_alpha, subword_sides
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:
-        """The batches of one epoch as arrays of pairs' numbers, the same for the same seed and number."""
+        """Return the batches of epoch `number` as arrays of pair numbers, the same for the same seed."""
         rng = np.random.default_rng((self.seed, number))
         drawn = self.corpus.draw(rng)
         lengths = self.corpus.source_lengths[drawn], self.corpus.target_lengths[drawn]
         return [drawn[batch] for batch in cut(*lengths, self.batch_tokens, rng)]
 
     def batch(self, numbers: NDArray[np.int64], seed: int) -> Batch:
-        """Some pairs as a batch; `seed` is of the way they are cut, if that is random."""
+        """Build the batch of these pairs; `seed` determines their segmentation if it is random."""
         if self.subword_alpha:
             alpha, sides = self.subword_alpha, self.subword_sides
             return collate(self.corpus.sampled(numbers, alpha, seed, sides))
@@ -130,9 +130,9 @@ class Batcher:
     def plans(
         self, epoch: int, batch: int, count: int, rank: int = 0, world: int = 1
     ) -> Iterator[Plan]:
-        """Endless plans of `count` batches for each of `world` processes, beginning at the given place.
+        """Yield endless plans of `count` batches for process `rank`, starting at a batch of an epoch.
 
-        Of every `world` consecutive batches, process `rank` gets its own.
+        Each of the `world` processes gets one of every `world` consecutive batches.
         """
         batches = self.epoch(epoch)
         while True:
@@ -148,7 +148,7 @@ class Batcher:
             yield Plan(mine, epoch, batch)
 
     def update(self, plan: Plan) -> Update:
-        """The batches of a plan, without candidates."""
+        """Build the batches of a plan, without candidates."""
         return Update([self.batch(*one) for one in plan.batches], plan.epoch, plan.next_batch)
 
 
@@ -158,9 +158,12 @@ def cut(
     batch_tokens: int,
     rng: np.random.Generator,
 ) -> list[NDArray[np.int64]]:
-    """Batches of at most `batch_tokens` tokens a side, padding included, as arrays of places in the lengths.
+    """Divide pairs into batches of at most `batch_tokens` tokens per side, including padding.
 
-    Shuffled, then sorted by length (so that ties are random), cut, and the cuts shuffled.
+    Pairs are shuffled, then sorted by length, so that ties are in random order. Batches are shuffled, too.
+
+    Returns:
+        Arrays of indices into the lengths. A pair that exceeds `batch_tokens` is a batch of its own.
     """
     shuffled = rng.permutation(len(source_lengths))
     sources, targets = source_lengths[shuffled], target_lengths[shuffled]
@@ -168,7 +171,9 @@ def cut(
     order, longest = shuffled[by_length], np.maximum(sources, targets)[by_length]
     batches, start = [], 0
     while start < len(order):
-        most = batch_tokens // int(longest[start]) + 1  # one more than fit beside the first
+        most = (
+            batch_tokens // int(longest[start]) + 1
+        )  # one more than fits at the first pair's length
         widths = np.maximum.accumulate(longest[start : start + most])
         tokens = widths * np.arange(1, len(widths) + 1)
         fitting = max(1, int(np.searchsorted(tokens, batch_tokens, side="right")))
@@ -178,7 +183,7 @@ def cut(
 
 
 def batches_of(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[Batch]:
-    """Each of some pairs once, in an order that is always the same."""
+    """Yield batches with each pair once, in an order that is always the same."""
     sources = np.array([len(pair.source) for pair in pairs], np.int32)
     targets = np.array([len(pair.target) for pair in pairs], np.int32)
     for batch in cut(sources, targets, batch_tokens, np.random.default_rng(0)):
@@ -186,7 +191,7 @@ def batches_of(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[Batch]:
 
 
 def collate(pairs: Sequence[Pair]) -> Batch:
-    """Pad pairs to one batch."""
+    """Pad pairs to a batch."""
     inputs = [np.concatenate(([BOS_ID], pair.target[:-1])) for pair in pairs]
     return Batch(
         _pad([pair.source for pair in pairs]), _pad(inputs), _pad([pair.target for pair in pairs])

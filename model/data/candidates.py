@@ -1,7 +1,8 @@
-"""Translations that a search found, with how good each is: what minimum risk training reads.
+"""Candidate translations found by a search, with the quality of each, for minimum risk training.
 
-`candidates.<source>-<target>.jsonl` (`candidates.<name>.…` of a corpus with a name), as `export.candidates`
-writes it, has a line for every sentence: `{"source": "…", "candidates": ["…", …], "gains": [0.7, …]}`.
+They are read from `candidates.<source>-<target>.jsonl` (`candidates.<name>.…` for a named corpus), which
+`export.candidates` writes, with a line per sentence:
+`{"source": "…", "candidates": ["…", …], "gains": [0.7, …]}`.
 """
 
 import json
@@ -19,11 +20,11 @@ from model.data.text import DataError, iterate_lines
 from model.tokenizer import Vocabularies
 
 COUNT = 5
-"""Candidates of a sentence: a few more than the beams of a search (4, section 6.1)."""
+"""Candidates per sentence, slightly more than the beams of a search (4, section 6.1)."""
 
 
 class CandidateList(NamedTuple):
-    """One sentence and its translations."""
+    """A sentence and its candidate translations."""
 
     source: str
     tag: int
@@ -33,12 +34,12 @@ class CandidateList(NamedTuple):
 
 
 class Candidates:
-    """All lists of a data folder, in memory, in endless batches that depend on the seed alone."""
+    """All candidate lists of a data folder, in memory, as endless batches that depend only on the seed."""
 
     def __init__(
         self, lists: list[CandidateList], config: Config, vocabularies: Vocabularies
     ) -> None:
-        """A batch has at most `training.batch_tokens` tokens on its target side, padding included."""
+        """Batches have at most `training.batch_tokens` target tokens, including padding."""
         self.lists, self.vocabularies, self.config = lists, vocabularies, config
         tokens = [len(one.pairs) * max(len(pair.target) for pair in one.pairs) for one in lists]
         rng = np.random.default_rng(config.training.seed)
@@ -47,10 +48,10 @@ class Candidates:
 
     @classmethod
     def open(cls, folder: Path, config: Config, vocabularies: Vocabularies) -> "Candidates":
-        """The lists of every direction in `config.data`; those with a text that is too long are left out.
+        """Read the lists of every direction in `config.data`, except those with a text that is too long.
 
         Raises:
-            DataError: there are none, or a line is not what it should be.
+            DataError: a line is invalid, or no lists are left.
         """
         lists: list[CandidateList] = []
         for direction in config.data.directions:
@@ -74,7 +75,7 @@ class Candidates:
         return cls(short, config, vocabularies)
 
     def batch(self, number: int) -> CandidateBatch:
-        """The one of this number, from 0 on; an epoch has each list once."""
+        """Build batch `number`, counted from 0 over all epochs; each epoch has each list once."""
         seed, alpha = self.config.training.seed, self.config.data.subword_alpha
         epoch, place = divmod(number, len(self.batches))
         order = np.random.default_rng((seed, epoch)).permutation(len(self.batches))
@@ -93,7 +94,11 @@ class Candidates:
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file, each checked."""
+    """Yield the lines of a file after checking each.
+
+    Raises:
+        DataError: a line is invalid.
+    """
     for number, (text, _) in enumerate(iterate_lines(path), start=1):
         try:
             one = json.loads(text)

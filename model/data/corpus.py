@@ -1,7 +1,7 @@
-"""Corpora as ids on the disk, mapped into memory: what is larger than memory trains as well as what is small.
+"""Corpora as ids on disk, mapped into memory, so that they may be larger than memory.
 
-Each language of each corpus is tokenized once, into the run's folder `tokens/`, and found there by a resumed
-run. A training pair is made of two such files when it is needed.
+Each language of each corpus is tokenized once, into the run's folder `tokens/`, where a resumed run finds it.
+Training pairs are read from two of these files when they are needed.
 """
 
 import hashlib
@@ -31,26 +31,26 @@ class Pair(NamedTuple):
     source: NDArray[np.int32]
     """[S]: tag, pieces, EOS."""
     target: NDArray[np.int32]
-    """[T]: pieces, EOS; the decoder's input is BOS and all but the last."""
+    """[T]: pieces, EOS; the decoder's input is BOS and all ids but the last."""
 
 
 @dataclass(frozen=True)
 class TokenFile:
-    """The pieces of every line of one text file."""
+    """The ids of every line of one text file."""
 
     text: TextFile
     tokenizer: Tokenizer
     ids: NDArray[np.int32]
-    """All lines' ids, one behind the other."""
+    """The ids of all lines, concatenated."""
     starts: NDArray[np.int64]
-    """Where each line's begin, and one more for the end."""
+    """The index of each line's first id, followed by the number of ids."""
 
     @classmethod
     def encode(cls, path: Path, tokenizer: Tokenizer, folder: Path) -> "TokenFile":
-        """Tokenize a text file into `folder`, or find it there from an earlier time.
+        """Tokenize a text file into `folder`, unless an earlier run did so.
 
         Raises:
-            DataError: the text is not usable.
+            DataError: the text is unusable.
         """
         status, vocabulary = path.stat(), hashlib.sha256(tokenizer.model).hexdigest()
         made_of = f"{path.resolve()}\n{vocabulary}\n{status.st_size}\n{status.st_mtime_ns}"
@@ -58,7 +58,7 @@ class TokenFile:
         if not (store / "done.json").exists():
             _tokenize(path, tokenizer, store)
         path_of_ids = store / "ids.i32"
-        empty = path_of_ids.stat().st_size == 0  # which no file can be mapped as
+        empty = path_of_ids.stat().st_size == 0  # an empty file cannot be mapped
         ids = np.zeros(0, np.int32) if empty else np.memmap(path_of_ids, np.int32, "r")
         starts = np.load(store / "starts.npy", mmap_mode="r")
         return cls(
@@ -66,27 +66,27 @@ class TokenFile:
         )
 
     def __len__(self) -> int:
-        """How many lines there are."""
+        """Return the number of lines."""
         return len(self.starts) - 1
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Pieces of every line."""
+        """The number of pieces of each line."""
         return np.diff(self.starts)
 
     def __getitem__(self, line: int) -> NDArray[np.int32]:
-        """The pieces of a line."""
+        """Return the ids of a line."""
         return self.ids[self.starts[line] : self.starts[line + 1]]
 
     def sampled(self, lines: Sequence[int], alpha: float, seed: int) -> list[list[int]]:
-        """The pieces of some lines, cut at random; `Tokenizer.sample` says how."""
+        """Return ids of some lines by random segmentation (see `Tokenizer.sample`)."""
         return self.tokenizer.sample([self.text[line] for line in lines], alpha, seed)
 
 
 def _tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> None:
-    """One pass over the text; what is written counts once `done.json` is there."""
+    """Tokenize a file in one pass; the output is valid once `done.json` exists."""
     store.mkdir(parents=True, exist_ok=True)
-    starts, places = array("q", [0]), array("q")  # eight bytes a line, however many there are
+    starts, places = array("q", [0]), array("q")  # eight bytes per line, unlike a list
     with (
         (store / "ids.i32").open("wb") as file,
         tqdm(desc=f"tokenizing {path.name}", unit="line", unit_scale=True, leave=False) as progress,
@@ -112,7 +112,7 @@ def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
 
 @dataclass(frozen=True)
 class Group:
-    """One direction of one corpus: what sampling weighs."""
+    """One direction of one corpus, which is sampled with its own share."""
 
     corpus: str
     """The name in `train.<name>.<code>`; empty for `train.<code>`."""
@@ -120,23 +120,23 @@ class Group:
     source: TokenFile
     target: TokenFile
     tag: int
-    """The token in front of the source that asks for this target language."""
+    """The token before each source that requests the target language."""
     lines: NDArray[np.int64]
-    """Those that are short enough."""
+    """The numbers of the lines that are short enough."""
     share: float
-    """How often an epoch has each pair: 1 once, 0.5 every other, 3 three times."""
+    """How many times an epoch uses each pair on average; 0.5 uses half of the pairs."""
 
     @property
     def name(self) -> str:
-        """For people: `web de-en`, or `de-en` of `train.<code>`."""
+        """A readable name: `web de-en`, or `de-en` for `train.<code>`."""
         return f"{self.corpus} {self.direction}".strip()
 
 
 class Corpus:
-    """All pairs of all directions of all corpora, numbered from 0 on."""
+    """All pairs of all directions of all corpora, numbered from 0."""
 
     def __init__(self, groups: list[Group], num_too_long: int) -> None:
-        """`num_too_long` pairs were left out."""
+        """`num_too_long` is the number of pairs that were left out of `groups`."""
         self.groups, self.num_too_long = groups, num_too_long
         self.ends = np.cumsum([len(group.lines) for group in groups])
         sides = [(group.source, group.target) for group in groups]
@@ -155,12 +155,12 @@ class Corpus:
     def open(
         cls, folder: Path, config: DataConfig, vocabularies: Vocabularies, tokens: Path
     ) -> "Corpus":
-        """The training text of `folder`, tokenized into `tokens`.
+        """Open the training text of `folder`, after tokenizing it into `tokens` if necessary.
 
-        Pairs with a side of more than `config.max_tokens` tokens are left out and counted.
+        Pairs with more than `config.max_tokens` tokens on a side are left out and counted.
 
         Raises:
-            DataError: the text is not usable, or `config.corpora` names a corpus that is not there.
+            DataError: the text is unusable, or `config.corpora` names a corpus or direction without files.
         """
         corpora = find_corpora(folder, config.languages)
         if missing := sorted(config.corpora.keys() - corpora.keys()):
@@ -179,21 +179,21 @@ class Corpus:
                 f"{folder}: no pair of {', '.join(config.directions)} is within data.max_tokens = "
                 f"{config.max_tokens} tokens"
             )
-        return cls(_shared_out(groups, config.temperature), num_too_long)
+        return cls(_with_shares(groups, config.temperature), num_too_long)
 
     def __len__(self) -> int:
-        """How many pairs there are."""
+        """Return the number of pairs."""
         return int(self.ends[-1])
 
     def __getitem__(self, number: int) -> Pair:
-        """The pair of this number, as the vocabularies cut it."""
+        """Return a pair by its number, with the vocabularies' default segmentation."""
         group, line = self._place(number)
         return pair_of(group.tag, group.source[line], group.target[line])
 
     def sampled(
         self, numbers: NDArray[np.int64], alpha: float, seed: int, sides: SubwordSides = "both"
     ) -> list[Pair]:
-        """Some pairs, both sides or the source alone cut at random."""
+        """Return some pairs with random segmentation of both sides or of the source only."""
         places = [self._place(number) for number in numbers]
         pairs: dict[int, Pair] = {}
         for group in {id(group): group for group, _ in places}.values():
@@ -208,7 +208,7 @@ class Corpus:
         return [pairs[at] for at in range(len(places))]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The pairs of one epoch in no particular order: each group as often as its share says."""
+        """Draw the pairs of one epoch, in no particular order: each group as often as its share."""
         drawn, start = [], 0
         for group, end in zip(self.groups, self.ends, strict=True):
             whole, part = divmod(group.share, 1.0)
@@ -225,7 +225,7 @@ class Corpus:
 
 
 def pair_of(tag: int, source: object, target: object) -> Pair:
-    """The pieces of two lines with what stands around them."""
+    """Build a pair from the pieces of two lines, with the tag before the source and EOS after both."""
     parts = np.concatenate(([tag], np.asarray(source, np.int32), [EOS_ID])).astype(np.int32)
     return Pair(parts, np.concatenate((np.asarray(target, np.int32), [EOS_ID])).astype(np.int32))
 
@@ -233,10 +233,10 @@ def pair_of(tag: int, source: object, target: object) -> Pair:
 def _directions(
     folder: Path, name: str, files: Mapping[str, Path], how: CorpusConfig, config: DataConfig
 ) -> list[str]:
-    """What is learnt from a corpus: the directions that are wanted of it, or all that it has files for.
+    """Return the directions configured for a corpus, or else all that it has files for.
 
     Raises:
-        DataError: it has no files for one of the former, or for none of the latter.
+        DataError: files of a configured direction are missing, or the corpus has files for no direction.
     """
     there = [one for one in config.directions if set(one.split("-")) <= files.keys()]
     if missing := [one for one in how.directions if one not in there]:
@@ -254,7 +254,7 @@ def _directions(
 def encode_pairs(
     text: Mapping[str, list[str]], config: DataConfig, vocabularies: Vocabularies
 ) -> list[Pair]:
-    """Aligned lines by language as pairs of every direction, those that are too long left out."""
+    """Return the pairs of every direction from aligned lines by language, except those that are too long."""
     pairs = []
     for direction in config.directions:
         source, target = direction.split("-")
@@ -272,7 +272,7 @@ def _group(
     vocabularies: Vocabularies,
     tokens: Path,
 ) -> tuple[Group, int]:
-    """One direction of one corpus, each pair once, and how many of its pairs are too long."""
+    """Open one direction of one corpus with a share of 1; also return how many pairs are too long."""
     source_code, target_code = direction.split("-")
     source = TokenFile.encode(files[source_code], vocabularies.source, tokens)
     target = TokenFile.encode(files[target_code], vocabularies.target, tokens)
@@ -284,11 +284,12 @@ def _group(
     return group, len(source) - len(lines)
 
 
-def _shared_out(groups: list[tuple[Group, float]], temperature: float) -> list[Group]:
-    """The groups with their shares: a corpus's weight, and more of what is small the higher the temperature.
+def _with_shares(groups: list[tuple[Group, float]], temperature: float) -> list[Group]:
+    """Return the groups with shares from their corpus's weight and the temperature T.
 
-    Of a group of n pairs, n^(1/T) N^(1 - 1/T) are drawn, where the largest has N (Arivazhagan et al., 2019,
-    section 4.1).
+    From a group of n pairs, n^(1/T) N^(1 - 1/T) times the weight are drawn, where N is the size of the
+    largest group. A higher temperature raises the share of small groups (Arivazhagan et al., 2019, section
+    4.1).
     """
     largest = max(len(group.lines) for group, _ in groups)
     return [

@@ -1,4 +1,4 @@
-"""Corpora in two languages, read and written pair by pair."""
+"""Reading and writing of corpora in two languages, pair by pair."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -7,24 +7,24 @@ from pathlib import Path
 from model.data.text import DataError, find_corpora, iterate_lines, written_whole
 
 Pair = tuple[str, str]
-"""A sentence in both languages, or a code for each."""
+"""A sentence in both languages, or both language codes."""
 
 
 def find_pairs(data: Path, languages: Pair) -> dict[str, tuple[Path, Path]]:
-    """The corpora of a data folder, by name, with their files in the order of the languages.
+    """Return the corpora of a data folder by name, with their files in the order of the languages.
 
     Raises:
-        DataError: there is none.
+        DataError: the folder has no corpus.
     """
     corpora = find_corpora(data, languages)
     return {name: (files[languages[0]], files[languages[1]]) for name, files in corpora.items()}
 
 
 def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
-    """The lines of two files.
+    """Yield the lines of two files as pairs.
 
     Raises:
-        DataError: one has more than the other, or is not usable.
+        DataError: one file has more lines than the other, or is unusable.
     """
     for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
         if None in lines:
@@ -34,7 +34,7 @@ def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
 
 
 def write_pairs(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
-    """Each side into its file; how many pairs there were."""
+    """Write each side to its file, and return the number of pairs."""
     written = 0
     with written_whole(targets) as (one, two):
         for first, second in pairs:

@@ -1,7 +1,8 @@
-"""Aligned text files, checked line by line and read through the page cache, so that they may be of any size.
+"""Aligned text files of any size, checked line by line.
 
-A data folder holds `train.<code>` and `valid.<code>` for every language, or several corpora as
-`train.<name>.<code>`: one sentence a line, UTF-8, line n of one file the translation of line n of the other.
+A data folder has `train.<code>` and `valid.<code>` for every language, or several corpora as
+`train.<name>.<code>`. The files are UTF-8 with one sentence per line, and line n of one file translates line
+n of the other.
 """
 
 import logging
@@ -18,14 +19,16 @@ logger = logging.getLogger(__name__)
 
 
 class DataError(ValueError):
-    """Text that cannot be used; the message names the file and, where there is one, the line."""
+    """Text that cannot be used. The message names the file and, if possible, the line."""
 
 
 def iterate_lines(path: Path) -> Iterator[tuple[str, int]]:
-    r"""The lines of a UTF-8 file without line ends, and the byte that each begins at; only \n ends one.
+    r"""Yield the lines of a UTF-8 file without surrounding whitespace, and the byte offset of each.
+
+    Only \n ends a line.
 
     Raises:
-        DataError: the file is missing, is empty, has an empty line or one that is not UTF-8.
+        DataError: the file cannot be read, is empty, or has a line that is empty or not UTF-8.
     """
     try:
         file = path.open("rb")
@@ -49,15 +52,15 @@ def iterate_lines(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a small file; the errors are those of `iterate_lines`."""
+    """Read all lines of a small file; raises the errors of `iterate_lines`."""
     return [text for text, _ in iterate_lines(path)]
 
 
 def read_aligned(folder: Path, split: str, languages: Sequence[str]) -> dict[str, list[str]]:
-    """The lines of `<folder>/<split>.<code>` for every language.
+    """Read the lines of `<folder>/<split>.<code>` for every language.
 
     Raises:
-        DataError: a file is unusable, or the files differ in their number of lines.
+        DataError: a file is unusable, or the files have different numbers of lines.
     """
     text = {code: read_lines(folder / f"{split}.{code}") for code in languages}
     check_aligned({folder / f"{split}.{code}": len(text[code]) for code in languages})
@@ -65,10 +68,10 @@ def read_aligned(folder: Path, split: str, languages: Sequence[str]) -> dict[str
 
 
 def check_aligned(counts: dict[Path, int]) -> None:
-    """Refuse files that differ in their number of lines.
+    """Check that all files have the same number of lines.
 
     Raises:
-        DataError: they do; it names two of them.
+        DataError: two files differ; the message names both.
     """
     first, *others = counts
     for path in others:
@@ -77,12 +80,12 @@ def check_aligned(counts: dict[Path, int]) -> None:
 
 
 def find_corpora(folder: Path, languages: Sequence[str]) -> dict[str, dict[str, Path]]:
-    """The training files by corpus and language; the corpus `train.<code>` is called "".
+    """Return the training files by corpus and language; the name of the corpus `train.<code>` is "".
 
-    A corpus needs two of the languages; with several corpora, none needs them all.
+    A corpus needs files of at least two of the languages. Others are ignored with a warning.
 
     Raises:
-        DataError: there is none.
+        DataError: the folder has no such corpus.
     """
     corpora: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.glob("train.*")):
@@ -100,9 +103,9 @@ def find_corpora(folder: Path, languages: Sequence[str]) -> dict[str, dict[str, 
 
 @contextmanager
 def written_whole(targets: Sequence[Path]) -> Iterator[list[TextIO]]:
-    """Files to write into that take the place of `targets` at the end, unless an error ends the block.
+    """Open files that replace `targets` at the end of the context, unless it ends with an error.
 
-    Where nothing was written, no file stands: corpora are found by their files.
+    A target to which nothing was written is removed, because every file that exists counts as a corpus.
     """
     partial = [target.with_name(f".{target.name}.partial") for target in targets]
     try:
@@ -122,14 +125,14 @@ def written_whole(targets: Sequence[Path]) -> Iterator[list[TextIO]]:
 
 
 class TextFile:
-    """Any line of a file by its number, without the file in memory."""
+    """Random access to the lines of a file, which is mapped into memory."""
 
     def __init__(self, path: Path, starts: NDArray[np.int64]) -> None:
-        """`starts` holds the byte that each line begins at, and one more for the end."""
+        """`starts` has the byte offset of each line, followed by the size of the file."""
         self.starts = starts
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __getitem__(self, number: int) -> str:
-        """Line `number`, from 0 on, as `iterate_lines` gave it."""
+        """Return line `number`, counted from 0, as `iterate_lines` does."""
         return self._bytes[self.starts[number] : self.starts[number + 1]].decode("utf-8").strip()

@@ -1,4 +1,4 @@
-"""What the updates of the weights read, made before they need it: by a thread, or by processes."""
+"""Preparation of the batches of each update in advance, by a thread or by processes."""
 
 import queue
 import signal
@@ -15,12 +15,12 @@ from model.data.candidates import Candidates
 from model.distributed import Processes
 
 UPDATES_AHEAD = 4
-"""Of the thread, or of each process."""
+"""How many updates the thread, or each process, prepares in advance."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one process's share of the text, and of the candidates, if there are any."""
+    """Reads one training process's share of the text and, if given, of the candidates."""
 
     batcher: Batcher
     candidates: Candidates | None
@@ -28,7 +28,7 @@ class Reader:
     processes: Processes
 
     def updates(self, step: int, epoch: int, batch: int) -> Generator[Update]:
-        """One update after another, beginning with the one after `step`, at that batch of the epoch."""
+        """Yield the updates after `step`, starting with batch number `batch` of the epoch."""
         rank, world = self.processes.rank, self.processes.world
         plans = self.batcher.plans(epoch, batch, self.training.accumulate_batches, rank, world)
         if self.candidates:
@@ -46,7 +46,7 @@ class Reader:
 def with_lists(
     plans: Iterator[Plan], step: int, count: int, rank: int = 0, world: int = 1
 ) -> Iterator[Plan]:
-    """The plans of the updates after `step`, with `count` batches of candidates for each process."""
+    """Add `count` candidate batches per process to the plans of the updates after `step`."""
     for number, plan in enumerate(plans, start=step):
         start, end = number * count * world, (number + 1) * count * world
         yield plan._replace(candidates=range(start + rank, end, world))
@@ -55,9 +55,10 @@ def with_lists(
 def made_ahead(
     plans: Iterator[Plan], make: Callable[[Plan], Update], workers: int, pin: bool
 ) -> Generator[Update]:
-    """The planned updates in their order, by so many processes or a thread; `pin` for a GPU's copies.
+    """Yield the planned updates in order, made by `workers` processes, or by a thread if `workers` is 0.
 
-    The processes are forked, and so share the text that is mapped into memory.
+    With `pin`, batches are in pinned memory, for fast copies to a GPU. The processes are forked, so they
+    share the text that is mapped into memory.
     """
     if not workers:
         yield from prefetch(map(make, plans), pin)
@@ -77,13 +78,13 @@ def made_ahead(
     try:
         yield from made
     finally:
-        # left to the garbage collector, which may come after what would tell the processes to end, they are
-        # sent a SIGTERM that they ignore
+        # the garbage collector may come too late to notify the processes; torch then sends them SIGTERM, which
+        # they ignore
         made._shutdown_workers()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 class _Updates(Dataset[Update]):
-    """Updates by their plans, as torch's loader asks for them."""
+    """Updates by plan, in the form that torch's DataLoader expects."""
 
     def __init__(self, make: Callable[[Plan], Update]) -> None:
         self.make = make
@@ -93,13 +94,13 @@ class _Updates(Dataset[Update]):
 
 
 def _ignore_signals(_worker: int) -> None:
-    """Ctrl-C, and SIGTERM from torchrun or systemd, reach all processes; training has a step to end."""
+    """Ignore SIGINT and SIGTERM, which reach all processes, since training first finishes its step."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
-    """The same updates, made by a thread a few ahead of their use; `pin` their memory for a GPU's copies."""
+    """Yield the same updates, made in advance by a thread; with `pin`, in pinned memory."""
     made: queue.Queue[Update | BaseException] = queue.Queue(UPDATES_AHEAD)
     stopped = threading.Event()
 
@@ -115,7 +116,7 @@ def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
                 offer(update.pin_memory() if pin else update)
                 if stopped.is_set():
                     return
-        except BaseException as error:  # raised again where the update is wanted
+        except BaseException as error:  # raised again in the consumer
             offer(error)
 
     maker = threading.Thread(target=make, name="batches", daemon=True)
@@ -128,4 +129,4 @@ def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
             yield one
     finally:
         stopped.set()
-        maker.join()  # a thread that is inside torch when the interpreter ends aborts the process
+        maker.join()  # the process aborts if a thread is inside torch when the interpreter exits
