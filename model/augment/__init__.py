@@ -1,1 +1,1 @@
-"""Commands that derive more training pairs, each for something that small corpora lack."""
+"""Commands that derive training pairs, each for something that small corpora lack."""

@@ -30,21 +30,21 @@ from model.data.text import DataError, iterate_lines
 LANGUAGES = ("de", "en")
 KIND = re.compile(r"\{(m|f|n|pl|adj)\}")
 ENDINGS = ("", "e", "en", "er", "es", "em")
-"""Of adjectives."""
+"""Inflectional endings of adjectives."""
 WEAK = ("e", "ent", "ist", "and", "ant", "oge")
-"""Masculine nouns that end so have another form in all cases but one."""
+"""Endings of weak masculine nouns, whose form changes in all cases but the nominative."""
 UNSTABLE = ("e", "el", "er")
-"""Adjectives that end so lose a letter before an ending."""
+"""Endings of adjectives that lose a letter when they are inflected."""
 AS_A_VOWEL = re.compile(r"(?!uni|us[ei]|eu|one)[aeiou]|hono|hour|heir", re.IGNORECASE)
 ARTICLE = re.compile(r"\b([Aa])n? $")
 Ranks = tuple[Mapping[str, int], Mapping[str, int]]
-"""For each language, words in lower case and their places in its list."""
+"""For each language, words in lower case with their ranks in its list."""
 Words = Mapping[str, Sequence[Pair]]
-"""By kind."""
+"""German words with their translations, by kind."""
 
 
 class Slot(NamedTuple):
-    """What a German word may be, and which English ones tell that it is."""
+    """A reading of a German word form, and the English words that confirm it."""
 
     kind: str
     ending: str
@@ -52,7 +52,7 @@ class Slot(NamedTuple):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the new corpora; returns the exit status."""
+    """Write the new corpora and return the exit status."""
     parser = derived.parser("model.augment.context", __doc__)
     ding.add_arguments(parser)
     parser.add_argument(
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def find_slots(entries: Iterable[Entry]) -> dict[str, list[Slot]]:
-    """By German word, as it stands in a sentence, what it may be."""
+    """Return the readings of each German word form."""
     slots: dict[str, list[Slot]] = {}
     for entry in entries:
         english = frozenset(
@@ -99,7 +99,10 @@ def find_slots(entries: Iterable[Entry]) -> dict[str, list[Slot]]:
 
 
 def new_words(entries: Iterable[Entry], source: int, known: Known, ranks: Ranks) -> Words:
-    """By kind, usual words of one language that the text hardly has, with their most usual translations."""
+    """Return common words of one language that are rare in the text, with their most common translations.
+
+    `source` is the index of that language.
+    """
     best: dict[tuple[str, str], tuple[int, Pair]] = {}
     for entry in entries:
         for first, second in ding.candidates(entry, source):
@@ -122,15 +125,15 @@ def new_words(entries: Iterable[Entry], source: int, known: Known, ranks: Ranks)
 
 
 class Exchange:
-    """Puts a new word into each pair that has room for one; the same draws for the same seed."""
+    """Replaces a word and its translation in a pair; the draws are the same for the same seed."""
 
     def __init__(self, slots: Mapping[str, Sequence[Slot]], words: Words, seed: int) -> None:
-        """Find places by `slots`, and draw from `words`."""
+        """`slots` determine which words can be replaced; their replacements are drawn from `words`."""
         self.slots, self.words = slots, words
         self._random = random.Random(seed)
 
     def __call__(self, pair: Pair) -> Pair | None:
-        """The pair with another word; None if there is no place for one."""
+        """Replace a word in a pair; return None if no word can be replaced or the one drawn does not fit."""
         places = list(self._places(pair))
         if not places:
             return None
@@ -149,7 +152,7 @@ class Exchange:
         )
 
     def _places(self, pair: Pair) -> Iterator[tuple[Slot, re.Match[str], re.Match[str]]]:
-        """What may be exchanged: a German word that stands there once, and the only translation of it."""
+        """Yield the German words that occur once and have exactly one translation in the pair."""
         german, english = (list(WORD.finditer(side)) for side in pair)
         times = Counter(word[0] for word in german)
         for word in german:
@@ -162,12 +165,12 @@ class Exchange:
 
 
 def _forms(word: re.Match[str]) -> tuple[str, ...]:
-    """A word as it stands there, and as it would within the sentence that it begins."""
+    """Return a word as written and, at the beginning of a sentence, also in lower case."""
     return (word[0],) if word.start() else (word[0], word[0][0].lower() + word[0][1:])
 
 
 def _kind(word: str) -> str | None:
-    """Of what kind a German word is, if it is one word of one kind whose other forms are known."""
+    """Return the kind of a German entry; None unless it is one word of one kind with predictable forms."""
     kinds, text = KIND.findall(word), write_out(word, "de")
     if len(kinds) != 1 or not WORD.fullmatch(text):
         return None
@@ -180,7 +183,7 @@ def _kind(word: str) -> str | None:
 
 
 def _agrees(slot: Slot, old: str, new: str) -> bool:
-    """Whether a German word may have the case of another: the dative plural ends in n (or s)."""
+    """Check whether a German noun fits the case of the old one: dative plurals end in n (or s)."""
     return slot.kind != "pl" or old[-1] not in "ns" or new[-1] in "ns"
 
 
@@ -189,10 +192,10 @@ def _cased(word: str, place: re.Match[str]) -> str:
 
 
 def _ranks(path: Path) -> dict[str, int]:
-    """Each word's place in a list.
+    """Read the rank of each word from a list.
 
     Raises:
-        DataError: the list is not usable.
+        DataError: the list is unusable.
     """
     return {line.strip().lower(): rank for rank, (line, _) in enumerate(iterate_lines(path))}
 

@@ -1,4 +1,4 @@
-"""What the commands that make corpora have in common."""
+"""Common parts of the commands that derive corpora."""
 
 import argparse
 import re
@@ -17,21 +17,21 @@ from model.data.text import DataError
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 BETWEEN = " / "
-"""What parts the two sides of an entry or a pattern."""
+"""Separates the two sides of an entry or a pattern."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 KNOWN = 15
-"""Occurrences in the text from which on a word is known."""
+"""Minimum number of occurrences of a known word in the text."""
 Span = tuple[int, int]
-"""Where something begins and ends."""
+"""The start and end of a piece of text."""
 Spans = tuple[Span, Span]
-"""In each language."""
+"""A span in each language."""
 Known = tuple[frozenset[str], frozenset[str]]
 """For each language, the words that are frequent in the text, in lower case."""
 File = TypeVar("File", bound=BaseModel)
 
 
 def parser(command: str, description: str | None) -> argparse.ArgumentParser:
-    """What all commands of this room are told: where from, and where to."""
+    """Build a parser with the arguments of all commands of this package: the data and output folders."""
     made = argparse.ArgumentParser(
         prog=f"python -m {command}",
         description=description,
@@ -43,10 +43,13 @@ def parser(command: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, File]:
-    """A file that comes along in `folder`, by its name, or a TOML file by its path.
+    """Read a TOML file by its path, or one of `folder` by its name.
+
+    Returns:
+        The path and the validated contents.
 
     Raises:
-        DataError: there is none, or it does not say what `kind` has.
+        DataError: the file cannot be read, is not TOML, or does not match `kind`.
     """
     path = Path(name_or_path)
     if not path.suffix:
@@ -71,12 +74,15 @@ def derive(
     kind: str,
     change: Callable[[Pair], Pair | None],
 ) -> Iterator[str]:
-    """Of each corpus, write another, `train.<kind>.<code>` or `train.<name>-<kind>.<code>`.
+    """Derive a corpus `train.<kind>.<code>` or `train.<name>-<kind>.<code>` from each corpus.
 
-    It has the pairs that `change` makes something of. For each, a line that says how many these are.
+    It contains the results of `change`, which returns None for pairs to leave out.
+
+    Yields:
+        A line for each corpus with its number of pairs.
 
     Raises:
-        DataError: the text is not usable.
+        DataError: the text is unusable.
     """
     out.mkdir(parents=True, exist_ok=True)
     for name, paths in corpora.items():
@@ -90,10 +96,10 @@ def derive(
 
 
 def known_words(data: Path, languages: Pair) -> Known:
-    """The words that the text has often enough.
+    """Return the words that occur at least `KNOWN` times in the text.
 
     Raises:
-        DataError: the text is not usable.
+        DataError: the text is unusable.
     """
     counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     corpora = find_pairs(data, languages)

@@ -23,16 +23,16 @@ from model.data.pairs import Pair, write_pairs
 from model.data.text import DataError
 
 NOT_TEXT = re.compile(r"[][{}<>|~()=/+]|\.\.\.|…")
-"""What is left of remarks that were not understood."""
+"""Remains of remarks that could not be removed."""
 NOT_ALTERNATIVES = re.compile(r" / |\d/|/\d")
-"""Longer than a word, or figures."""
+"""Slashes that do not separate alternative words: between phrases, or next to digits."""
 SENTENCE = re.compile(r"""[^\W\d_a-zß-ÿ].*\s.*[.!?]["“”']?""")
 PHRASE = 3
-"""Words from which on a phrase is kept, though each of them is known."""
+"""Minimum number of words at which a phrase is kept even if all its words are known."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the corpora; returns the exit status."""
+    """Write the corpora and return the exit status."""
     parser = derived.parser("model.augment.dictionary", __doc__)
     ding.add_arguments(parser)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def divide(entries: Iterable[Entry], languages: Pair, known: Known) -> dict[str, list[Pair]]:
-    """The pairs of the three corpora, by name, none twice in one."""
+    """Divide the entries into the three corpora, by name, without duplicates."""
     corpora: dict[str, dict[Pair, None]] = {"examples": {}}
     corpora |= {f"from-{code}": {} for code in languages}
     for entry in entries:
@@ -69,9 +69,9 @@ def divide(entries: Iterable[Entry], languages: Pair, known: Known) -> dict[str,
 
 
 def unfold(pair: Pair) -> Iterator[Pair]:
-    """A pair for each of the alternatives that both sides have (`er/sie`, `he/she`), else the first ones.
+    """Yield a pair for each alternative that both sides have (`er/sie`, `he/she`), or only for the first.
 
-    None where a side is empty, or not text alone.
+    Nothing is yielded if a side is empty, or for pairs with symbols that are not text.
     """
     if not all(pair) or any(NOT_ALTERNATIVES.search(side) for side in pair):
         return
@@ -85,7 +85,7 @@ def unfold(pair: Pair) -> Iterator[Pair]:
 
 
 def _teaches(text: str, known: frozenset[str]) -> bool:
-    """Whether the source is a phrase, an abbreviation, or has a word that the text hardly has."""
+    """Check whether the source is a phrase or an abbreviation, or has a word that is rare in the text."""
     words = WORD.findall(text)
     return len(words) >= PHRASE or text.endswith(".") or not known.issuperset(map(str.lower, words))
 

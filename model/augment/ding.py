@@ -1,7 +1,8 @@
-"""A dictionary in the format of the program Ding: a line is an entry, and `::` stands between its languages.
+"""A reader for dictionaries in the format of the program Ding, with an entry per line.
 
-`|` divides an entry into forms and examples, the nth of one side that of the other; `;` divides what means
-the same, the most usual first. Brackets hold remarks, and slashes abbreviations or alternatives:
+`::` separates the languages. `|` divides both sides into the same number of forms and examples, and `;`
+separates synonyms, the most common first. Remarks are in brackets, and abbreviations or alternatives in
+slashes:
 
     Flugzeug {n} /Fz./; Flieger {m} [ugs.] | er/sie fliegt :: aeroplane; plane [coll.] | he/she flies
 """
@@ -21,7 +22,7 @@ from model.data.text import DataError, iterate_lines
 logger = logging.getLogger(__name__)
 
 SYNONYM = re.compile(r";(?![^(\[{]*[)\]}])")
-"""A semicolon that is not inside of brackets."""
+"""A semicolon that is not inside brackets."""
 ABBREVIATION = re.compile(r"(?<![^\s;])/([^/;]+)(?:;[^/]*)?/(?![^\s;])")
 REMARK = re.compile(r"\{[^}]*\}|\[[^]]*\]|<[^>]*>|\([^()]*\)|" + ABBREVIATION.pattern)
 LABEL = re.compile(r"\[([^]]*)\]")
@@ -44,7 +45,7 @@ UNUSUAL = frozenset(
         "slang",
     }
 )
-"""Labels of words that are left out where others of the same meaning stand beside them."""
+"""Labels of words that are left out if they have other synonyms."""
 WRITTEN_OUT = {
     "de": {
         "jd.": "jemand",
@@ -55,19 +56,19 @@ WRITTEN_OUT = {
     },
     "en": {"sb.": "somebody", "sth.": "something"},
 }
-"""What dictionaries shorten."""
+"""Abbreviations of dictionaries, by language."""
 MAX_SYNONYMS = 4
 
 
 class Entry(NamedTuple):
-    """What means the same in both languages: the most usual first, an abbreviation, in slashes, last."""
+    """Synonyms in both languages: the most common first, and an abbreviation, in slashes, last."""
 
     first: list[str]
     second: list[str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which dictionary to read, and what of it."""
+    """Add the arguments for the dictionary and the labels to leave out."""
     parser.add_argument(
         "--dictionary", type=Path, required=True, metavar="FILE", help="dictionary in UTF-8"
     )
@@ -81,12 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_entries(path: Path, without: frozenset[str] = frozenset()) -> Iterator[Entry]:
-    """All forms and examples of a dictionary, but those of entries with one of these labels.
+    """Yield all forms and examples of a dictionary, except those of entries with one of these labels.
 
-    Lines whose sides have not the same number of them are left out, and how many these are is logged.
+    Lines whose sides have different numbers of forms are left out, and their number is logged.
 
     Raises:
-        DataError: the file is not usable, or a line is no entry.
+        DataError: the file is unusable, or a line is not an entry.
     """
     lines = tqdm(iterate_lines(path), desc=path.name, unit="line", unit_scale=True)
     uneven = 0
@@ -112,7 +113,7 @@ def read_entries(path: Path, without: frozenset[str] = frozenset()) -> Iterator[
 
 
 def candidates(entry: Entry, source: int) -> Iterator[Pair]:
-    """Everything of one side with the most usual of the other, and abbreviations with each other."""
+    """Pair all words of one side with the most common one of the other, and abbreviations with each other."""
     others = entry[1 - source]
     for words in entry[source]:
         other = others[0]
@@ -123,7 +124,7 @@ def candidates(entry: Entry, source: int) -> Iterator[Pair]:
 
 
 def write_out(text: str, code: str) -> str:
-    """Words without the remarks on them, and with what dictionaries shorten written out."""
+    """Remove remarks from a text, and write out the abbreviations of dictionaries."""
     text = REMARK.sub(" ", text)
     for short, long in WRITTEN_OUT.get(code, {}).items():
         text = re.sub(rf"(?<!\w){re.escape(short)}", long, text)
@@ -131,7 +132,7 @@ def write_out(text: str, code: str) -> str:
 
 
 def _usual(form: str) -> list[str]:
-    """One side of an entry: a few synonyms, none that is little used, then the first abbreviation."""
+    """Return a few common synonyms from one side of an entry, followed by the first abbreviation."""
     synonyms = [" ".join(one.split()) for one in SYNONYM.split(ABBREVIATION.sub("", form))]
     usual = [one for one in synonyms if UNUSUAL.isdisjoint(LABEL.findall(one))] or synonyms[:1]
     short = ABBREVIATION.search(form)

@@ -28,7 +28,7 @@ PATTERNS = Path(__file__).parent / "patterns"
 
 
 class _File(BaseModel):
-    """What a file of patterns says."""
+    """The contents of a file of patterns."""
 
     model_config = ConfigDict(extra="forbid")
     languages: tuple[str, str]
@@ -36,10 +36,10 @@ class _File(BaseModel):
 
 
 def load_patterns(name_or_path: str) -> tuple[Pair, list[Pair]]:
-    """The languages and the patterns of a file that comes along, by its name, or of a TOML file by its path.
+    """Read the languages and patterns of a TOML file by its path, or of an included one by its name.
 
     Raises:
-        DataError: there is none, or it is not one; the message names the file and the pattern.
+        DataError: the file is missing or invalid; the message names the file and the pattern.
     """
     path, file = derived.read_toml(name_or_path, PATTERNS, _File)
     for code in file.languages:
@@ -69,7 +69,7 @@ def _pattern(sentence: str) -> Pair:
 
 
 def filled(pattern: Pair, languages: tuple[Writing, Writing], draw: Draw) -> Pair:
-    """A pattern with a fact in each place; of two of a kind, the first is the first on both sides."""
+    """Fill a pattern with facts. Several facts of a kind are in the same order on both sides."""
     drawn: dict[str, list[Fact]] = {}
     for kind in PLACEHOLDER.findall(pattern[0]):
         drawn.setdefault(kind, []).append(KINDS[kind](draw))
@@ -82,7 +82,7 @@ def filled(pattern: Pair, languages: tuple[Writing, Writing], draw: Draw) -> Pai
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the corpus; returns the exit status."""
+    """Write the corpus and return the exit status."""
     parser = derived.parser("model.augment.facts", __doc__)
     parser.add_argument("patterns", help="TOML file, or the name of an included one: de-en")
     parser.add_argument("--count", type=int, default=60_000, help="number of pairs (default 60000)")
@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _pairs(
     codes: Pair, patterns: list[Pair], names: list[str], seed: int, count: int
 ) -> Iterator[Pair]:
-    """So many of the patterns, drawn at random and filled."""
+    """Draw `count` patterns at random and fill them."""
     languages = writings()[codes[0]], writings()[codes[1]]
     draw = Draw(names, languages[0].streets + languages[1].streets, seed)
     chosen = random.Random(seed).choices(patterns, k=count)

@@ -36,24 +36,24 @@ LIST_MARKS = (
     "- ", "- ", "* ", "• ", "– ", "1. ", "2. ", "3) ", "a) ", "(b) ", "[ ] ", "[x] ", "> ", "# ", "\t",
 )  # fmt: skip
 SEPARATORS = (" ", " ", " ", " – ", "; ", " | ", "\t")
-"""What stands between two sentences in one line."""
+"""Separators of two sentences in one line."""
 BRACKETS: tuple[Around, ...] = (
     ("(", ")"), ("(", ")"), ("[", "]"), ("*", "*"), ("_", "_"), ("{", "}"), ("|", "|"),
 )  # fmt: skip
 MIN_LETTERS = 4
-"""Of a word that is mistyped."""
+"""Minimum length of words with typing errors."""
 MAX_WORDS = 60
-"""Of a side of a pair that something is made of."""
+"""Maximum length of a side of pairs that are changed."""
 Change = Callable[[Pair], Pair | None]
 Place = tuple[Spans, str]
-"""What a placeholder stands in the place of, and, as `{}` in it, what comes with it."""
+"""The spans that a placeholder replaces, and a format with `{}` for the placeholder."""
 
 
 class Forms:
-    """Changes both sides of a pair in the same way; the same draws for the same seed."""
+    """Changes both sides of a pair in the same way; the draws are the same for the same seed."""
 
     def __init__(self, languages: Pair, words: Mapping[str, frozenset[str]], seed: int) -> None:
-        """`words` are those of the first language with what each is translated by, one word."""
+        """`words` maps words of the first language to their translations that are single words."""
         known = writings()
         self._quotes = [known[code].quotes if code in known else () for code in languages]
         self._words = words
@@ -71,7 +71,7 @@ class Forms:
         }
 
     def __call__(self, pair: Pair) -> Pair | None:
-        """The pair in another form, or None where the one drawn does not fit it."""
+        """Change the form of a pair; return None if the form drawn does not fit it."""
         if not _is_short(pair):
             return None
         [change] = self._random.choices(list(self._weights), list(self._weights.values()))
@@ -80,26 +80,26 @@ class Forms:
         return None if made == pair else made
 
     def capitals(self, pair: Pair) -> Pair:
-        """All in capitals."""
+        """Change all letters to capitals."""
         return pair[0].upper(), pair[1].upper()
 
     def title_case(self, pair: Pair) -> Pair:
-        """Each word with a capital."""
+        """Capitalize each word."""
         first, second = (
             WORD.sub(lambda word: word[0][0].upper() + word[0][1:], side) for side in pair
         )
         return first, second
 
     def without_mark(self, pair: Pair) -> Pair | None:
-        """Without the mark at the end."""
+        """Remove the final punctuation."""
         return _with_end(pair, "")
 
     def other_mark(self, pair: Pair) -> Pair | None:
-        """With another mark at the end."""
+        """Replace the final punctuation."""
         return _with_end(pair, self._random.choice(OTHER_MARKS))
 
     def enclosed(self, pair: Pair) -> Pair:
-        """All of it, or one word, in quotes or brackets."""
+        """Put the whole text, or one word, in quotes or brackets."""
         spans = self._aligned(pair)
         if spans and self._random.random() < 0.6:
             place = self._random.choice(spans)
@@ -114,12 +114,12 @@ class Forms:
         return first, second
 
     def listed(self, pair: Pair) -> Pair:
-        """As an item of a list."""
+        """Make the text an item of a list."""
         mark = self._random.choice(LIST_MARKS)
         return f"{mark}{pair[0]}", f"{mark}{pair[1]}"
 
     def joined(self, pair: Pair) -> Pair | None:
-        """Behind the pair that came before (Nguyen, Murray and Chiang, 2021)."""
+        """Append the pair to the previous one (Nguyen, Murray and Chiang, 2021)."""
         if self._previous is None:
             return None
         separator = self._random.choice(SEPARATORS)
@@ -127,7 +127,7 @@ class Forms:
         return first, second
 
     def with_placeholders(self, pair: Pair) -> Pair | None:
-        """In the place of words, around words, or before and behind all."""
+        """Put placeholders in place of words, around words, or at the start and end."""
         draw, places = self._random, list[Place]()
         spans = self._aligned(pair)
         for span in draw.sample(spans, min(len(spans), draw.choice((1, 1, 2, 3)))):
@@ -142,12 +142,12 @@ class Forms:
             names = tuple(draw.sample(PLACEHOLDERS, len(places)))
         written = [how.format(name) for (_, how), name in zip(places, names, strict=True)]
         first, second = (
-            _put(pair[side], [spans[side] for spans, _ in places], written) for side in (0, 1)
+            _replace(pair[side], [spans[side] for spans, _ in places], written) for side in (0, 1)
         )
         return first, second
 
     def _marks(self) -> tuple[Around, Around]:
-        """What opens and closes, for each language: typographic quotes are those of each."""
+        """Draw opening and closing marks for both languages; typographic quotes depend on the language."""
         kind = self._random.random()
         if kind < 0.4:
             brackets = self._random.choice(BRACKETS)
@@ -159,14 +159,14 @@ class Forms:
         return first, second
 
     def _edges(self, pair: Pair) -> tuple[Place, Place]:
-        """The places before a sentence and behind it, or before the mark at its end."""
+        """Return the places before a sentence, and after it or before its final punctuation."""
         back = 1 if _ends_alike(pair) and self._random.random() < 0.6 else 0
         first, second = (len(side) - back for side in pair)
         return (((0, 0), (0, 0)), "{} "), (((first, first), (second, second)), " {}")
 
     def _aligned(self, pair: Pair) -> list[Spans]:
-        """Words that stand once in each side and translate each other, none of them twice."""
-        first, second = map(_once, pair)
+        """Return the spans of words that occur once on each side and translate each other, each word once."""
+        first, second = map(_unique_words, pair)
         found: dict[Span, Spans] = {}
         for word, span in first.items():
             for other in (word, *sorted(self._words.get(word, ()))):
@@ -177,10 +177,10 @@ class Forms:
 
 
 class Rough:
-    """Changes one side to what people mistype; the same draws for the same seed."""
+    """Adds typing errors to one side of a pair; the draws are the same for the same seed."""
 
     def __init__(self, side: int, digraphs: Mapping[str, str], seed: int) -> None:
-        """`digraphs` are how that side's language writes letters that a keyboard lacks."""
+        """`digraphs` maps letters that a keyboard may lack to their replacements, such as `ä` to `ae`."""
         self._side, self._digraphs = side, str.maketrans(dict(digraphs))
         self._random = random.Random(seed)
         self._weights: dict[Callable[[str], str], int] = {
@@ -192,7 +192,7 @@ class Rough:
         }
 
     def __call__(self, pair: Pair) -> Pair | None:
-        """The pair with that side mistyped, or None where nothing of it changed."""
+        """Add an error to the side of the pair; return None if it did not change."""
         if not _is_short(pair):
             return None
         [change] = self._random.choices(list(self._weights), list(self._weights.values()))
@@ -202,7 +202,7 @@ class Rough:
         return (changed, pair[1]) if self._side == 0 else (pair[0], changed)
 
     def slip(self, text: str) -> str:
-        """In one word or two, a letter left out, doubled, swapped with the next, or another of the word."""
+        """In one or two words, omit a letter, double it, swap it with the next, or replace it."""
         draw = self._random
         words = [one for one in WORD.finditer(text) if len(one[0]) >= MIN_LETTERS]
         chosen = draw.sample(words, min(len(words), draw.choice((1, 1, 2))))
@@ -217,27 +217,27 @@ class Rough:
         return text
 
     def digraphs(self, text: str) -> str:
-        """With two letters for each that a keyboard may lack."""
+        """Replace letters that a keyboard may lack."""
         return text.translate(self._digraphs)
 
     def shift(self, text: str) -> str:
-        """The shift key held for too long: HAllo."""
+        """Capitalize the second letter, as if the shift key was held for too long: HAllo."""
         return re.sub(r"^\w\w(?=\w)", lambda found: found[0].upper(), text)
 
     def spaces(self, text: str) -> str:
-        """A space before the mark at the end, or none behind a comma."""
+        """Insert a space before the final punctuation, or remove the one after a comma."""
         if self._random.random() < 0.5:
             return END_MARK.sub(r" \g<0>", text)
         return text.replace(", ", ",", 1)
 
 
 def copied(side: int) -> Change:
-    """A language's text on both sides."""
+    """Return a change that puts the text of one language on both sides."""
     return lambda pair: (pair[side], pair[side])
 
 
 def single_words(pairs: Iterable[Pair]) -> dict[str, frozenset[str]]:
-    """Of pairs that are one word on each side, what the first is translated by."""
+    """Return the translations of words by pairs with one word on each side."""
     found: dict[str, set[str]] = {}
     for first, second in pairs:
         if WORD.fullmatch(first) and WORD.fullmatch(second):
@@ -250,41 +250,41 @@ def _is_short(pair: Pair) -> bool:
 
 
 def _ends_alike(pair: Pair) -> bool:
-    """Whether both sides end with the same mark."""
+    """Check whether both sides end with the same punctuation mark."""
     return bool(END_MARK.search(pair[0])) and pair[0][-1:] == pair[1][-1:]
 
 
 def _with_end(pair: Pair, mark: str) -> Pair | None:
-    """Both sides with `mark` in the place of the mark that both end with, if they do."""
+    """Replace the final punctuation of both sides with `mark`; return None unless it is the same on both."""
     if not _ends_alike(pair):
         return None
     return pair[0][:-1].rstrip() + mark, pair[1][:-1].rstrip() + mark
 
 
-def _once(text: str) -> dict[str, Span]:
-    """The words that a text has once, and where."""
+def _unique_words(text: str) -> dict[str, Span]:
+    """Return the spans of the words that occur once in a text."""
     words = [(one[0], one.span()) for one in TOKEN.finditer(text)]
     counts = Counter(word for word, _ in words)
     return {word: span for word, span in words if counts[word] == 1}
 
 
 def _around(spans: Spans) -> list[Place]:
-    """The places before and behind."""
+    """Return the places directly before and after a word."""
     (a, b), (c, d) = spans
     return [(((a, a), (c, c)), "{}"), (((b, b), (d, d)), "{}")]
 
 
-def _put(text: str, spans: list[Span], new: list[str]) -> str:
-    """The text with something else at each place; where two begin at one point, in their order."""
-    parts, behind = [], 0
+def _replace(text: str, spans: list[Span], new: list[str]) -> str:
+    """Replace each span of the text; replacements that start at the same position keep their order."""
+    parts, position = [], 0
     for (start, end), one in sorted(zip(spans, new, strict=True), key=lambda place: place[0][0]):
-        parts += [text[behind:start], one]
-        behind = end
-    return "".join((*parts, text[behind:]))
+        parts += [text[position:start], one]
+        position = end
+    return "".join((*parts, text[position:]))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the new corpora; returns the exit status."""
+    """Write the new corpora and return the exit status."""
     parser = derived.parser("model.augment.forms", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")

@@ -30,26 +30,26 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a class: what stands in each language."""
+    """An expression in both languages."""
 
     kind: str
-    """Its class."""
+    """The class of the entry."""
     sides: Pair
     at_start: tuple[bool, bool]
-    """Whether it stands only at the beginning of a line, by language."""
+    """For each language, whether the entry may only occur at the beginning of a line."""
 
     @cached_property
     def placeholders(self) -> list[str]:
-        """The classes that it draws from, each once."""
+        """The classes of its placeholders, each once."""
         return list(dict.fromkeys(PLACEHOLDER.findall(" ".join(self.sides))))
 
     @property
     def is_sought(self) -> bool:
-        """Whether text may have it as it stands."""
+        """Whether the entry is looked for in text."""
         return not self.placeholders and not any(self.at_start)
 
     def spans(self, pair: Pair) -> Spans | None:
-        """Where it stands in both sides, as whole words; None unless it does so exactly once in each."""
+        """Find the entry in both sides as whole words; return None unless it occurs exactly once in each."""
         found = [
             [one.span() for one in re.finditer(rf"(?<!\w){re.escape(side)}(?!\w)", text)]
             for side, text in zip(self.sides, pair, strict=True)
@@ -59,25 +59,26 @@ class Entry:
 
 @dataclass
 class Lexicon:
-    """Classes of entries that may stand for one another."""
+    """Classes of entries that can replace each other."""
 
     languages: Pair
     classes: dict[str, list[Entry]]
     parts: dict[str, list[Entry]] = field(default_factory=dict)
-    """Classes that placeholders alone draw from: their entries are not looked for."""
+    """Classes that are used only by placeholders; their entries are not looked for."""
 
     def __post_init__(self) -> None:
-        """Refuse what could not be drawn from.
+        """Check that entries can be drawn from all classes.
 
         Raises:
-            DataError: a placeholder names no class, or leads back to itself.
+            DataError: a placeholder names an unknown class or leads back to its own, or no entry of a class
+                may occur within a line.
         """
         for kind in self._all:
             self._check(kind, ())
 
     @cached_property
     def by_word(self) -> dict[str, list[Entry]]:
-        """The entries to look for, by the first word of their first side."""
+        """The entries to look for in text, by the first word of their first side."""
         found: dict[str, list[Entry]] = {}
         for entries in self.classes.values():
             for entry in entries:
@@ -86,7 +87,10 @@ class Lexicon:
         return found
 
     def draw(self, kind: str, at_start: tuple[bool, bool], draw: random.Random) -> Pair:
-        """Any entry of a class that may stand there, its placeholders filled."""
+        """Draw an entry of a class and fill its placeholders.
+
+        `at_start` says, for each language, whether the entry will be at the beginning of a line.
+        """
         fitting = [
             entry
             for entry in self._all[kind]
@@ -117,10 +121,10 @@ class Lexicon:
 
 
 def load_lexicon(name_or_path: str) -> Lexicon:
-    """Read a lexicon that comes along, by its name, or a TOML file by its path.
+    """Read a lexicon from a TOML file by its path, or an included one by its name.
 
     Raises:
-        DataError: there is none, or it is not one; the message names the class and the entry.
+        DataError: the file is missing or invalid; the message names the class and the entry.
     """
     path, file = derived.read_toml(name_or_path, LEXICONS, _File)
     try:
@@ -134,7 +138,7 @@ def load_lexicon(name_or_path: str) -> Lexicon:
 
 
 class _File(BaseModel):
-    """What a lexicon's file says."""
+    """The contents of a lexicon file."""
 
     model_config = ConfigDict(extra="forbid")
     languages: tuple[str, str]
@@ -154,15 +158,15 @@ def _entry(kind: str, text: str) -> Entry:
 
 
 class Exchange:
-    """Exchanges what a lexicon knows for others of the same class; the same draws for the same seed."""
+    """Replaces entries of a lexicon with others of their class; the draws are the same for the same seed."""
 
     def __init__(self, lexicon: Lexicon, seed: int) -> None:
-        """Draw from `lexicon`."""
+        """Find and draw entries of `lexicon`."""
         self.lexicon = lexicon
         self._random = random.Random(seed)
 
     def __call__(self, pair: Pair) -> Pair | None:
-        """The pair with other entries; None if it has none, or is what it was."""
+        """Replace all entries in a pair; return None if the pair has none or did not change."""
         places = []
         for entry, spans in self._places(pair):
             at_start = spans[0][0] == 0, spans[1][0] == 0
@@ -174,7 +178,7 @@ class Exchange:
         return None if (first, second) == pair else (first, second)
 
     def _places(self, pair: Pair) -> Iterator[tuple[Entry, Spans]]:
-        """Entries that both sides have, the longest first, none within another; and where."""
+        """Yield the entries that both sides have with their spans, the longest first, without overlaps."""
         candidates = [
             entry
             for word in dict.fromkeys(WORD.findall(pair[0]))
@@ -193,16 +197,16 @@ class Exchange:
 
 
 def put(text: str, replacements: list[tuple[Span, str]]) -> str:
-    """The text with something else at each of these places."""
+    """Replace these spans of the text."""
     for (start, end), new in sorted(replacements, reverse=True):
-        # the full stop of an abbreviation that ends a sentence is the sentence's, too
+        # the full stop of an abbreviation at the end of a sentence also ends the sentence
         rest = text[end:] or ("." if text[start:end].endswith(".") else "")
         text = text[:start] + new + rest.removeprefix("." if new.endswith(".") else "")
     return text
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the new corpora; returns the exit status."""
+    """Write the new corpora and return the exit status."""
     parser = derived.parser("model.augment.lexicon", __doc__)
     parser.add_argument("lexicon", help="TOML file, or the name of an included one: de-en")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")

@@ -25,23 +25,23 @@ from model.data.text import DataError
 
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![.,:]?\w)")
-"""Two digits or more, without the separators that languages write in different ways."""
+"""Two or more digits without separators, which differ between languages."""
 EDGE = "\n"
-"""Stands for the beginning and the end of a name."""
+"""Marks the beginning and the end of a name."""
 SHORTEST = 3
-"""Letters of a name."""
+"""Minimum number of letters of a name."""
 COPIED = 0.8
-"""Share of the pairs with a name that have it on both sides, from which on it is taken for one."""
+"""Minimum share of the pairs with a word that have it on both sides, for the word to count as a name."""
 COMPOSED = 0.25
-"""Share of the new names that are made of two."""
+"""Share of new names that are composed of two."""
 INVENTED = 0.5
-"""Share of the new names that are made letter by letter."""
+"""Share of new names that are invented letter by letter."""
 LONGEST = 12
-"""Letters of an invented name, at most."""
+"""Maximum number of letters of an invented name."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the new corpora; returns the exit status."""
+    """Write the new corpora and return the exit status."""
     parser = derived.parser("model.augment.names", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def find_names(pairs: Iterable[Pair]) -> list[str]:
-    """The words that are written with a capital, and nearly always the same on both sides; sorted."""
+    """Return the capitalized words that are nearly always the same on both sides, sorted."""
     on_both: Counter[str] = Counter()
     on_one: Counter[str] = Counter()
     in_lower_case: Counter[str] = Counter()
@@ -74,16 +74,19 @@ def find_names(pairs: Iterable[Pair]) -> list[str]:
 
 
 class Exchange:
-    """Exchanges the names and numbers that both sides of a pair have; the same draws for the same seed."""
+    """Replaces the names and numbers that both sides share; the draws are the same for the same seed."""
 
     def __init__(self, names: Sequence[str], seed: int) -> None:
-        """`names` are those that are exchanged, and what others are drawn from."""
+        """`names` are replaced, and replacements are drawn or made from them."""
         self.names, self._known = names, frozenset(names)
         self._followers = _followers(names)
         self._random = random.Random(seed)
 
     def __call__(self, pair: Pair) -> Pair | None:
-        """The pair with other names, with an `s` behind them where one was; None if its sides share none."""
+        """Replace the names and numbers of a pair; return None if its sides share none.
+
+        Names may have a final `s`, which is kept.
+        """
         words = [set(WORD.findall(side)) for side in pair]
         new = {}
         for name in sorted({word.removesuffix("s") for word in words[0] | words[1]} | words[0]):
@@ -98,7 +101,7 @@ class Exchange:
         return first, second
 
     def name(self) -> str:
-        """One of the known names, one made of two of them, or an invented one."""
+        """Draw a known name, compose one from two of them, or invent one."""
         draw = self._random
         kind = draw.random()
         if kind < INVENTED and len(name := self._invented()) >= SHORTEST:
@@ -109,7 +112,7 @@ class Exchange:
         return name
 
     def _invented(self) -> str:
-        """Letter after letter, each drawn by the two before it, until an end is drawn."""
+        """Draw letter after letter, each given the two before it, until an end is drawn."""
         name = ""
         while len(name) < LONGEST:
             letter = self._random.choice(self._followers[f"{EDGE}{EDGE}{name}"[-2:]])
@@ -119,18 +122,17 @@ class Exchange:
         return name.capitalize()
 
     def _digits(self, number: str) -> str:
-        """As many digits; no zero where there was none at the beginning."""
+        """Draw the same number of digits; the first is not 0 unless it was."""
         first = self._random.randrange(number[0] != "0", 10)
         return str(first) + "".join(str(self._random.randrange(10)) for _ in number[1:])
 
 
 def _followers(names: Iterable[str]) -> dict[str, list[str]]:
-    """By two letters of the names, in lower case, all that come after them: the more often, the likelier."""
+    """Return the letters that follow each two letters in the names, in lower case, with repetition."""
     followers: dict[str, list[str]] = {}
     for name in names:
-        letters = "".join(
-            filter(str.isalpha, name.lower())
-        )  # without the dot that Turkish İ leaves
+        # lower() turns the Turkish İ into i and a combining dot, which is no letter
+        letters = "".join(filter(str.isalpha, name.lower()))
         padded = f"{EDGE}{EDGE}{letters}{EDGE}"
         for at in range(len(letters) + 1):
             followers.setdefault(padded[at : at + 2], []).append(padded[at + 2])
@@ -138,10 +140,10 @@ def _followers(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) -> None:
-    """Find the names in all corpora, write what each becomes, and print how many pairs that is.
+    """Find the names in all corpora, write the new corpora, and print their sizes.
 
     Raises:
-        DataError: the text is not usable.
+        DataError: the text is unusable, or has no names.
     """
     corpora = find_pairs(data, languages)
     names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))

@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict
 
 PATH = Path(__file__).parent / "writing.toml"
 Around = tuple[str, str]
-"""What opens and what closes."""
+"""The opening and the closing mark."""
 
 
 class Writing(BaseModel):
-    """One language; the head of `writing.toml` says what is what."""
+    """How a language writes; `writing.toml` explains the fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,13 +29,13 @@ class Writing(BaseModel):
     streets: tuple[str, ...]
 
     def number(self, english: str) -> str:
-        """A number that is written in the English way, `1,234.5`, as this language writes it."""
+        """Convert a number from English notation, such as `1,234.5`, to this language's."""
         marks = {ord(","): self.group_mark, ord("."): self.decimal_mark}
         return english.translate(marks)
 
 
 @cache
 def writings() -> dict[str, Writing]:
-    """Every language that is known, by its code."""
+    """Read all languages in `writing.toml`, by code."""
     tables = tomllib.loads(PATH.read_text(encoding="utf-8"))
     return {code: Writing.model_validate(table) for code, table in tables.items()}

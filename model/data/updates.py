@@ -78,8 +78,8 @@ def made_ahead(
     try:
         yield from made
     finally:
-        # the garbage collector may come too late to notify the processes; torch then sends them SIGTERM, which
-        # they ignore
+        # the garbage collector may come too late to notify the processes, and torch then sends them SIGTERM,
+        # which they ignore
         made._shutdown_workers()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
