@@ -150,26 +150,9 @@ def train(
     prepare_only: bool = False,
     clock: Clock = time.monotonic,
 ) -> None:
-    """Prepare the text, then train to the end or until interrupted.
+    """Prepare the text, then train until a limit is reached or a signal arrives.
 
-    Args:
-        config: the configuration.
-        data: folder with the training and validation text.
-        run: folder of the run; training resumes from its last checkpoint.
-        init_bundle: bundle whose vocabulary and weights training starts from.
-        tensorboard: whether to also write `run/tensorboard`.
-        processes: the processes that train together; by default, only this one.
-        new_layers: whether to take only the embeddings from `init_bundle`.
-        grow: whether to add layers to those of `init_bundle`, up to the configured number.
-        prepare_only: whether to stop after the vocabulary is learnt and the text is tokenized.
-        clock: measures the training time.
-
-    Raises:
-        ConfigError: the configuration does not match `init_bundle`.
-        DataError: the text is unusable.
-        VocabularyError: the vocabulary cannot be learnt, or that of `init_bundle` lacks a language.
-        CheckpointError: `init_bundle` is unreadable, or a checkpoint cannot be read or written.
-        TrainingError: training cannot continue.
+    With `new_layers`, only the embeddings of `init_bundle` are used. With `grow`, layers are added to it.
     """
     processes = processes or Processes()
     valid_text = read_aligned(data, "valid", config.data.languages)
