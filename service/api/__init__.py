@@ -1,1 +1,1 @@
-"""The HTTP interface: parse, call the translator, answer."""
+"""The HTTP interface: parses requests, calls the translator, and sends the answers."""

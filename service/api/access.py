@@ -1,4 +1,4 @@
-"""Who may call, and how often: API keys, and rate limits by key or by address."""
+"""API keys, and rate limits per key or per address."""
 
 import time
 from collections import OrderedDict
@@ -14,24 +14,24 @@ from service.keys import Key, Keys
 from service.settings import Settings
 
 MAX_CALLERS = 10_000
-"""Of whom the rate is remembered; who has not called for longest is forgotten first."""
+"""Maximum number of callers whose rate is tracked; the least recent one is dropped first."""
 LONGEST_HOST = 64
-"""Characters of an address that are looked at, so that none of any length is kept."""
+"""Characters of an address that are considered: a proxy may pass on a value of any length."""
 
 
 class RateLimiter:
-    """A bucket of a minute's requests for each caller, filled evenly (a token bucket)."""
+    """A token bucket per caller, which holds one minute's requests."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nobody has called yet."""
+        """Create a limiter without callers; `clock` returns seconds."""
         self.clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str, per_minute: int) -> None:
-        """Count one request of `caller`; a limit of 0 is none.
+        """Count one request of `caller`; `per_minute` 0 means no limit.
 
         Raises:
-            RateLimitError: the bucket is empty; says when it will not be.
+            RateLimitError: the bucket is empty; the error says when the next request is allowed.
         """
         if not per_minute:
             return
@@ -49,13 +49,13 @@ class RateLimiter:
 
 
 class Gate:
-    """Lets callers in."""
+    """Checks API keys and rate limits."""
 
     def __init__(self, settings: Settings) -> None:
-        """Read the keys, if there are any.
+        """Read the API keys, if a file of keys is configured.
 
         Raises:
-            KeysError: their file cannot be used.
+            KeysError: the file of keys cannot be read, or is invalid.
         """
         self.keys = Keys.read(settings.api_keys) if settings.api_keys else None
         self.key_required = settings.key_required
@@ -63,10 +63,16 @@ class Gate:
         self._limiter = RateLimiter()
 
     def enter(self, request: Request, key: object = None) -> None:
-        """Let a request in, with the key of its body (whatever stands there) or of its head.
+        """Check the API key and the rate limit of a request.
+
+        Args:
+            request: its `Authorization` field is used if `key` is empty.
+            key: the key from the body or query, as sent: of any type.
 
         Raises:
-            MissingKeyError, InvalidKeyError, RateLimitError: it may not go on.
+            MissingKeyError: a key is required and none was sent.
+            InvalidKeyError: the key is not known.
+            RateLimitError: the caller has exceeded its rate limit.
         """
         found = self._find(key or _key_of_head(request))
         if found is not None:
@@ -80,10 +86,11 @@ class Gate:
             self._limiter.take(f"address {_network(host[:LONGEST_HOST])}", self.requests_per_minute)
 
     def enter_admin(self, request: Request) -> None:
-        """Let in who may administer.
+        """Check that a request has the key of an administrator.
 
         Raises:
-            MissingKeyError, InvalidKeyError: it is somebody else.
+            MissingKeyError: no key was sent.
+            InvalidKeyError: the key is not known, or does not have `admin = true`.
         """
         found = self._find(_key_of_head(request))
         if found is None:
@@ -92,7 +99,7 @@ class Gate:
             raise InvalidKeyError("this API key does not have admin = true")
 
     def _find(self, key: object) -> tuple[str, Key] | None:
-        """The entry of a key; None where no key is given or none is looked at."""
+        """Return a key's name and entry; None if no key was sent or no keys are configured."""
         if not key or self.keys is None:
             return None
         found = self.keys.find(key) if isinstance(key, str) else None
@@ -102,16 +109,17 @@ class Gate:
 
 
 def _key_of_head(request: Request) -> str | None:
-    """`Authorization: Bearer KEY`, or DeepL's `DeepL-Auth-Key KEY`."""
+    """Return the key of `Authorization: Bearer KEY` or DeepL's `Authorization: DeepL-Auth-Key KEY`."""
     scheme, _, key = field_of(request.scope, b"authorization").partition(" ")
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
 
 
 @lru_cache(MAX_CALLERS)
 def _network(host: str) -> str:
-    """Whose requests count together: those of an IPv4 address, or of 64 bits of IPv6, which one client has.
+    """Return the network whose requests share one rate limit: an IPv4 address or an IPv6 /64.
 
-    What a proxy passed on and is no address is nobody's own: it could be anything, of any length.
+    A single client usually has a whole /64. All values that are not addresses, which a proxy may pass on,
+    share the name "unknown".
     """
     try:
         address = ip_address(host)

@@ -18,10 +18,11 @@ router = APIRouter(prefix="/admin", tags=["admin"])
     response_model_exclude_none=True,
 )
 async def reload(request: Request, service: ServicesDependency) -> Readiness:
-    """Load the bundles anew while the old ones serve on, then swap; SIGHUP does the same.
+    """Reload the bundles and replace the ones in use; SIGHUP does the same.
 
-    Needs an API key with `admin = true`. If a bundle cannot be served, the old ones stay. In a folder of
-    bundles, those that are new, changed or gone are found; the models of the others stay loaded.
+    Needs an API key with `admin = true`. The current bundles keep serving until the new ones are loaded. If a
+    new bundle cannot be served, they stay in use. In a folder of bundles, only bundles that were added,
+    changed or removed are reloaded.
     """
     service.gate.enter_admin(request)
     return readiness(await asyncio.to_thread(service.store.load))

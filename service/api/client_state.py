@@ -1,35 +1,35 @@
-"""What our server knows of a client while it serves its request.
+"""The state of the client whose request is being served, as our own server sees it.
 
-Other servers tell it only to who awaits `receive`, which takes a task of its own.
+With other ASGI servers, only `receive` reports that a client has disconnected, and a task must await it.
 """
 
 from collections.abc import Callable
 
 KEY = "client_state"
-"""In the scope of a request."""
+"""The key of a request's `ClientState` in its ASGI scope."""
 
 
 class ClientState:
-    """Of one request."""
+    """Whether the client of a request has sent its body, and whether it has disconnected."""
 
     __slots__ = ("_when_left", "has_left", "has_sent_all")
 
     def __init__(self) -> None:
-        """Its head has come."""
+        """Describe a client from which only the head has been received."""
         self.has_sent_all = False
-        """Whether the body has come as a whole."""
+        """Whether the whole body has been received."""
         self.has_left = False
-        """Whether no answer can reach the client."""
+        """Whether the client can no longer receive an answer."""
         self._when_left: Callable[[], None] | None = None
 
     def when_left(self, call: Callable[[], None]) -> None:
-        """Have `call` called, once, when the client has left; at once if it has by now."""
+        """Call `call` once when the client leaves, or at once if it has left already."""
         self._when_left = call
         if self.has_left:
             call()
 
     def leave(self) -> None:
-        """Note that it has left."""
+        """Record that the client has left, and call the callback the first time."""
         if not self.has_left:
             self.has_left = True
             if self._when_left is not None:

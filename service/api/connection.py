@@ -1,8 +1,8 @@
-"""A client's connection, bounded in time, in size and in number: requests are answered one at a time.
+"""A client's connection, on which requests are answered one at a time.
 
-A connection holds a place among `Connections` until it is closed. What it may cost before anybody has looked
-at its request is bounded here: the head (seconds, bytes, fields), the framing of the body, the rest of a body
-that nobody wants, what comes behind a request, and an answer that its client does not read.
+A connection counts against the limit of `Connections` until it is closed. The costs that a client can cause
+before the application is involved are limited here: the head (seconds, bytes, fields), the framing of the
+body, the rest of a body that is not needed, pipelined requests, and an answer that the client does not read.
 """
 
 import asyncio
@@ -26,21 +26,21 @@ from service.errors import NotReadyError
 
 MAX_HEAD_BYTES = 65_536
 HEAD_SECONDS = 30.0
-"""In which a request's head must arrive, counted from its first byte, or from the answer before it."""
+"""Time limit for a request's head, from its first byte or, if pipelined, from the previous answer."""
 WRITE_SECONDS = 30.0
-"""For which, in all, an answer may wait for its client to read on."""
+"""Total time that the sending of one answer may be blocked because its client does not read."""
 HELD_BYTES = 65_536
-"""That may have come and wait; beyond, no more is read."""
+"""Received bytes that may wait to be processed; beyond that, reading is paused."""
 QUIET_SECONDS = 0.05
-"""After a client has closed its side: for which the answer may come before the client is looked for."""
+"""Grace period for the answer after a half-close; only then is the client probed."""
 PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
-"""From then on: the pauses between looks at whether it has closed the other, too."""
-ASKED_AT = (0, 6, 14, 46, 126)
-"""Looks before which it is sent something, up to 30 s later: some clients take no more interim responses."""
+"""Pauses between checks whether a half-closed client has gone altogether; the last one repeats."""
+INTERIM_PROBES = (0, 6, 14, 46, 126)
+"""Checks that also send an interim response, up to 30 s later; some clients accept only a few."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection of uvicorn's server. One on which nothing was ever sent is closed as an idle one is."""
+    """One connection of uvicorn's server; the keep-alive timeout also applies to its first request."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         early_refusal: EarlyRefusal | None = None,
         max_head_bytes: int = MAX_HEAD_BYTES,
     ) -> None:
-        """As uvicorn makes it; `connections` are all that are open, `early_refusal` refuses what it can."""
+        """Create a connection with uvicorn's arguments, the set of all connections, and our limits."""
         if not config.loaded:
             config.load()
         self.config, self.server_state, self.app_state = config, server_state, app_state
@@ -61,39 +61,39 @@ class Connection(asyncio.Protocol):
         self.early_refusal = early_refusal
         self.transport: LingeringTransport
         self.exchange: Exchange | None = None
-        """The request that is not yet received, or not yet answered."""
+        """The request that is being received or answered, if there is one."""
         self.writable = asyncio.Event()
-        """Set while the client reads what it is sent."""
+        """Set while more can be sent; cleared while the client does not read."""
         self.writable.set()
         self._heads = HeadReader(max_head_bytes)
-        self._buffer = bytearray()  # what has come and is not taken
-        self._is_reading, self._is_going_on = True, False
-        self._has_refused_in_turn = False  # without a task; a second refusal waits for its turn
-        self._has_client_ended = False  # closed its side: what it has sent is answered
-        self._timer: asyncio.TimerHandle | None = None  # of what is waited for
+        self._buffer = bytearray()  # received, but not processed
+        self._is_reading, self._is_advancing = True, False
+        self._has_refused_in_turn = False  # at once, without a task; further refusals get a task
+        self._has_client_ended = False  # a half-close: requests received before it are answered
+        self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
         self._waits_for = ""  # "request", or the rest of its "head"
         self._write_timer: asyncio.TimerHandle | None = None
         self._probe_timer: asyncio.TimerHandle | None = None
-        self._unread_since = 0.0
-        self._unread_seconds = 0.0  # of the answer so far, while its client did not read
+        self._blocked_since = 0.0
+        self._blocked_seconds = 0.0  # the current answer's total so far
 
     @property
     def default_fields(self) -> list[Field]:
-        """The fields of every answer: its date."""
+        """The header fields of every answer, such as `Date`."""
         return self.server_state.default_headers
 
     @property
     def is_receiving(self) -> bool:
-        """Whether more of a request may come, although it may be answered already."""
+        """Whether a request is only partly received; it may already be answered."""
         return self.exchange is not None and not self.exchange.is_received
 
     @property
     def awaits_request(self) -> bool:
-        """Whether a request, or the rest of one, may still come."""
+        """Whether a request, or the rest of one, may still arrive."""
         return self.exchange is None or not self.exchange.is_received
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a place; wait for a first byte as long as for the next request."""
+        """Register the connection, and start the time limit for its first request."""
         self.transport = LingeringTransport(transport, lambda: self.is_receiving)
         self._base = _base_scope(transport)
         self._socket: socket.socket = transport.get_extra_info("socket")
@@ -102,7 +102,7 @@ class Connection(asyncio.Protocol):
         self.all.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """Give the place back and leave no clock behind."""
+        """Unregister the connection, and cancel its timers and its request."""
         self.server_state.connections.discard(self)
         self.all.closed(self)
         for timer in (self._timer, self._write_timer, self._probe_timer):
@@ -116,44 +116,44 @@ class Connection(asyncio.Protocol):
         self.transport.lost()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what has come; watch the clock while a head is incomplete."""
+        """Process received bytes, unless the client has reset the connection."""
         self.transport.take(len(data))
-        if self._is_reset():  # before it costs anything: its client has gone already
+        if self._is_reset():  # checked first, so that no work is done for a client that has gone
             self.transport.abort()
         if not self.transport.is_closing():
             self._buffer += data
-            self._go_on()
+            self._process()
 
     def eof_received(self) -> bool:
-        """Go on with an answer: the client may have closed only its own side, as `nc -N` does.
+        """Answer what has been received, since the client may only have stopped sending, as `nc -N` does.
 
-        One that has gone altogether answers with a reset when it is sent something.
+        Whether it has gone altogether is found by probing: then it replies to anything sent with a reset.
         """
         self._has_client_ended = True
-        self._go_on()
+        self._process()
         if self.transport.is_closing():
             return False
         self._probe_timer = self.loop.call_later(QUIET_SECONDS, self._probe, 0)
         return True
 
     def pause_writing(self) -> None:
-        """The client does not read: only so long."""
+        """Start the time limit for a client that does not read its answer."""
         self.writable.clear()
-        self._unread_since = self.loop.time()
-        left = max(0.0, WRITE_SECONDS - self._unread_seconds)
+        self._blocked_since = self.loop.time()
+        left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
         self._write_timer = self.loop.call_later(left, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Stop that time limit: the client reads again."""
         self.writable.set()
         if self._write_timer is not None:
-            self._unread_seconds += self.loop.time() - self._unread_since
+            self._blocked_seconds += self.loop.time() - self._blocked_since
             self._write_timer.cancel()
             self._write_timer = None
 
     def answered(self) -> None:
-        """An answer is out; what is left of its request's body is read for a while, so that it arrives."""
-        self._unread_seconds = 0.0
+        """Continue after an answer; the rest of its request is read for a while, so that it arrives."""
+        self._blocked_seconds = 0.0
         self.server_state.total_requests += 1
         self.all.answered(self)
         self._stop_clock()
@@ -161,11 +161,11 @@ class Connection(asyncio.Protocol):
             self.transport.close()
         elif self.is_receiving:
             self.transport.linger()
-        if not self._is_going_on:  # else it is seen there
-            self._go_on()
+        if not self._is_advancing:  # otherwise the running _process goes on with what is next
+            self._process()
 
     def read_on(self) -> None:
-        """Read from the socket exactly while there is room for what comes; a head has its own limit."""
+        """Pause or resume reading, by how many received bytes wait; heads have a limit of their own."""
         exchange = self.exchange
         may_read = exchange is None or len(self._buffer) + exchange.num_unread <= HELD_BYTES
         if may_read != self._is_reading and not self.transport.is_closing():
@@ -173,7 +173,7 @@ class Connection(asyncio.Protocol):
             (self.transport.resume_reading if may_read else self.transport.pause_reading)()
 
     def shutdown(self) -> None:
-        """Let the request that is being answered be the last; one that is not complete by now is refused."""
+        """Close the connection after the current answer; refuse a request that is still incomplete."""
         exchange = self.exchange
         if self.transport.is_closing():
             return
@@ -185,21 +185,21 @@ class Connection(asyncio.Protocol):
         else:
             exchange.is_last = True
             if not exchange.is_received and not exchange.has_started and exchange.task:
-                # once it has begun: a task that is cancelled before never answers
+                # on the next turn: a task that is cancelled before it has started never answers
                 self.loop.call_soon(exchange.task.cancel)
 
-    def _go_on(self) -> None:
-        """Do with what has come all that is due, and see what is to be waited for."""
-        self._is_going_on, self._has_refused_in_turn = True, False
+    def _process(self) -> None:
+        """Process the received bytes as far as possible, then set the timer and reading accordingly."""
+        self._is_advancing, self._has_refused_in_turn = True, False
         try:
             while not self.transport.is_closing() and self._advance():
                 pass
         except ProtocolError as error:
             self._refuse(error.status, error.message, error.code)
         finally:
-            self._is_going_on = False
+            self._is_advancing = False
         if self._has_client_ended and not self.transport.is_closing():
-            self._end_if_all_is_answered()
+            self._close_if_all_is_answered()
         exchange = self.exchange
         if exchange is not None and exchange.is_received and not exchange.is_answered:
             self.all.received(self)
@@ -207,10 +207,10 @@ class Connection(asyncio.Protocol):
         self.read_on()
 
     def _advance(self) -> bool:
-        """Take a head, or the rest of a body; whether there may be more to do at once.
+        """Process a head or a piece of a body; return whether more can be processed at once.
 
         Raises:
-            ProtocolError: what comes is no HTTP/1.1, or more than may come.
+            ProtocolError: the bytes are not valid HTTP/1.1, or exceed a limit.
         """
         exchange = self.exchange
         if exchange is None:
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def _begin(self, head: Head) -> None:
-        """Have a request answered."""
+        """Start to answer the request whose head has been received."""
         raw_path, _, query = head.target.partition(b"?")
         scope: Scope = {
             **self._base,
@@ -257,7 +257,7 @@ class Connection(asyncio.Protocol):
         task.add_done_callback(self.server_state.tasks.discard)
 
     def _refuse(self, status: HTTPStatus, message: str, code: str) -> None:
-        """Answer, where no answer has begun, and close."""
+        """Answer with an error, unless an answer has begun, and close the connection."""
         if self.transport.is_closing():
             return
         exchange = self.exchange
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
             start = self._heads if exchange is None else exchange.head
             path = self._heads.path if exchange is None else exchange.scope["path"]
             response = answer(status, message, code, path=path)
-            if exchange is not None:  # which the application notes
+            if exchange is not None:  # the application logs and counts it
                 identified(response, exchange.scope)
                 exchange.scope.setdefault(ERROR_CODE, code)
             elif self.early_refusal is not None:
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
             fields = [*self.default_fields, *response.raw_headers, CLOSE]
             has_body = start.method != "HEAD"
             self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)
-        if exchange is not None:  # whoever waits for more of the request waits in vain
+        if exchange is not None:  # wakes a task that waits for more of the request
             exchange.cut()
         if self._has_client_ended:
             self.exchange = None
@@ -286,8 +286,8 @@ class Connection(asyncio.Protocol):
         message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
         self._refuse(HTTPStatus.REQUEST_TIMEOUT, message, "head_too_slow")
 
-    def _end_if_all_is_answered(self) -> None:
-        """Close a connection of which nothing more can come; a request that has only begun is told so."""
+    def _close_if_all_is_answered(self) -> None:
+        """Close a half-closed connection once all is answered; refuse an incomplete request."""
         if self.is_receiving or (self.exchange is None and self._buffer):
             message = "Invalid request: the connection was closed before it was complete"
             self._refuse(HTTPStatus.BAD_REQUEST, message, "request_incomplete")
@@ -295,7 +295,7 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def _watch(self) -> None:
-        """Have the clock run for what is waited for: a request, or the rest of a head that has begun."""
+        """Set the timer for what is awaited: a request, or the rest of a head."""
         waits_for = ""
         if self.exchange is None and not self.transport.is_closing():
             waits_for = "head" if self._buffer else "request"
@@ -316,28 +316,28 @@ class Connection(asyncio.Protocol):
             self._timer = None
 
     def _is_reset(self) -> bool:
-        """Whether the client has sent a reset, which asyncio finds only behind all that came before."""
+        """Return whether the client has sent a reset; asyncio reports it only after all earlier data."""
         return bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
-    def _probe(self, looks: int) -> None:
-        """Look whether a client that has closed its side has gone: then it answers with a reset.
+    def _probe(self, checks: int) -> None:
+        """Abort if a half-closed client has gone altogether; otherwise check again later.
 
-        Now and then it is sent an interim response, which any client of HTTP/1.1 discards (RFC 9110, section
-        15.2). HTTP/1.0 has no such thing: there a client's silence is taken for consent.
+        If it has, it replies to an interim response with a reset; otherwise it discards the response (RFC
+        9110, section 15.2). HTTP/1.0 has no interim responses, so its clients are assumed to be there.
         """
         if self._is_reset():
             self.transport.abort()
             return
         exchange = self.exchange
-        may_ask = exchange and not exchange.has_started and exchange.head.version != "1.0"
-        if may_ask and looks in ASKED_AT:
+        may_send = exchange and not exchange.has_started and exchange.head.version != "1.0"
+        if may_send and checks in INTERIM_PROBES:
             self.transport.write(CONTINUE)
-        pause = PROBE_SECONDS[min(looks, len(PROBE_SECONDS) - 1)]
-        self._probe_timer = self.loop.call_later(pause, self._probe, looks + 1)
+        pause = PROBE_SECONDS[min(checks, len(PROBE_SECONDS) - 1)]
+        self._probe_timer = self.loop.call_later(pause, self._probe, checks + 1)
 
 
 def _base_scope(transport: asyncio.Transport) -> Scope:
-    """What is the same for all requests of a connection."""
+    """Return the part of the ASGI scope that all requests of a connection share."""
     client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
     return {
         "type": "http",

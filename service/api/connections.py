@@ -1,7 +1,8 @@
-"""All open connections: how many there may be, and which one is closed for a new one.
+"""All open connections, and their limit.
 
-At the limit, the connection that has waited longest for a request, or for the rest of one, is closed. A few
-connections are reserved for health checks: other requests are refused on them while all others are busy.
+At the limit, the connection that has waited longest for a request, or for the rest of one, is closed to make
+room for a new one. A few connections are reserved for health checks: while all others are busy, other
+requests are refused.
 """
 
 import logging
@@ -22,56 +23,56 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RESERVED = 32
-"""Connections, or a quarter of all, that only probes may keep busy."""
+"""Connections that are reserved for probes; at most a quarter of all."""
 OTHER_FILES = 160
-"""File descriptors that the process needs beside its connections."""
+"""File descriptors that the process needs in addition to its connections."""
 WARNING_SECONDS = 10.0
-"""Between two lines on the log that say that the limit is reached."""
+"""Minimum time between two warnings that the limit is reached."""
 
 
 class Connections:
-    """Those that are open; used from the event loop's thread alone."""
+    """The open connections. Not thread-safe: used on the event loop only."""
 
     def __init__(self, limit: int = 1000) -> None:
-        """Nobody is connected; at most `limit` may be."""
+        """Allow up to `limit` connections."""
         self.limit = limit
         self.busy_limit = limit - min(RESERVED, limit // 4)
         self.are_winding_down = False
-        """Whether each answer is to be the last one of its connection."""
+        """Whether each connection is closed after its next answer."""
         self.num_closed = 0
         """Connections that were closed or refused because of the limit."""
         self._open: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}  # for a request to be complete; longest first
+        self._waiting: dict[Connection, None] = {}  # for a complete request; longest wait first
         self._warned = float("-inf")
 
     def __len__(self) -> int:
-        """How many are open."""
+        """Return the number of open connections."""
         return len(self._open)
 
     def opened(self, connection: "Connection") -> None:
-        """Take in a new one."""
+        """Add a new connection; at the limit, close another."""
         self._open.add(connection)
         self._waiting[connection] = None
         if len(self._open) > self.limit:
             self._close_oldest()
 
     def closed(self, connection: "Connection") -> None:
-        """Forget one."""
+        """Remove a connection."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
 
     def received(self, connection: "Connection") -> None:
-        """Note that a request is complete: its connection stays until it is answered."""
+        """Record that a request is complete: its connection is kept until it is answered."""
         self._waiting.pop(connection, None)
 
     def answered(self, connection: "Connection") -> None:
-        """Note that a connection waits for its next request, from now on."""
+        """Record that a connection now waits for its next request."""
         if connection in self._open:
             self._waiting.pop(connection, None)
             self._waiting[connection] = None
 
     def app_for(self, path: str, app: ASGIApp) -> ASGIApp:
-        """What answers a request whose head has just arrived."""
+        """Return the application for a request whose head has just arrived: `app`, or a refusal."""
         if self._num_busy >= self.busy_limit and not is_probe(path):
             self._count()
             return partial(self._refuse, self._num_busy)
@@ -79,11 +80,11 @@ class Connections:
 
     @property
     def _num_busy(self) -> int:
-        """How many are being answered."""
+        """The number of connections whose request is being answered."""
         return len(self._open) - len(self._waiting)
 
     def _close_oldest(self) -> None:
-        """Close the one that has waited longest; where all others are busy, that is the newcomer."""
+        """Close the connection that has waited longest: the new one, if all others are busy."""
         oldest = next(iter(self._waiting))
         self._count()
         self.closed(oldest)
@@ -109,7 +110,10 @@ class Connections:
 
 
 def limit_for(wanted: int) -> int:
-    """The connections that are wanted, or as many as this process may have files open."""
+    """Return `wanted`, or fewer if the process may not have that many files open.
+
+    The soft limit on open files is raised if necessary. A reduced number is logged as a warning.
+    """
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -118,7 +122,7 @@ def limit_for(wanted: int) -> int:
     needed = wanted + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
         asked = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        with suppress(OSError, ValueError):  # macOS has a lower limit beside this one
+        with suppress(OSError, ValueError):  # macOS also has a lower limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (asked, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:

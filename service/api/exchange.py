@@ -1,4 +1,4 @@
-"""A request and its answer, as ASGI has them."""
+"""A request and its answer, translated between HTTP/1.1 and ASGI."""
 
 import asyncio
 import logging
@@ -31,41 +31,39 @@ _STATUS_LINES = {
 
 
 class Exchange:
-    """One request of a connection, until it has come as a whole and its answer is out."""
+    """One request of a connection, until it is completely received and answered."""
 
     def __init__(self, connection: "Connection", head: Head, scope: Scope) -> None:
-        """Its head has come."""
+        """Begin with a request whose head has been received."""
         self.connection, self.head, self.scope = connection, head, scope
         self.task: asyncio.Task[None] | None = None
-        """That answers it."""
+        """Runs the application."""
         self.is_last = head.is_last
-        """Whether the connection ends behind it."""
+        """Whether the connection is closed after the answer."""
         self.is_received = False
         self.has_started = False
-        """Whether the answer has."""
+        """Whether the head of the answer is known."""
         self.is_answered = False
         self._client = scope[client_state.KEY] = ClientState()
-        self._may_send = not head.expects_continue  # the client its body
+        self._may_client_send = not head.expects_continue  # its body
         self._body = body_of(head)
         self._unread = bytearray()
-        self._news = asyncio.Event()
-        self._start = b""
-        self._left: int | None = (
-            None  # of the answer's body, in bytes; None where it comes in chunks
-        )
+        self._news = asyncio.Event()  # set when `receive` has something to return
+        self._start = b""  # the answer's head, until it is written
+        self._left: int | None = None  # bytes of the answer's body; None if it is sent in chunks
         self._has_body = head.method != "HEAD"
         self._is_chunked = False
 
     @property
     def num_unread(self) -> int:
-        """Bytes of the body that have come and were not read."""
+        """Bytes of the body that were received, but not read by the application."""
         return len(self._unread)
 
     def take(self, buffer: bytearray) -> None:
-        """Take out of the buffer what belongs to the body; nobody reads it once the answer is out.
+        """Remove the bytes of this body from the buffer; once the answer is written, they are discarded.
 
         Raises:
-            ProtocolError: it is wrong.
+            ProtocolError: the body's chunks are malformed, or exceed a limit.
         """
         piece = self._body.take(buffer)
         self.is_received = self._client.has_sent_all = self._body.is_complete
@@ -73,21 +71,21 @@ class Exchange:
             return
         self._unread += piece
         if piece or self.is_received:
-            self._may_send = True
+            self._may_client_send = True
             self._news.set()
 
     def cut(self) -> None:
-        """Nothing more comes, and nothing can be sent."""
+        """Record that the connection has ended: nothing more is received, and nothing can be sent."""
         self._client.leave()
         self._news.set()
 
     def answer(self, response: Response) -> None:
-        """Answer at once, whatever of the body is still to come."""
+        """Answer at once, without waiting for the rest of the body."""
         self._begin(response.status_code, list(response.raw_headers))
         self._write(bytes(response.body), False)
 
     async def run(self, app: ASGIApp) -> None:
-        """Have `app` answer; where it does not, the client is told what can still be told."""
+        """Run `app`; if it fails before its answer has started, answer with an internal error."""
         try:
             await app(self.scope, self.receive, self.send)
             if not self.is_answered and not self._client.has_left:
@@ -104,12 +102,12 @@ class Exchange:
             self.task = None
 
     async def receive(self) -> Message:
-        """What has come of the body, or that nothing will be read any more."""
-        if not self._may_send and not self.connection.transport.is_closing():
-            self._may_send = True
+        """Return the next piece of the body, or `http.disconnect`; this is ASGI's `receive`."""
+        if not self._may_client_send and not self.connection.transport.is_closing():
+            self._may_client_send = True
             self.connection.transport.write(CONTINUE)
         await self._news.wait()
-        if self._client.has_left or self.is_answered:  # which whoever asks again is told again
+        if self._client.has_left or self.is_answered:  # the event stays set, for further calls
             return {"type": "http.disconnect"}
         self._news.clear()
         body = bytes(self._unread)
@@ -118,19 +116,26 @@ class Exchange:
         return {"type": "http.request", "body": body, "more_body": not self.is_received}
 
     async def send(self, message: Message) -> None:
-        """Write the answer; its head goes out with the first of its body, as ASGI allows."""
+        """Write a part of the answer; this is ASGI's `send`.
+
+        The head is written with the first piece of the body, as ASGI allows.
+
+        Raises:
+            RuntimeError: the message is not allowed here, or the body's length is wrong.
+            ValueError: a header field contains a line break.
+        """
         await self.connection.writable.wait()
         if self._client.has_left:
             return
-        if self.is_answered or message["type"] != _next_of(self.has_started):
-            raise RuntimeError(f"{message['type']} does not come here")
+        if self.is_answered or message["type"] != _expected_type(self.has_started):
+            raise RuntimeError(f"{message['type']} is not allowed here")
         if self.has_started:
             self._write(message.get("body", b""), message.get("more_body", False))
         else:
             self._begin(message["status"], list(message.get("headers", ())))
 
     def _begin(self, status: int, fields: list[Field]) -> None:
-        """Make the head, which says how the body's end is found (RFC 9112, section 6.3)."""
+        """Build the head, which determines how the body is delimited (RFC 9112, section 6.3)."""
         given = {name.lower(): value for name, value in fields}
         self._left, self._is_chunked = None, False
         self._has_body &= status not in _BODILESS
@@ -141,8 +146,8 @@ class Exchange:
         elif self._has_body:
             self._is_chunked = True
             fields.append(_CHUNKED)
-        if given.get(b"connection", b"").lower() == b"close" or not self._may_send:
-            self.is_last = True  # who was never told to send a body may send it or not
+        if given.get(b"connection", b"").lower() == b"close" or not self._may_client_send:
+            self.is_last = True  # a client that got no 100 Continue may send its body or not
         if self.is_last and b"connection" not in given:
             fields.append(CLOSE)
         self._start = start_of(status, [*self.connection.default_fields, *fields])
@@ -163,7 +168,7 @@ class Exchange:
         self._start = b""
         if not has_more:
             self.is_answered = True
-            self._unread.clear()  # which would keep the rest from being read
+            self._unread.clear()  # otherwise the rest of the body might never be read
             self._news.set()
             self.connection.answered()
 
@@ -174,10 +179,10 @@ class Exchange:
 
 
 def start_of(status: int, fields: Iterable[Field]) -> bytes:
-    """An answer's head.
+    """Return the bytes of an answer's head.
 
     Raises:
-        ValueError: a field would end its line.
+        ValueError: a field contains a line break.
     """
     lines = [b"%b: %b\r\n" % field for field in fields]
     block = b"".join(lines)
@@ -186,5 +191,5 @@ def start_of(status: int, fields: Iterable[Field]) -> bytes:
     return _STATUS_LINES[status] + block + b"\r\n"
 
 
-def _next_of(has_started: bool) -> str:
+def _expected_type(has_started: bool) -> str:
     return "http.response.body" if has_started else "http.response.start"

@@ -1,8 +1,8 @@
-"""A transport that delivers an answer before the connection ends.
+"""A transport that delivers the answer before it closes the connection.
 
-Closing a socket that has unread bytes resets it, and a client that is still sending would lose the answer. So
-further bytes are read and dropped for a while (RFC 9112, section 9.6). A client that does not read its answer
-is cut off after a limited time.
+Closing a socket with unread bytes resets it, and a client that is still sending would lose the answer. So
+further bytes are read and discarded for a while (RFC 9112, section 9.6). A client that does not read its
+answer is disconnected after a limited time.
 """
 
 import asyncio
@@ -11,47 +11,47 @@ from typing import Any
 
 LINGER_SECONDS = 30.0
 LINGER_BYTES = 16 * 1024 * 1024
-"""What is read and dropped behind an answer to a request that has not ended."""
+"""Maximum bytes to read and discard after the answer to a request that is still being sent."""
 WRITE_SECONDS = 30.0
-"""For which a closed connection may wait for its client to read the rest."""
+"""Maximum time for the client to read the rest of its answer once the connection is closing."""
 
 
 class LingeringTransport(asyncio.Transport):
-    """Another transport, but for the end."""
+    """A wrapper of a transport that closes only after the answer has been delivered."""
 
     def __init__(self, transport: asyncio.Transport, is_receiving: Callable[[], bool]) -> None:
-        """Wrap `transport`; `is_receiving` says whether more of a request may come."""
+        """Wrap `transport`; `is_receiving` returns whether more of a request may arrive."""
         super().__init__()
         self._transport, self._is_receiving = transport, is_receiving
         self._timer: asyncio.TimerHandle | None = None
-        self._taken = 0  # bytes behind the answer
+        self._taken = 0  # bytes received after the answer
         self._is_closing = False
 
     def linger(self) -> None:
-        """Bound what still comes, in time and in size."""
+        """Limit the time and size of what is still received; afterwards the connection is aborted."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.abort)
 
     def take(self, size: int) -> None:
-        """Count what has come behind an answer."""
+        """Count `size` bytes that were received after an answer."""
         if self._timer is not None:
             self._taken += size
             if self._taken > LINGER_BYTES:
                 self.abort()
 
     def stop_lingering(self) -> None:
-        """The rest has ended."""
+        """Lift the limits: the rest of the request has been received."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._taken = None, 0
 
     def lost(self) -> None:
-        """The connection has ended: leave no clock behind, and no circle that only the collector frees."""
+        """Clean up after the connection has ended: cancel the timer, and break the reference cycle."""
         self.stop_lingering()
         self._is_receiving = bool
 
     def close(self) -> None:
-        """Let the answer arrive, then close."""
+        """Close once the answer has been delivered."""
         if self.is_closing():
             return
         if self._is_receiving():
@@ -63,14 +63,14 @@ class LingeringTransport(asyncio.Transport):
             self._timer = asyncio.get_running_loop().call_later(WRITE_SECONDS, self.abort)
 
     def hang_up(self) -> None:
-        """Send no more, and drop what comes."""
+        """Close the sending side, and discard what is still received."""
         self._is_closing = True
         self._transport.resume_reading()
         self._transport.write_eof()
         self.linger()
 
     def is_closing(self) -> bool:
-        """Whether all that still comes is dropped."""
+        """Return whether the transport is closing, so that received bytes are discarded."""
         return self._is_closing or self._transport.is_closing()
 
     def abort(self) -> None:
@@ -78,7 +78,7 @@ class LingeringTransport(asyncio.Transport):
         self._transport.abort()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send it, unless the end was sent."""
+        """Send `data`, unless the sending side is closed."""
         if not self._is_closing:
             self._transport.write(data)
 
