@@ -1,6 +1,6 @@
-"""Dependencies of the handlers: the parts of the running service, and the watch for clients that disconnect.
+"""Dependencies of the handlers: the parts of the running service, and cancellation when a client disconnects.
 
-Those that the framework calls are `async`: it would run a plain function in another thread.
+The functions that FastAPI calls are `async`, because it would run plain functions in another thread.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from service.settings import Settings
 from service.translation.types import Translation
 
 PREFIX = "Invalid request: "
-"""Of every error that tells what is wrong with a request."""
+"""The beginning of every message about an invalid request."""
 Result = TypeVar("Result")
 
 
 async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Result:
-    """The result of `work`, which is cancelled when the client closes its connection.
+    """Return the result of `work`, which is cancelled if the client closes its connection.
 
     Raises:
-        ClientLeftError: it did.
+        ClientLeftError: the client closed its connection before `work` was done.
     """
     task, is_working, has_left = asyncio.current_task(), True, False
     assert task is not None
@@ -47,10 +47,10 @@ async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Res
         try:
             return await work
         finally:
-            if has_left:  # before work that never waits: cancel it here, not what comes later
+            if has_left:  # if `work` never waited, deliver the cancellation here, not to later code
                 await asyncio.sleep(0)
     except asyncio.CancelledError:
-        if has_left and task.uncancel() == 0:  # nobody else cancelled it
+        if has_left and task.uncancel() == 0:  # not cancelled for another reason as well
             raise ClientLeftError("the client closed its connection") from None
         raise
     finally:
@@ -59,12 +59,12 @@ async def unless_client_leaves(request: Request, work: Awaitable[Result]) -> Res
 
 
 def _watch(request: Request, leave: Callable[[], None]) -> Callable[[], object]:
-    """Have `leave` called when the client is gone; returns what ends that."""
+    """Call `leave` when the client disconnects; return a function that stops the watching."""
     client: ClientState | None = request.scope.get(client_state.KEY)
     if client is not None:
         client.when_left(leave)
         return bool
-    # another server's: it must be asked, which takes a task
+    # other ASGI servers report it by `receive` only, which takes a task
 
     def on_end(watcher: "asyncio.Task[None]") -> None:
         if not watcher.cancelled():
@@ -76,10 +76,10 @@ def _watch(request: Request, leave: Callable[[], None]) -> Callable[[], object]:
 
 
 def all_translated(translations: list[Translation]) -> list[Translation]:
-    """The same translations, for an answer that has no place for why a text is left as it is.
+    """Return the same translations, for answers that cannot report a text that was not translated.
 
     Raises:
-        TextTooLongError: one is.
+        TextTooLongError: a text was not translated.
     """
     for number, translation in enumerate(translations):
         if translation.problem:
@@ -89,7 +89,7 @@ def all_translated(translations: list[Translation]) -> list[Translation]:
 
 
 async def _until_disconnected(request: Request) -> None:
-    """Return when the client is gone; the body has been read, so nothing else can come."""
+    """Return when the client has disconnected; the body must have been read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -105,21 +105,19 @@ class Services:
 
     @property
     def models(self) -> ModelSet:
-        """Those that serve now.
+        """The current models.
 
         Raises:
-            NotReadyError: they are being loaded, or the service is stopping.
+            NotReadyError: the models are still being loaded, or the service is stopping.
         """
         return self.store.get()
 
 
 def services(request: Request) -> Services:
-    """The parts of a service that is ready.
-
-    Handlers of a `PlainRoute` call it themselves.
+    """Return the parts of the service, which must be ready; called by the handlers of a `PlainRoute`.
 
     Raises:
-        NotReadyError: they are being loaded, or the service is stopping.
+        NotReadyError: the models are still being loaded, or the service is stopping.
     """
     parts: Services = request.app.state.services
     parts.store.get()
@@ -127,28 +125,28 @@ def services(request: Request) -> Services:
 
 
 async def _services(request: Request) -> Services:
-    """The parts of a service, whether it is ready or not."""
+    """Return the parts of the service, whether it is ready or not."""
     parts: Services = request.app.state.services
     return parts
 
 
 async def _models(request: Request) -> ModelSet:
-    """The models that serve now.
+    """Return the current models.
 
     Raises:
-        NotReadyError: they are being loaded, or the service is stopping.
+        NotReadyError: the models are still being loaded, or the service is stopping.
     """
     return (await _services(request)).models
 
 
 class PlainRoute(APIRoute):
-    """A route whose handler takes a request and returns the answer: the framework only documents it.
+    """A route whose handler takes a request and returns a response; FastAPI only documents it.
 
-    Those that translate are of this kind: the framework's share would cost as much as all the rest of theirs.
+    Used for translations, for which FastAPI's own processing would double the cost of the HTTP layer.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler itself."""
+        """Return the handler itself."""
         return self.endpoint
 
 

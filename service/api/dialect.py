@@ -1,4 +1,4 @@
-"""What the shared parts of the interface must know of a dialect, before and beside its routes."""
+"""What the shared parts of the HTTP interface need to know about a dialect, apart from its routes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,17 +9,17 @@ from service.errors import AttendantError
 
 @dataclass(frozen=True)
 class Dialect:
-    """One interface among several, told apart by its paths; each room of a dialect has its own."""
+    """One of the HTTP interfaces, recognized by its paths."""
 
     prefixes: tuple[str, ...]
-    """How its paths begin; of all dialects', the longest that fits a path counts."""
+    """Beginnings of its paths; the longest prefix of any dialect that matches a path wins."""
     error: Callable[[str, str], dict[str, str]]
-    """The body of an error, of its message and its code."""
+    """Returns the body of an error, given its message and its code."""
     translates: Callable[[str], bool]
-    """Whether one of its paths asks for a translation."""
+    """Returns whether a path of this dialect requests a translation."""
     probes: frozenset[str] = frozenset()
-    """Its paths that ask how the service is, which are answered whatever else is refused."""
+    """Paths of health checks and metrics, which are answered even when other requests are refused."""
     statuses: Mapping[type[AttendantError], HTTPStatus] = field(default_factory=dict)
-    """Of errors that its clients know by another status than others do."""
+    """Statuses of errors that differ from those of the other dialects."""
     request_id_fields: tuple[bytes, ...] = (b"x-request-id",)
-    """Header fields of an answer that tell the id of its request."""
+    """Header fields of an answer that contain the id of its request, in lower case."""

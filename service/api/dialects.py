@@ -1,4 +1,4 @@
-"""Which dialect a path is of: known before any route is looked at, and where there is no route."""
+"""The dialect of a path, known before routing and also for paths without a route."""
 
 from functools import lru_cache
 
@@ -14,17 +14,17 @@ _BY_PREFIX = sorted(
 )
 
 
-@lru_cache(64)  # it is asked for several times in each request, mostly for one of a few paths
+@lru_cache(64)  # called several times per request, mostly for the same few paths
 def dialect_of(path: str) -> Dialect:
-    """The dialect of a path; the native one where no other has it."""
+    """Return the dialect of a path; the native one if no other matches."""
     return next(dialect for prefix, dialect in _BY_PREFIX if path.startswith(prefix))
 
 
 def is_probe(path: str) -> bool:
-    """Whether a path asks how the service is, which is answered whatever else is refused."""
+    """Return whether a path is a health check or metrics, answered even when others are refused."""
     return path in dialect_of(path).probes
 
 
 def translates(path: str) -> bool:
-    """Whether a path asks for a translation."""
+    """Return whether a path requests a translation."""
     return dialect_of(path).translates(path)

@@ -1,6 +1,6 @@
-"""The documentation at `/docs`: Swagger UI, served from an installed package instead of a public host.
+"""The documentation at `/docs`: Swagger UI, served from an installed package instead of a CDN.
 
-Its schema is at `/openapi.json`, and at `/spec`, where LibreTranslate's clients look for it.
+The OpenAPI schema is at `/openapi.json`, and also at `/spec`, where clients of LibreTranslate expect it.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript
 
 
 def install(app: FastAPI) -> None:
-    """Serve `/docs`, its assets and `/spec`, unless `app` has no `/openapi.json` to show."""
+    """Serve `/docs`, its assets and `/spec`, unless `app` has no `/openapi.json`."""
     if app.openapi_url is None:
         return
     app.openapi = partial(_openapi, app.openapi)  # type: ignore[method-assign]
@@ -35,7 +35,7 @@ def install(app: FastAPI) -> None:
 
 
 def _openapi(generate: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The interface's description without the framework's own 422, in the place of which there is our 400."""
+    """Return the OpenAPI schema without FastAPI's 422, which is 400 in this service."""
     schema = generate()
     for path in schema["paths"].values():
         for operation in path.values():

@@ -1,4 +1,4 @@
-"""The one table from errors to HTTP statuses, and the one shape of their answers."""
+"""The HTTP status of each error, and the answers for errors."""
 
 import logging
 import math
@@ -20,9 +20,9 @@ from service.api.validation import describe
 logger = logging.getLogger(__name__)
 
 ERROR_CODE = "error_code"
-"""In the scope of a request that is not served: the first error's code, for the books."""
+"""The key in a request's scope for the code of its first error, which is logged and counted."""
 CLIENT_LEFT = 499
-"""Nobody reads it: it is for the books, as in nginx."""
+"""Status for logs and metrics only, as in nginx: the client is no longer connected."""
 STATUSES: dict[type[errors.AttendantError], int] = {
     errors.InvalidRequestError: HTTPStatus.BAD_REQUEST,
     errors.AccessError: HTTPStatus.FORBIDDEN,
@@ -40,47 +40,50 @@ STATUSES: dict[type[errors.AttendantError], int] = {
 
 
 DESCRIPTIONS = {
-    400: "The request cannot be served as it is.",
-    401: "An API key is needed.",
-    403: "The API key is missing, not known, or not allowed this.",
-    404: "There is no such thing.",
+    400: "The request is invalid.",
+    401: "An API key is required.",
+    403: "The API key is missing, unknown, or lacks the permission.",
+    404: "Not found.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
-    429: "As much waits as may wait, or this caller asks too often; see Retry-After.",
-    500: "A failure of the service.",
-    503: "Starting, stopping, or the engine has given up.",
+    429: "The service is busy, or the caller has exceeded its rate limit; see Retry-After.",
+    500: "Internal error.",
+    503: "The service is starting or stopping, or the engine or the model is not available.",
     504: "The deadline passed.",
 }
 
 
 class ErrorAnswer(JSONResponse):
-    """An error; its code is noted in the scope of the request."""
+    """The answer for an error, whose code is also stored in the request's scope."""
 
     def __init__(self, content: dict[str, str], status: int, code: str) -> None:
-        """`content` is what the client is told."""
+        """Create an answer with the JSON body `content`."""
         super().__init__(content, status)
         self.code = code
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Send the answer, and store the code unless the request has one."""
         scope.setdefault(ERROR_CODE, self.code)
         await super().__call__(scope, receive, send)
 
 
 def documented(shape: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How the interface's documentation tells of errors."""
+    """Return the OpenAPI `responses` for errors of these statuses, with `shape` as their body."""
     return {status: {"model": shape, "description": DESCRIPTIONS[status]} for status in statuses}
 
 
 def status_of(kind: type[errors.AttendantError]) -> int:
-    """The status of the nearest class in the table."""
+    """Return the status of the nearest base class in `STATUSES`."""
     return next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
 
 
 def answer(
     status: int, message: str, code: str, retry_after: float | None = None, path: str = ""
 ) -> ErrorAnswer:
-    """An error in the shape of the dialect of `path`; Retry-After in whole seconds."""
+    """Return the answer for an error, with a body in the dialect of `path`.
+
+    `Retry-After` is given with 429 and 503: `retry_after` seconds, rounded up, at least 1.
+    """
     found = ErrorAnswer(dialect_of(path).error(message, code), status, code)
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         found.headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
@@ -90,19 +93,19 @@ def answer(
 
 
 def identified(response: ErrorAnswer, scope: Scope) -> ErrorAnswer:
-    """An answer that is given around the middleware, with its request's id where that has one."""
+    """Add the request's id to an answer that does not pass through the middleware, and return it."""
     if identity := scope.get("request_id"):
         response.raw_headers += identifying(identity, scope["path"])
     return response
 
 
 def identifying(identity: bytes, path: str) -> list[tuple[bytes, bytes]]:
-    """The fields of an answer that tell its request's id, as the clients of that path look for it."""
+    """Return the header fields with the request's id, as clients of the dialect of `path` expect them."""
     return [(field, identity) for field in dialect_of(path).request_id_fields]
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of `app` in that shape."""
+    """Register the handlers for all exceptions of `app`."""
 
     @app.exception_handler(errors.AttendantError)
     async def of_ours(request: Request, error: errors.AttendantError) -> ErrorAnswer:
@@ -112,7 +115,7 @@ def install(app: FastAPI) -> None:
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             message = f"Slowdown: {message}"
         if isinstance(error, errors.QueueFullError) and retry_after:
-            # by its deadline, whatever waits is done or given up
+            # no deadline is later than this: all that waits now is done or abandoned by then
             settings = request.app.state.services.settings
             retry_after = min(retry_after, settings.request_timeout_seconds)
         return answer(status, message, error.code, retry_after, path)
@@ -127,7 +130,7 @@ def install(app: FastAPI) -> None:
     async def of_http(request: Request, error: HTTPException) -> ErrorAnswer:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
         message, path = str(error.detail), request.scope["path"]
-        if message == HTTPStatus.NOT_FOUND.phrase:  # of no route
+        if message == HTTPStatus.NOT_FOUND.phrase:  # no route
             message = f"Not Found: {shortened(path)} is not supported by this server"
         response = answer(error.status_code, message, code, path=path)
         response.headers.update(error.headers or {})
@@ -142,14 +145,14 @@ def install(app: FastAPI) -> None:
 
 
 def internal_error(scope: Scope) -> ErrorAnswer:
-    """What a client learns of a bug."""
+    """Return the answer for an unexpected exception, which tells the client no details."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     response = answer(status, "internal error", "internal_error", path=scope["path"])
     return identified(response, scope)
 
 
 def _methods(request: Request) -> list[str]:
-    """What a path can be asked for: each of its routes knows its own methods only."""
+    """Return the methods that a path supports, from all of its routes."""
     found = [
         method
         for method in HTTPMethod
@@ -160,5 +163,5 @@ def _methods(request: Request) -> list[str]:
 
 
 def shortened(given: str) -> str:
-    """What a client gave, as an error quotes it."""
+    """Return a client's value as error messages quote it: 60 characters at most."""
     return given if len(given) <= 60 else f"{given[:57]}..."

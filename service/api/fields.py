@@ -1,4 +1,4 @@
-"""Types of fields that several dialects share."""
+"""Types of request fields that several dialects share."""
 
 from typing import Annotated, Literal
 
@@ -9,59 +9,62 @@ from service.text.segmenter import Splitting
 from service.text.surrogates import unpaired_surrogate
 
 
-def _whole_characters(text: str) -> str:
-    """The text itself.
+def _check_surrogates(text: str) -> str:
+    """Return the text unchanged.
 
     Raises:
-        ValueError: it has half a surrogate pair; says where.
+        ValueError: the text has an unpaired surrogate; the message gives its position.
     """
     if (place := unpaired_surrogate(text)) is not None:
         raise ValueError(f"has an unpaired surrogate at character {place}")
     return text
 
 
-def _whole_if_text(given: object) -> object:
-    """The same before a text's length is looked at, which fails for half a pair with other words."""
-    return _whole_characters(given) if isinstance(given, str) else given
+def _check_surrogates_first(given: object) -> object:
+    """Do the same before pydantic checks the length, whose message about surrogates is unclear."""
+    return _check_surrogates(given) if isinstance(given, str) else given
 
 
 def few_texts(given: object) -> object:
-    """A list is counted before it is looked at, so that its length is what is told, and not what is in it.
+    """Return the value unchanged; check the length of a list before its items are validated.
 
     Raises:
-        ValueError: there are more than `MAX_TEXTS`.
+        ValueError: the list has more than `MAX_TEXTS` items.
     """
     if isinstance(given, list) and len(given) > MAX_TEXTS:
         raise ValueError(f"must have at most {MAX_TEXTS} items, not {len(given)}")
     return given
 
 
-def _in_small_letters(given: object) -> object:
-    """A word, or the number that it is."""
+def _lowercased(given: object) -> object:
+    """Return a string or number as a string in lower case."""
     return str(given).lower() if isinstance(given, str | int) else given
 
 
 MAX_TEXTS = 2_000
-"""In a list, in every dialect."""
-Text = Annotated[str, AfterValidator(_whole_characters)]
-Code = Annotated[str, Field(max_length=64), BeforeValidator(_whole_if_text)]
-"""Of a language; also the name of a tag."""
-Choice = Annotated[str, Field(max_length=16), BeforeValidator(_whole_if_text)]
-"""One of a few words."""
-Key = Annotated[str, Field(max_length=256), BeforeValidator(_whole_if_text)]
-Id = Annotated[str, Field(max_length=256), BeforeValidator(_whole_if_text)]
-"""Of a request."""
-Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_whole_if_text)]
-# one thing that is wrong is told: to gather all of a large list's would take seconds
+"""Limit on the texts of a request, in every dialect."""
+Text = Annotated[str, AfterValidator(_check_surrogates)]
+Code = Annotated[str, Field(max_length=64), BeforeValidator(_check_surrogates_first)]
+"""A language code; also the name of a tag or an output."""
+Choice = Annotated[str, Field(max_length=16), BeforeValidator(_check_surrogates_first)]
+"""One of a few keywords."""
+Key = Annotated[str, Field(max_length=256), BeforeValidator(_check_surrogates_first)]
+"""An API key."""
+Id = Annotated[str, Field(max_length=256), BeforeValidator(_check_surrogates_first)]
+"""A client's id for its request."""
+Prefix = Annotated[str, Field(max_length=1_000), BeforeValidator(_check_surrogates_first)]
+"""A target prefix."""
+# only the first error is reported; collecting those of a large list would take seconds
 TextList = Annotated[list[Text], Field(fail_fast=True, max_length=MAX_TEXTS)]
 Texts = Text | TextList
-SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_in_small_letters)]
+SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_lowercased)]
 
 
 def splitting_of(asked: str | None, form: Format) -> Splitting:
-    """Where to cut a text; `asked` is what DeepL calls it.
+    """Return where to split a text, given DeepL's `split_sentences` or None for the default.
 
-    In HTML, line breaks are blanks; in plain text, a blank line ends a paragraph, whatever is asked.
+    In HTML, line breaks are spaces, so that the default is `nonewlines`. In plain text, `nonewlines` still
+    ends a paragraph at each blank line.
     """
     asked = asked or ("nonewlines" if form == "html" else "1")
     if asked == "nonewlines":

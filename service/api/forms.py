@@ -1,4 +1,4 @@
-"""Fields from forms, queries and JSON objects, and which of them are given more than once."""
+"""Fields from forms, queries and JSON objects, with detection of repeated ones."""
 
 import re
 from collections.abc import Iterable
@@ -10,24 +10,29 @@ from service.api.media import check_charset, parse_value
 from service.errors import InvalidRequestError, quoted
 
 MAX_FIELDS = 4096
-"""Of a form or a query; each text of a list is one."""
+"""Limit on the fields of a form or a query; each text of a list counts."""
 _EMPTY = ("", None)
 _LISTS = (
     *("q", "text", "ignore_tags"),
-    *("custom_instructions", "glossary_ids", "splitting_tags", "non_splitting_tags"),  # all refused
+    *(
+        "custom_instructions",
+        "glossary_ids",
+        "splitting_tags",
+        "non_splitting_tags",
+    ),  # refused later
 )
 _TRIPLETS = re.compile(rb"(?:%[0-9A-Fa-f]{2})++")
 
 
 class Fields(dict[str, Any]):
-    """Fields by name, of which the last value counts."""
+    """Fields by name; of a repeated field, the last value."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
-        """Gather them; a name that comes twice is noted."""
+        """Collect the pairs, and remember a name that occurs more than once."""
         pairs = list(pairs)
         super().__init__(pairs)
         self.repeated = ""
-        """A field that was given more than once."""
+        """A field that was given more than once, if there is one."""
         if len(self) < len(pairs):
             seen: set[str] = set()
             for name, _ in pairs:
@@ -36,7 +41,10 @@ class Fields(dict[str, Any]):
 
     @classmethod
     def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """Those that may be lists are one if they come more than once; others that are empty are absent."""
+        """Return the fields of a form or a query.
+
+        Repeated values of a field that may be a list become one. Other fields are left out if they are empty.
+        """
         texts: dict[str, list[str]] = {}
         single = []
         for name, value in pairs:
@@ -49,7 +57,10 @@ class Fields(dict[str, Any]):
         return fields
 
     def beside(self, other: "Fields") -> "Fields":
-        """Those of a query and a body together: of a field in both, one may be empty or null."""
+        """Return the fields of a query and a body together; those in both count as repeated.
+
+        A field may be in both if one of its values is empty or null: then the other is used.
+        """
         joined = Fields()
         joined.repeated = self.repeated or other.repeated
         for name, value in [*self.items(), *other.items()]:
@@ -60,7 +71,7 @@ class Fields(dict[str, Any]):
         return joined
 
     def check(self) -> None:
-        """Refuse what cannot be told apart.
+        """Check that no field was given more than once.
 
         Raises:
             InvalidRequestError: a field was given more than once.
@@ -71,10 +82,10 @@ class Fields(dict[str, Any]):
 
 
 def urlencoded(encoded: bytes, place: str) -> Fields:
-    """Fields of a form or a query, as `place` says.
+    """Return the fields of a URL-encoded form or query; `place` names it in errors: "form" or "query".
 
     Raises:
-        InvalidRequestError: there are too many, or they are no UTF-8.
+        InvalidRequestError: there are more than `MAX_FIELDS` fields, or they are not valid UTF-8.
     """
     _check_number(encoded.count(b"&") + 1, place)
     pairs = [one.partition(b"=") for one in encoded.split(b"&") if one]
@@ -87,10 +98,10 @@ def urlencoded(encoded: bytes, place: str) -> Fields:
 
 
 def multipart(body: bytes, boundary: str) -> Fields:
-    """Fields of a form in several parts, as browsers, curl's -F and PHP send it (RFC 7578).
+    """Return the fields of a multipart form, as browsers, `curl -F` and PHP send it (RFC 7578).
 
     Raises:
-        InvalidRequestError: it is none, or does not end, or has files.
+        InvalidRequestError: the form is malformed or incomplete, or contains files.
     """
     if not boundary or not boundary.isascii():
         raise _unreadable("the content-type has no valid boundary")
@@ -110,9 +121,9 @@ def multipart(body: bytes, boundary: str) -> Fields:
 
 
 def _part(part: bytes) -> tuple[str, str]:
-    """Name and value of a part."""
+    """Return the name and value of a part."""
     head, separator, value = (b"\r\n" + part).partition(b"\r\n\r\n")
-    fields = _head(head.decode())
+    fields = _header_fields(head.decode())
     disposition = fields.get("content-disposition", ("", {}))[1]
     if not separator or "name" not in disposition:
         raise _unreadable("a part has no name")
@@ -128,8 +139,8 @@ def _part(part: bytes) -> tuple[str, str]:
     return disposition["name"], value.decode()
 
 
-def _head(head: str) -> dict[str, tuple[str, dict[str, str]]]:
-    """The header fields of a part: their values and parameters."""
+def _header_fields(head: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """Return a part's header fields by name, as values with parameters."""
     fields = {}
     for line in head.split("\r\n")[1:]:
         name, _, value = line.partition(":")
@@ -141,9 +152,9 @@ def _head(head: str) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def _unquoted(encoded: bytes) -> str:
-    """Percent-encoded text; a percent sign without two digits stands for itself.
+    """Decode percent-encoded text; a percent sign without two hexadecimal digits is preserved.
 
-    Runs are decoded at once, and what is no triplet costs nothing: urllib's `unquote` splits at each sign.
+    Each run of triplets is decoded at once; urllib's `unquote` is slower, as it splits at every percent sign.
 
     >>> _unquoted(b"100%+%C3%BC%zz")
     '100% ü%zz'

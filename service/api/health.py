@@ -1,4 +1,4 @@
-"""Whether the service is alive, whether it is ready, and its metrics."""
+"""Health checks and metrics."""
 
 from importlib.metadata import version
 
@@ -23,13 +23,13 @@ _UNREADY = documented(ErrorResponse, 503)
 
 @router.get("/health/live")
 async def live() -> Health:
-    """The process answers."""
+    """Return 200 whenever the process is running."""
     return Health(status="ok")
 
 
 @router.get("/health/ready", responses=_UNREADY, response_model_exclude_none=True)
 async def ready(service: ServicesDependency, models: ModelsDependency) -> Readiness:
-    """What is loaded at the start is, its engines work, and the service is not about to stop."""
+    """Return 200 if startup is complete, every loaded engine works, and the service is not stopping."""
     if service.store.is_stopping:
         raise NotReadyError("the service is stopping")
     _check(models)
@@ -38,14 +38,14 @@ async def ready(service: ServicesDependency, models: ModelsDependency) -> Readin
 
 @router.get("/health", responses=_UNREADY)
 async def health(models: ModelsDependency) -> Health:
-    """LibreTranslate's form of the same question."""
+    """Return 200 if startup is complete and every loaded engine works; LibreTranslate's health check."""
     _check(models)
     return Health(status="ok")
 
 
 @router.get("/metrics", response_class=Response)
 async def scrape(service: ServicesDependency) -> Response:
-    """Prometheus text."""
+    """Return the metrics in Prometheus' text format."""
     return Response(service.metrics.render_seldom(), media_type=metrics.CONTENT_TYPE)
 
 
@@ -55,7 +55,7 @@ def _check(models: ModelSet) -> None:
 
 
 def readiness(models: ModelSet) -> Readiness:
-    """What is served, and what really runs it."""
+    """Return the state of each model, and the provider and precision with which it is loaded."""
     served = [
         ServedBundle(
             bundle=one.bundle.manifest.name,

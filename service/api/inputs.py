@@ -1,7 +1,7 @@
-"""What clients send: a JSON object, a form of either encoding, plain text, or all fields in the query.
+"""Fields of a request: from a JSON object, a form of either encoding, plain text, or the query.
 
-In a form or query, a repeated text makes a list. A field that is in both query and body, or that is repeated
-where it must not be, is refused, because a proxy or a filter may have checked the other value.
+In a form or a query, repeated texts become a list. A field that is in both query and body, or is repeated
+although it cannot be a list, is refused: a proxy or a filter may have checked the other value.
 """
 
 import asyncio
@@ -26,29 +26,30 @@ JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "te
 MULTIPART = "multipart/form-data"
 PARSED_ON_LOOP_BYTES = 65_536
 _PARSER = ThreadPoolExecutor(1, "parser")
-"""Larger bodies are parsed one after another beside the event loop, which they would hold up."""
+"""Parses larger bodies, one at a time, as they would block the event loop."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Enter = Callable[[Request, object], None]
-"""Lets a request in, or raises; is given the key among its fields, whatever stands there."""
+"""Checks whether a request is allowed, given the key from its fields, of any type; otherwise raises."""
 
 
 async def fields_of(
     request: Request, enter: Enter, key: str = "api_key", text: str = "q"
 ) -> dict[str, Any]:
-    """The fields of query and body together, once the caller may `enter`.
+    """Return the fields of query and body together.
 
-    Who may not, or too often, learns that before anything of what is wrong with the fields.
+    Errors of access take precedence over errors in the fields.
 
     Args:
-        request: whose query and body are read.
-        enter: lets the caller in.
-        key: the field that has the API key.
-        text: the field that a body of plain text is.
+        request: the request, whose body is read.
+        enter: checks the caller's key and rate.
+        key: the name of the field with the API key.
+        text: the name of the field for a body of plain text.
 
     Raises:
-        AccessError, RateLimitError: the caller may not go on.
-        InvalidRequestError: query or body cannot be read.
+        AccessError: the API key is missing or invalid.
+        RateLimitError: the caller has exceeded its rate limit.
+        InvalidRequestError: the query or the body cannot be read, or a field is given more than once.
     """
     fields = Fields()
     try:
@@ -65,10 +66,10 @@ async def fields_of(
 
 
 def parse(model: type[Model], fields: dict[str, Any]) -> Model:
-    """The fields as a `model`.
+    """Validate the fields, and return them as a `model`.
 
     Raises:
-        InvalidRequestError, RequestValidationError: they are wrong.
+        InvalidRequestError, RequestValidationError: a field is missing or invalid.
     """
     try:
         return model.model_validate(fields)
@@ -77,10 +78,10 @@ def parse(model: type[Model], fields: dict[str, Any]) -> Model:
 
 
 async def json_fields(body: bytes) -> Fields:
-    """The fields of a body that is a JSON object.
+    """Return the fields of a body that is a JSON object.
 
     Raises:
-        InvalidRequestError: it is something else, or has a field more than once.
+        InvalidRequestError: the body is not a JSON object, or has a field more than once.
     """
     fields = await _parsed(body, lambda: _json_object(_decode(body)))
     fields.check()
@@ -88,11 +89,11 @@ async def json_fields(body: bytes) -> Fields:
 
 
 async def body_of(request: Request) -> bytes:
-    """The body, as it is.
+    """Return the bytes of the body.
 
     Raises:
-        InvalidRequestError: it is declared to be compressed.
-        ClientDisconnect: there is nobody any more whose it would be.
+        InvalidRequestError: the body is declared to be compressed.
+        ClientDisconnect: the client has disconnected.
     """
     check_coding(field_of(request.scope, b"content-encoding"))
     pieces, more = [], True
@@ -106,20 +107,20 @@ async def body_of(request: Request) -> bytes:
 
 
 async def _body_fields(request: Request, text: str) -> Fields:
-    """The fields of the body."""
+    """Return the fields of the body."""
     kind, body = field_of(request.scope, b"content-type"), await body_of(request)
     return await _parsed(body, lambda: _fields(kind, body, text))
 
 
 async def _parsed(body: bytes, parse: Callable[[], Fields]) -> Fields:
-    """The fields that `parse` finds in a body; a large one is parsed beside the event loop."""
+    """Return the result of `parse`, which runs in a thread if the body is large."""
     if len(body) <= PARSED_ON_LOOP_BYTES:
         return parse()
     return await asyncio.get_running_loop().run_in_executor(_PARSER, parse)
 
 
 def _fields(content_type: str, body: bytes, text: str) -> Fields:
-    """The body's fields; plain text is the one named `text`."""
+    """Return the fields of a body; `text` is the name of the field for plain text."""
     kind, parameters = parse_value(content_type)
     if not body.strip() and kind != MULTIPART:
         return Fields()
@@ -145,7 +146,8 @@ def _decode(body: bytes) -> str:
     except UnicodeDecodeError as error:
         if body.startswith(b"\x1f\x8b"):
             raise InvalidRequestError(
-                "Invalid request: the body is compressed by gzip, which is not supported; send it as it is"
+                "Invalid request: the body is compressed by gzip, which is not supported; "
+                "send it uncompressed"
             ) from None
         place = f"{error.reason} at byte {error.start}"
         raise InvalidRequestError(
@@ -163,7 +165,7 @@ def _json_object(text: str) -> Fields:
         ) from None
     except RecursionError:
         raise InvalidRequestError("Invalid request: the JSON body is nested too deeply") from None
-    except ValueError:  # as Python says it, with its own limit
+    except ValueError:  # an integer beyond Python's limit on digits
         message = "Invalid request: a number in the JSON body has too many digits"
         raise InvalidRequestError(message) from None
     if not isinstance(value, Fields):
@@ -182,14 +184,14 @@ def _finite(digits: str) -> float:
 
 
 class _Decoder(threading.local):
-    """Reads JSON, with a decoder for each thread: to make one takes as long as to read a short body."""
+    """A JSON decoder for each thread; creating one takes as long as reading a short body."""
 
     def __init__(self) -> None:
         self._decoder = json.JSONDecoder(object_pairs_hook=self._gather, parse_float=_finite)
         self._repeated = ""
 
     def decode(self, text: str) -> tuple[object, str]:
-        """A value, and a name that one of its objects, at any depth, has more than once."""
+        """Return the value, and a name that occurs more than once in one of its objects, at any depth."""
         self._repeated = ""
         return self._decoder.decode(text), self._repeated
 
@@ -203,7 +205,7 @@ _DECODER = _Decoder()
 
 
 def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """A model's schema in one piece: what it refers to lies elsewhere in the interface's documentation."""
+    """Return a model's JSON schema with its `$ref`s resolved, as the OpenAPI document lacks its `$defs`."""
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})
 
@@ -221,12 +223,12 @@ def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def openapi_body(model: type[BaseModel]) -> dict[str, Any]:
-    """How the interface's documentation describes all this."""
+    """Return the OpenAPI description of a request body with a model's fields, in every encoding."""
     schema = model.model_json_schema()
-    text = {"type": "string", "description": "The text; options in the query."}
+    text = {"type": "string", "description": "The text; the other fields go in the query."}
     return {
         "requestBody": {
-            "description": "The same fields may also come in the query.",
+            "description": "The same fields may also be sent in the query.",
             "content": {
                 JSON: {"schema": schema},
                 FORM: {"schema": schema},
@@ -238,7 +240,7 @@ def openapi_body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def openapi_query(model: type[BaseModel], *lists: str) -> dict[str, Any]:
-    """The same fields where there is no body; `lists` are repeated."""
+    """Return the OpenAPI description of a query with a model's fields; `lists` can be repeated."""
     schema = model.model_json_schema()
     return {
         "parameters": [

@@ -1,4 +1,4 @@
-"""Header fields with parameters: what a body is, what an answer may be (RFC 9110, 5.6.6, 8.3, 12.5.1)."""
+"""Header fields for content types, encodings and preferences (RFC 9110, 5.6.6, 8.3, 12.5.1)."""
 
 import re
 from collections.abc import Iterator
@@ -12,26 +12,26 @@ from service.errors import InvalidRequestError
 _PARAMETER = re.compile(r';\s*+([\w!#$%&\'*+.^`|~-]++)=(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+))')
 _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 _UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
-_AS_IT_IS = ("", "identity", "utf-8")
-"""Codings that change nothing; some clients name their charset here."""
+_IDENTITY = ("", "identity", "utf-8")
+"""Values of `Content-Encoding` without effect; some clients send their charset here."""
 
 
 def field_of(scope: Scope, name: bytes) -> str:
-    """A header field of a request, by its name in small letters; empty where it has none.
+    """Return a request's header field by its lower-case name, or "" if it is absent.
 
-    Several of one name are one whose values are separated by commas (RFC 9110, 5.3).
+    Repeated fields are joined with commas (RFC 9110, 5.3).
     """
     return b",".join([value for one, value in scope["headers"] if one == name]).decode("latin-1")
 
 
 def parse_value(value: str) -> tuple[str, dict[str, str]]:
-    r"""A field's value and its parameters; names in small letters.
+    r"""Return a field's value and its parameters; the value and the names are in lower case.
 
     >>> parse_value('Form-Data; name="a \\"b\\""; Size=5')
     ('form-data', {'name': 'a "b"', 'size': '5'})
 
     Raises:
-        InvalidRequestError: a parameter has two values.
+        InvalidRequestError: a parameter is given twice, with different values.
     """
     parameters: dict[str, str] = {}
     for name, quoted, token in _PARAMETER.findall(value):
@@ -45,26 +45,26 @@ def parse_value(value: str) -> tuple[str, dict[str, str]]:
 
 
 def check_coding(coding: str) -> None:
-    """Refuse a body that is declared to be compressed.
+    """Check that a body is not declared to be compressed.
 
     Args:
-        coding: the field `Content-Encoding`, empty if there is none.
+        coding: the value of `Content-Encoding`, "" if it is absent.
 
     Raises:
-        InvalidRequestError: it is; names how.
+        InvalidRequestError: the body is compressed; the message names the coding.
     """
-    if any(one.strip().lower() not in _AS_IT_IS for one in coding.split(",")):
+    if any(one.strip().lower() not in _IDENTITY for one in coding.split(",")):
         raise InvalidRequestError(
             f"Invalid request: content-encoding {shortened(coding)} is not supported; "
-            "send the body as it is"
+            "send the body uncompressed"
         )
 
 
 def check_charset(parameters: dict[str, str]) -> None:
-    """Refuse what is declared to be in another encoding than UTF-8.
+    """Check that no charset other than UTF-8 is declared.
 
     Raises:
-        InvalidRequestError: it is; names it.
+        InvalidRequestError: another charset is declared; the message names it.
     """
     charset = parameters.get("charset", "utf-8")
     if charset.lower() not in _UTF_8:
@@ -74,9 +74,9 @@ def check_charset(parameters: dict[str, str]) -> None:
 
 
 def preferred(accept: str, offers: tuple[str, ...]) -> str:
-    """Which of `offers`, the default first, an `Accept` field prefers; the default if it accepts none.
+    """Return which of `offers` an `Accept` field prefers; the first, the default, if it accepts none.
 
-    Of those with the same weight, one that is named goes before one that a wildcard covers.
+    Among offers of the same weight, one that is named wins over one that a wildcard covers.
 
     >>> offers = "application/json", "text/plain"
     >>> preferred("TEXT/PLAIN; charset=utf-8, */*", offers), preferred("text/plain;q=0.2, */*;q=0.5", offers)
@@ -97,7 +97,7 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
 
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:
-    """Every range of media types with its weight; one whose weight is none, or not clear, is passed over."""
+    """Yield the media ranges with their weights; a range with an invalid weight is skipped."""
     for one in accept.split(","):
         with suppress(InvalidRequestError):
             name, parameters = parse_value(one)

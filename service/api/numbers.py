@@ -1,4 +1,4 @@
-"""Numbers in forms: written as in JSON, not in all the ways that Python accepts."""
+"""Validation of numbers in forms, which must be written as in JSON."""
 
 import re
 from typing import Literal
@@ -10,7 +10,7 @@ _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def _validator(kind: Literal["int", "float"]) -> BeforeValidator:
-    """Refuses `1_0`, ` 5`, `+5` and true, which pydantic takes for numbers."""
+    """Return a validator that refuses `1_0`, ` 5`, `+5` and true, which pydantic would accept."""
 
     def check(given: object) -> object:
         if isinstance(given, bool):
@@ -23,4 +23,4 @@ def _validator(kind: Literal["int", "float"]) -> BeforeValidator:
 
 
 INTEGER, NUMBER = _validator("int"), _validator("float")
-"""For fields of `int` and `float`; behind their `Field`, which finds the type by itself."""
+"""For fields of type `int` and `float`; after `Field`, so that its limits apply to the number itself."""

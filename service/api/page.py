@@ -1,4 +1,4 @@
-"""Static pages: they run only their own code, contact no other host, and cannot be framed."""
+"""Static pages, which run only their own code, contact no other host, and cannot be framed."""
 
 import base64
 import hashlib
@@ -13,13 +13,13 @@ _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
 
 def install(app: FastAPI) -> None:
-    """Serve the page to translate with at `/`."""
+    """Serve the translation page at `/`."""
     html = (WEB / "index.html").read_text(encoding="utf-8")
     add(app, "/", html, "text/html", policy_of(html))
 
 
 def add(app: FastAPI, path: str, content: str, media_type: str, policy: str = "") -> None:
-    """Answer GET and HEAD of `path` with `content`; a `Range` is ignored, as any server may."""
+    """Serve `content` for GET and HEAD of `path`; `Range` is ignored, as the standard allows."""
     app.add_api_route(
         path,
         _answering(content.encode(), media_type, policy or "default-src 'none'"),
@@ -29,10 +29,10 @@ def add(app: FastAPI, path: str, content: str, media_type: str, policy: str = ""
 
 
 def policy_of(html: str, *, files: bool = False) -> str:
-    """The Content-Security-Policy of a page: its inline code by hash, and its own host to talk to.
+    """Return a page's Content-Security-Policy: it allows its inline code, by hash, and calls to its own host.
 
     Args:
-        html: the page, with LF as its line ends, which is what browsers hash.
+        html: the page, with LF line ends, which is what browsers hash.
         files: whether it also loads scripts, styles and images from its own host.
     """
     allowed: dict[str, list[str]] = {"script": [], "style": []}

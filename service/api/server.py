@@ -1,10 +1,10 @@
-"""uvicorn's server with a graceful stop: everybody who has reached the service gets an answer.
+"""uvicorn's server with a graceful shutdown: every client that has connected gets an answer.
 
 1. The service reports that it is not ready, so that proxies send no more requests. For `delay_seconds`, it
    still serves all requests, and closes each connection after its next answer.
-2. It stops listening. Connections that the kernel has accepted by then are taken in; new requests get 503,
-   and so do requests that are not complete after `ARRIVAL_SECONDS`.
-3. Admitted requests have `drain_seconds` to finish. Then they are cut off with an error.
+2. It stops listening. Connections that the kernel has accepted by then are still served; new requests get
+   503, and so do requests that are not complete after `ARRIVAL_SECONDS`.
+3. Admitted requests have `drain_seconds` to finish. Those that do not are cancelled with an error.
 """
 
 import asyncio
@@ -23,60 +23,65 @@ from service.api.connections import Connections
 logger = logging.getLogger(__name__)
 
 BACKLOG = 2048
-"""Connections that the kernel holds until they are taken in."""
+"""Maximum number of connections that the kernel queues until they are accepted."""
 ACCEPTS_PER_TURN = 16
-"""Connections taken in before the event loop does anything else: so many may be over the limit."""
+"""Connections accepted per turn of the event loop, by which their limit may be exceeded for a moment."""
 ARRIVAL_SECONDS = 2.0
-"""For which a request may still come, or the rest of one, when the service stops: each is told so."""
+"""When the service stops, the time in which incomplete requests may still arrive, to be refused with 503."""
 CUT_OFF_SECONDS = 2.0
-"""In which what is cut off is told so."""
+"""Time for cancelled requests to send their error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """How a server ends."""
+    """The times of a shutdown, and its callbacks."""
 
     delay_seconds: float
-    """For which it goes on serving although it is not ready."""
+    """Time to continue to serve requests after reporting that the service is not ready."""
     drain_seconds: float
-    """For which admitted requests may go on."""
+    """Time for admitted requests to finish."""
     can_finish: Callable[[], bool]
-    """Whether they can: not where a model hangs."""
+    """Returns whether admitted requests can finish: not if a model hangs."""
     announce: Callable[[], None]
-    """Turns readiness."""
+    """Makes the service report that it is not ready."""
     refuse: Callable[[], None]
-    """Refuses all new work."""
+    """Makes the service refuse all new work."""
     finish: Callable[[], None]
-    """Called when all is done that can be done."""
+    """Called at the end of the shutdown."""
 
 
 class Server(uvicorn.Server):
-    """Serves until it is told to stop."""
+    """A server that shuts down gracefully."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections, stop: Stop) -> None:
-        """Serve as `config` says, which has `connections` too."""
+        """Create a server; the protocol in `config` must use the same `connections`."""
         super().__init__(config)
         self.all, self.stop = connections, stop
-        self._told_by: int | None = None  # a signal
+        self._signal: int | None = None  # that stopped the server
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note which signal it is."""
-        self._told_by = sig
+        """Record the signal, then stop."""
+        self._signal = sig
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; asyncio has one number for the kernel's backlog and for what it takes at once."""
+        """Listen, with a larger backlog in the kernel than the number of connections accepted per turn.
+
+        asyncio uses one number for both.
+        """
         await super().startup(sockets)
         for listener in self._listeners():
             with listener:
                 listener.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
-        """Stop, as the module says; a second SIGINT cuts all of it short."""
+        """Shut down in the stages that the module describes; a second SIGINT ends all waiting."""
         logger.info("stopping")
         self.stop.announce()
         self.all.are_winding_down = True
-        if self._told_by == signal.SIGTERM:  # not a person, nor a failure
+        if (
+            self._signal == signal.SIGTERM
+        ):  # not after Ctrl+C or a failure: no proxy needs the delay
             await self._until(lambda: False, self.stop.delay_seconds)
         await self._stop_listening()
         self.stop.refuse()
@@ -94,13 +99,13 @@ class Server(uvicorn.Server):
         self.stop.finish()
 
     async def _cut_off(self) -> None:
-        """Give up what is not done; each request is told so."""
+        """Cancel the requests that are not finished; each sends an error."""
         for task in self.server_state.tasks:
             task.cancel()
         await self._until(self._is_done, CUT_OFF_SECONDS)
 
     async def _stop_listening(self) -> None:
-        """Close the listening sockets, and take in all that the kernel has accepted until then."""
+        """Close the listening sockets, and serve all connections that the kernel has accepted by then."""
         loop = asyncio.get_running_loop()
         listeners = self._listeners()
         for server in self.servers:
@@ -108,7 +113,7 @@ class Server(uvicorn.Server):
         accepted = []
         for listener in listeners:
             with listener:
-                listener.listen(0)  # nobody new gets into the line
+                listener.listen(0)  # the kernel queues no new connections
                 while (connected := _accepted(listener)) is not None:
                     accepted.append(connected)
         for connected in accepted:
@@ -116,7 +121,7 @@ class Server(uvicorn.Server):
             await loop.connect_accepted_socket(self._new_connection, connected)
 
     def _listeners(self) -> list[socket.socket]:
-        """The listening sockets once more: these are closed by whoever asks."""
+        """Return duplicates of the listening sockets, which the caller must close."""
         return [listener.dup() for server in self.servers for listener in server.sockets]
 
     def _new_connection(self) -> asyncio.Protocol:
@@ -126,7 +131,7 @@ class Server(uvicorn.Server):
         return connection
 
     async def _until(self, is_over: Callable[[], bool], seconds: float) -> bool:
-        """Wait for it, but so long at most; whether it came."""
+        """Wait until `is_over` returns true, for up to `seconds`; return its last result."""
         end = asyncio.get_running_loop().time() + seconds
         while not (found := is_over()) and not self.force_exit:
             left = end - asyncio.get_running_loop().time()
@@ -136,7 +141,7 @@ class Server(uvicorn.Server):
         return found
 
     def _is_done(self) -> bool:
-        """Whether all have their answer; who still sends is not waited for."""
+        """Return whether all requests are answered; clients that are still sending are not waited for."""
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not self.server_state.tasks and all(
             one.transport.is_closing() for one in connections
@@ -148,11 +153,11 @@ class Server(uvicorn.Server):
 
 
 def _accepted(listener: socket.socket) -> socket.socket | None:
-    """The next connection that the kernel has accepted; None where there is none."""
+    """Return the next connection that the kernel has accepted; None if there are no more."""
     while True:
         try:
             return listener.accept()[0]
-        except ConnectionError:  # it has gone already
+        except ConnectionError:  # its client has gone already
             continue
         except OSError:
             return None

@@ -1,4 +1,4 @@
-"""A span for each request, in OpenTelemetry's stable names; needs the extra `tracing`. Pure ASGI."""
+"""ASGI middleware that records an OpenTelemetry span per request; needs the extra `tracing`."""
 
 from http import HTTPMethod, HTTPStatus
 
@@ -8,15 +8,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _METHODS = frozenset(HTTPMethod)  # clients can make up any number of others
 _UNTRACED = ("/health", "/v2/health", "/metrics")
-_FREE_TEXT = (b"tracestate", b"baggage")  # fields of a trace whose values clients choose
+_FREE_TEXT = (b"tracestate", b"baggage")  # trace fields with arbitrary values
 
 
 class RequestSpans:
-    """Starts a span with every request, and says in it how that ended.
+    """Records a span for every request, with OpenTelemetry's stable attribute names.
 
-    A span holds the attributes that are named here, and of errors the kind alone. The instrumentation for
-    FastAPI also records addresses with their query, header fields and messages of exceptions: each may be a
-    text or a key.
+    A span has only the attributes that are set here, and only the type of an error. OpenTelemetry's
+    instrumentation for FastAPI also records URLs with their query, header fields and exception messages,
+    which may contain texts or keys.
     """
 
     def __init__(self, app: ASGIApp, tracer: Tracer) -> None:
@@ -53,7 +53,7 @@ class RequestSpans:
             try:
                 await self.app(scope, receive, send_and_note)
             except Exception as error:
-                if not answered:  # what is around all middleware will do so
+                if not answered:  # the outermost handler will answer
                     _note_status(span, HTTPStatus.INTERNAL_SERVER_ERROR)
                 span.set_attribute("error.type", type(error).__qualname__)
                 span.set_status(StatusCode.ERROR)
@@ -65,7 +65,7 @@ class RequestSpans:
 
 
 def _fields(scope: Scope) -> dict[str, str]:
-    """The header fields in which the caller's trace may be."""
+    """Return the header fields that may contain the caller's trace."""
     return {
         name.decode("latin-1"): value.decode("latin-1")
         for name, value in scope["headers"]

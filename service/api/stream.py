@@ -1,4 +1,4 @@
-"""Answers as server-sent events: each sentence as soon as it is translated, then the whole answer."""
+"""Server-sent events: each sentence as soon as it is translated, then the whole answer."""
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -15,21 +15,21 @@ from service.translation.types import Done, Event, Translation
 
 EVENT_STREAM = "text/event-stream"
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""So that nothing on the way, nginx above all, keeps events back."""
+"""Headers that keep proxies, nginx in particular, from buffering events."""
 
 
 class EventStream(StreamingResponse):
-    """Ends the work when the client leaves, and not when the generators are next collected as garbage."""
+    """A stream whose generators are closed when the client leaves, not only by garbage collection."""
 
     def __init__(
         self, events: AsyncGenerator[Event, None], written: AsyncGenerator[str, None]
     ) -> None:
-        """What the work gives out, and the same as it is written."""
+        """Create the answer from the `events` of a translation and their text form, `written`."""
         super().__init__(written, media_type=EVENT_STREAM, headers=HEADERS)
         self._generators = written, events
 
     async def stream_response(self, send: Send) -> None:
-        """See StreamingResponse."""
+        """Send the events, then close the generators."""
         try:
             await super().stream_response(send)
         finally:
@@ -42,19 +42,20 @@ async def streamed(
     events: AsyncGenerator[Event, None],
     finished: Callable[[list[Translation]], Awaitable[str]],
 ) -> StreamingResponse:
-    """Answer once there is something to say.
+    """Return a stream of events, once the first one is known.
 
-    Events: `segment` with `text` and `segment` (both counted from 0), `source` and `target`, in the order in
-    which they are done; at the end `done` with what the plain answer would be, or `error` with what its error
-    would be. Who goes away cancels the work; who reads slowly does not hold it up, nor keeps a model loaded.
+    The events are `segment`, with `text` and `segment` (numbers from 0), `source` and `target`, in the order
+    in which sentences are finished; at the end `done`, with the JSON of a normal answer, or `error`, with the
+    JSON of a normal error. A client that leaves cancels the work. A client that reads slowly neither slows it
+    down nor keeps a model loaded.
 
     Args:
-        request: of a client that may leave before the first event.
-        events: work that goes on by itself; see `ModelSet.stream`.
-        finished: writes the plain answer of the whole, as JSON.
+        request: the request, whose client may leave before the first event.
+        events: the events of a translation, which does not wait for their consumer; see `ModelSet.stream`.
+        finished: returns the JSON of the normal answer.
 
     Raises:
-        AttendantError: what went wrong before the first sentence was done.
+        AttendantError: the translation failed before the first sentence was finished.
     """
     first = await unless_client_leaves(request, anext(events))
     return EventStream(events, _written(request, first, events, finished))
@@ -83,7 +84,7 @@ async def _written(
 
 
 def error_event(message: str, code: str) -> str:
-    """What ends a stream of which no more will come."""
+    """Return the event that ends a stream with an error."""
     return _event("error", _json({"error": message, "code": code}))
 
 

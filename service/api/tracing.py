@@ -1,7 +1,7 @@
-"""OpenTelemetry spans of requests, if the extra `tracing` is installed and the setting is on.
+"""OpenTelemetry spans of requests, if the setting `tracing` is on.
 
-OpenTelemetry's own variables, above all OTEL_EXPORTER_OTLP_ENDPOINT, say where they are sent. No span
-contains a text or a key.
+They need the extra `tracing`. OpenTelemetry's own environment variables, such as OTEL_EXPORTER_OTLP_ENDPOINT,
+determine where they are sent. No span contains a text or a key.
 """
 
 from typing import TYPE_CHECKING
@@ -19,22 +19,22 @@ FASTAPI_TELEMETRY: "TelemetryConfig" = {
     "operation_spans": False,
     "auto_configure": False,
 }
-"""For `FastAPI(telemetry=...)`: what it records of itself has queries and messages of exceptions in it."""
+"""For `FastAPI(telemetry=...)`: its own records, which contain queries and exception messages, are off."""
 
 
 class TracingError(RuntimeError):
-    """Tracing is wanted and its packages are not there."""
+    """Tracing is turned on, but its packages are not installed."""
 
 
 def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
-    """Trace every request of `app` but those for health and metrics.
+    """Trace every request of `app`, except health checks and metrics.
 
     Args:
-        app: made with `telemetry=FASTAPI_TELEMETRY`.
-        provider: where spans go; by default the process's, if it has one, else one that exports by OTLP.
+        app: the application, created with `telemetry=FASTAPI_TELEMETRY`.
+        provider: receives the spans; by default the process's provider, if set, otherwise an OTLP exporter.
 
     Raises:
-        TracingError: the extra is not installed.
+        TracingError: the extra `tracing` is not installed.
     """
     try:
         from opentelemetry import trace
@@ -52,7 +52,7 @@ def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
         of_process = trace.get_tracer_provider()
         provider = of_process if isinstance(of_process, TracerProvider) else None
     if provider is None:
-        # the process's own stays unset: libraries that find one record more than is said here
+        # not set for the whole process: other libraries would then record spans of their own
         provider = TracerProvider(resource=Resource.create({"service.name": "attendant"}))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     app.add_middleware(RequestSpans, tracer=provider.get_tracer("attendant"))

@@ -1,4 +1,4 @@
-"""What is wrong with a request's fields, in the terms of JSON, not of the validating library."""
+"""Messages for invalid fields, in the terms of JSON rather than pydantic's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 
 from service.errors import quoted
 
-_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+_EXPECTATIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "int_parsing": lambda _: "must be an integer",
     "int_parsing_size": lambda _: "must be an integer of fewer digits",
     "int_type": lambda _: "must be an integer",
@@ -27,31 +27,31 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "literal_error": lambda known: "must be " + known["expected"].replace("'", '"'),
     "value_error": lambda raised: str(raised["error"]),
 }
-"""By pydantic's type of error: what is said of a field, given the context of the error."""
+"""By pydantic's type of error: a function that words the expectation, given the error's context."""
 _TYPES = ("str", "int", "float", "bool")
-"""Branches of unions, as pydantic calls them."""
+"""Pydantic's names for branches of unions."""
 
 
 def describe(error: RequestValidationError) -> str:
-    """One line for the first thing that is wrong: where, what is expected, what was given."""
+    """Return a one-line message for the first error: the field, what is expected, and the value."""
     found = error.errors()
-    # of a text or a list of texts, each is tried: what goes deepest was meant
+    # all branches of a union are tried: the error at the greatest depth is in the one that was meant
     deepest = max(len(one["loc"]) for one in found)
     first = next(one for one in found if len(one["loc"]) == deepest)
     place = _place(first)
     if place == "alternatives" and first["type"] in ("int_parsing", "int_type"):
         return "Invalid request: alternatives parameter is not a number"  # LibreTranslate's words
-    wanted = _said(first)
+    expected = _expectation(first)
     if first["type"] == "string_type" and ("list_type", place) in [
         (one["type"], _place(one)) for one in found
     ]:
-        wanted = "must be a string or a list of strings"
-    link = ", but is " if wanted.startswith("must be") else ": "
-    return f"Invalid request: {place} parameter {wanted}{link}{quoted(first.get('input'))}"
+        expected = "must be a string or a list of strings"
+    link = ", but is " if expected.startswith("must be") else ": "
+    return f"Invalid request: {place} parameter {expected}{link}{quoted(first.get('input'))}"
 
 
 def _place(error: dict[str, Any]) -> str:
-    """The field, and the item or field in it, but not the branches of a union between them."""
+    """Return the path of the field, without the branches of unions."""
     field, *inner = error["loc"]
     named = [field, *(part for part in inner if not _is_type(part))]
     return quoted(".".join(map(str, named))).strip('"')
@@ -61,6 +61,6 @@ def _is_type(part: int | str) -> bool:
     return part in _TYPES or (isinstance(part, str) and not part.isidentifier())
 
 
-def _said(error: dict[str, Any]) -> str:
-    say = _WORDS.get(error["type"])
-    return say(error.get("ctx", {})) if say else f"is wrong: {error['msg']}"
+def _expectation(error: dict[str, Any]) -> str:
+    worded = _EXPECTATIONS.get(error["type"])
+    return worded(error.get("ctx", {})) if worded else f"is invalid: {error['msg']}"

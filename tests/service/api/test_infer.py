@@ -189,7 +189,7 @@ def test_binary_data_that_make_no_sense(
         (asked(inputs=[tensor(shape=[2, 10**30])]), "shape.1 parameter must be"),
         (asked(inputs=[tensor(shape=[-1])]), "shape.0 parameter must be >= 0, but is -1"),
         (asked(inputs=[tensor(shape=[1] * 9)]), "shape parameter must have at most 8 items"),
-        (asked(inputs=[tensor(shape=None)]), "shape parameter is wrong: Field required"),
+        (asked(inputs=[tensor(shape=None)]), "shape parameter is invalid: Field required"),
         (asked(inputs=[tensor(data=None)]), "must have either data or binary_data_size"),
         (asked(inputs=[tensor(data=[1, 2])]), "text.0 parameter must be a string, but is 1"),
         (asked(inputs=[tensor(data=["a", ["b"]])]), "text.1 parameter must be a string"),
