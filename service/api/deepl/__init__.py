@@ -1,1 +1,1 @@
-"""DeepL's interface."""
+"""DeepL's dialect."""

@@ -1,4 +1,4 @@
-"""What is particular about DeepL's dialect beside its routes: the shape of its errors, and two names."""
+"""What sets DeepL's dialect apart from others, besides its routes: errors, a status and a header field."""
 
 from http import HTTPStatus
 

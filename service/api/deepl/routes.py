@@ -1,9 +1,9 @@
 """DeepL's dialect, so that its official clients work unmodified: `deepl.DeepLClient(KEY, server_url=...)`.
 
-Accepted without effect: `context`, `model_type` (the one model serves as both), `preserve_formatting`,
-`show_billed_characters` (they are always shown), and formality other than `more` and `less`. Options that
+Accepted without effect: `context`, `model_type` (there is only one model), `preserve_formatting`,
+`show_billed_characters` (they are always shown), and `formality` other than `more` and `less`. Options that
 would change a translation but are not supported are refused: glossaries, styles, instructions, and options
-that decide which tags split a text (`splitting_tags`, `non_splitting_tags`, `outline_detection` off).
+for the tags that split a text (`splitting_tags`, `non_splitting_tags`, `outline_detection` off).
 """
 
 from typing import Any
@@ -48,13 +48,13 @@ from service.translation.types import Translation, TranslationOptions
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
 translating = APIRouter(prefix="/v2", tags=["DeepL's dialect"], route_class=PlainRoute)
 NO_LIMIT = 10**12
-"""What is told as the limit of characters where there is none."""
+"""The limit of characters in answers, as clients require one and there is none."""
 _VARIANTS = {
     "en": ("EN-GB", "EN-US"),
     "pt": ("PT-BR", "PT-PT"),
     "zh": ("ZH", "ZH-HANS"),
 }
-"""Clients of DeepL ask for one of these as a target, and refuse plain English and Portuguese."""
+"""DeepL's codes of targets, by our language code; its clients refuse plain English and Portuguese."""
 _NAMES = {
     "EN-GB": "English (British)",
     "EN-US": "English (American)",
@@ -64,7 +64,7 @@ _NAMES = {
     "ZH-HANS": "Chinese (simplified)",
     "ZH-HANT": "Chinese (traditional)",
 }
-"""What DeepL calls targets."""
+"""DeepL's names of targets."""
 _UNSUPPORTED = (
     *("glossary_id", "glossary_ids", "style_id", "translation_memory_id"),
     "custom_instructions",
@@ -74,7 +74,7 @@ ERRORS = documented(DeepLError, 400, 403, 408, 413, 429, 500, 503, 504)
 
 
 async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
-    """The fields of a request, once its caller is let in; these clients know 403 only."""
+    """Return the fields of a request, once access is checked; DeepL's clients expect 403, never 401."""
 
     def enter(request: Request, key: object) -> None:
         try:
@@ -144,7 +144,7 @@ async def translate(request: Request) -> Response:
 async def list_languages(
     request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[Language]:
-    """Languages of the side `type`: source, the default, or target."""
+    """List the source languages, or with `type=target` the target languages."""
     asked = parse(LanguagesRequest, await _fields_of(request, service.gate))
     if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
@@ -164,27 +164,31 @@ async def list_languages(
 @router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 @router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
 async def usage(request: Request, service: ServicesDependency) -> Usage:
-    """Characters translated under this dialect since the start; there is no limit."""
+    """Return the number of characters translated in DeepL's dialect since the start; there is no limit."""
     parse(UsageRequest, await _fields_of(request, service.gate))
     return Usage(character_count=service.metrics.characters_so_far, character_limit=NO_LIMIT)
 
 
 @router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 async def glossary_language_pairs(request: Request, service: ServicesDependency) -> GlossaryPairs:
-    """None: there are no glossaries."""
+    """Return an empty list: glossaries are not supported."""
     parse(UsageRequest, await _fields_of(request, service.gate))
     return GlossaryPairs(supported_languages=[])
 
 
 def _known(name: str, code: str | None) -> str:
-    """What was found for a field's value."""
+    """Return the code that was found for the language in a field.
+
+    Raises:
+        UnsupportedLanguageError: none was found.
+    """
     if code is None:
         raise UnsupportedLanguageError(f"Value for '{name}' not supported.")
     return code
 
 
 def _as_source(code: str) -> str:
-    """`zh-Hant` -> `ZH`: DeepL's sources have no variants."""
+    """Return DeepL's code of a source language, which has no variants: `zh-Hant` -> `ZH`."""
     return languages.parse(code).language.upper()
 
 

@@ -1,4 +1,4 @@
-"""Bodies of DeepL's dialect."""
+"""Requests and answers of DeepL's dialect."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ def _as_list(value: object) -> object:
 
 
 def _as_names(value: object) -> object:
-    """Names parted by commas, a list of such, or null."""
+    """Return a list of names, from names separated by commas, a list of these, or null."""
     if value is None:
         return []
     parts = value if isinstance(value, list) else [value]
@@ -55,7 +55,7 @@ class LanguagesRequest(UsageRequest):
 
 
 class TranslatedText(BaseModel):
-    """One text."""
+    """The translation of one text."""
 
     detected_source_language: str
     text: str
@@ -66,17 +66,17 @@ class TranslatedText(BaseModel):
 
 
 class TranslateResponse(BaseModel):
-    """Every text, in order."""
+    """The translations, in the order of the texts."""
 
     translations: list[TranslatedText]
 
 
 class Language(BaseModel):
-    """A language of one side."""
+    """A source or target language."""
 
     language: str
     name: str
-    supports_formality: Annotated[bool | None, Field(description="Of targets only.")] = None
+    supports_formality: Annotated[bool | None, Field(description="For targets only.")] = None
 
 
 class Usage(BaseModel):
@@ -87,13 +87,13 @@ class Usage(BaseModel):
 
 
 class GlossaryPairs(BaseModel):
-    """There are no glossaries."""
+    """Always empty: glossaries are not supported."""
 
     supported_languages: list[dict[str, str]]
 
 
 class DeepLError(BaseModel):
-    """Every error of this dialect."""
+    """The answer for every error of this dialect."""
 
     message: str
     detail: str

@@ -1,1 +1,1 @@
-"""The Open Inference Protocol: health, metadata and inference."""
+"""The Open Inference Protocol's dialect: health, metadata and inference."""

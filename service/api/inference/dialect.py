@@ -1,4 +1,4 @@
-"""What is particular about the Open Inference Protocol beside its routes: its paths are among DeepL's."""
+"""What sets the Open Inference Protocol apart, besides its routes: its paths begin as DeepL's do."""
 
 from service.api.dialect import Dialect
 

@@ -1,4 +1,4 @@
-"""The Open Inference Protocol's inference: texts in, texts out, with the named model."""
+"""The Open Inference Protocol's inference: texts are translated by the named model."""
 
 from typing import Annotated, Any
 
@@ -28,14 +28,14 @@ router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
 BINARY = "application/octet-stream"
 PARAMETERS = frozenset(TranslateRequest.model_fields) - {
     *("text", "q", "api_key"),
-    *("alternatives", "return_scores", "return_alignment"),  # no output has room for them
+    *("alternatives", "return_scores", "return_alignment"),  # cannot be returned
 }
-"""What parameters of a request may say, under the names that `POST /translate` has for it."""
+"""Parameters that a request may have, with the names of `POST /translate`."""
 _UNSUPPORTED = frozenset(TranslateRequest.model_fields) - PARAMETERS
 
 
 class RequestParameters(BaseModel, extra="allow"):
-    """Fields of a translation, and how it is returned."""
+    """Options of the translation, and the format of the output."""
 
     __pydantic_extra__: dict[str, str | int | float | bool]
     binary_data_output: Annotated[
@@ -44,15 +44,19 @@ class RequestParameters(BaseModel, extra="allow"):
 
 
 class OutputParameters(BaseModel):
-    """How one output is returned."""
+    """The format of one output."""
 
     binary_data: Annotated[
-        bool | None, Field(description="The same for this output; by default as for all.")
+        bool | None,
+        Field(
+            description="Whether this output is returned as bytes after the JSON. By default, "
+            "`binary_data_output` decides."
+        ),
     ] = None
 
 
 class RequestedOutput(BaseModel):
-    """What is to come back, and how."""
+    """An output to return, and its format."""
 
     name: Code
     parameters: OutputParameters = OutputParameters()
@@ -75,7 +79,7 @@ class InferRequest(BaseModel):
 
     @property
     def is_answered_in_binary(self) -> bool:
-        """Whether translations are to stand behind the JSON."""
+        """Whether the translations are returned as bytes after the JSON."""
         asked = self.outputs[0].parameters.binary_data if self.outputs else None
         return self.parameters.binary_data_output if asked is None else asked
 
@@ -121,13 +125,13 @@ async def infer(name: ModelName, request: Request) -> Response:
 
 @router.post("/models/{name}/versions/{version}/infer", **_DOCUMENTED)
 async def infer_version(name: ModelName, version: ModelVersion, request: Request) -> Response:
-    """The same of its only version."""
+    """Translate texts by one model, whose only version is 1."""
     check_version(name, version)
     return await infer(name, request)
 
 
 async def _asked(request: Request) -> tuple[InferRequest, bytes]:
-    """The request, and the bytes of its input."""
+    """Return the request, and the bytes after its JSON."""
     head, binary = split(request, await body_of(request))
     fields = await json_fields(head)
     inputs = fields.get("inputs")
@@ -135,7 +139,7 @@ async def _asked(request: Request) -> tuple[InferRequest, bytes]:
         raise InvalidRequestError(
             f"Invalid request: inputs parameter must be a list of one tensor, {NAME}"
         )
-    parse(InputTensor, inputs[0])  # by itself, an error tells which of its fields is wrong
+    parse(InputTensor, inputs[0])  # on its own, so that an error names the field in it
     asked = parse(InferRequest, fields)
     for output in asked.outputs:
         if output.name != NAME:
@@ -148,7 +152,7 @@ async def _asked(request: Request) -> tuple[InferRequest, bytes]:
 async def _translations(
     service: Services, name: str, texts: list[Any], parameters: dict[str, Any]
 ) -> list[Translation]:
-    """What the model of that name makes of the texts."""
+    """Return the translations of the texts by the model `name`."""
     models = find(service.models, name)
     for unsupported in sorted(_UNSUPPORTED & parameters.keys()):
         raise InvalidRequestError(f"Invalid request: {unsupported} parameter is not supported here")
@@ -161,7 +165,7 @@ async def _translations(
 
 
 def _answer(name: str, asked: InferRequest, translations: list[Translation]) -> Response:
-    """The answer in JSON, or in both."""
+    """Return the answer: JSON, with the translations in it or as bytes after it."""
     texts = [translation.text for translation in translations]
     problems = {
         f"problem_{number}": translation.problem

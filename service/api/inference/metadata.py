@@ -1,4 +1,4 @@
-"""The Open Inference Protocol's health and metadata under /v2, as KServe's and Triton's clients read them."""
+"""Health and metadata of the Open Inference Protocol under /v2, as clients of KServe and Triton use them."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -34,20 +34,20 @@ ModelVersion = Annotated[str, Path(description="Always 1.")]
 
 @router.get("/health/live")
 async def server_live() -> ServerLive:
-    """The same, as the Open Inference Protocol says it."""
+    """Return 200 whenever the process is running."""
     return ServerLive(live=True)
 
 
 @router.get("/health/ready", responses=_UNREADY)
 async def server_ready(service: ServicesDependency, models: ModelsDependency) -> ServerReady:
-    """The same, as the Open Inference Protocol says it."""
+    """Return 200 if startup is complete, every loaded engine works, and the service is not stopping."""
     await health.ready(service, models)
     return ServerReady(ready=True)
 
 
 @router.get("")
 async def server() -> ServerMetadata:
-    """What this is."""
+    """Return the server's name, version and extensions."""
     return ServerMetadata(
         name="attendant", version=health.VERSION, extensions=["binary_tensor_data"]
     )
@@ -55,13 +55,13 @@ async def server() -> ServerMetadata:
 
 @router.get("/models", responses=_UNREADY)
 async def names(models: ModelsDependency) -> ModelNames:
-    """The names of all models, loaded or not, as KServe lists them."""
+    """List the names of all models, loaded or not, in KServe's format."""
     return ModelNames(models=[one.bundle.manifest.name for one in models.described])
 
 
 @router.post("/repository/index", responses=_UNREADY)
 async def index(models: ModelsDependency) -> list[IndexedModel]:
-    """Which models are loaded, as Triton says it; the others are loaded when they are first needed."""
+    """List all models and whether they are loaded, in Triton's format; others are loaded on demand."""
     return [
         IndexedModel(
             name=one.bundle.manifest.name,
@@ -75,7 +75,7 @@ async def index(models: ModelsDependency) -> list[IndexedModel]:
 
 @router.get("/models/{name}", responses=_UNKNOWN)
 async def model(name: ModelName, models: ModelsDependency) -> ModelMetadata:
-    """What a model takes and gives."""
+    """Return the inputs and outputs of a model."""
     find(models, name)
     text = TensorMetadata(name="text", datatype="BYTES", shape=[-1])
     return ModelMetadata(
@@ -87,14 +87,14 @@ async def model(name: ModelName, models: ModelsDependency) -> ModelMetadata:
 async def model_version(
     name: ModelName, version: ModelVersion, models: ModelsDependency
 ) -> ModelMetadata:
-    """The same of its only version."""
+    """Return the inputs and outputs of a model, whose only version is 1."""
     check_version(name, version)
     return await model(name, models)
 
 
 @router.get("/models/{name}/ready", responses=_UNKNOWN)
 async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
-    """Whether a model's engine works, or would be loaded for a request."""
+    """Return 200 if a model can be used: its engine works, or it will be loaded on demand."""
     found = find(models, name)
     if not found.is_alive:
         raise EngineDeadError(f"the engine of {name} is not working")
@@ -108,16 +108,16 @@ async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
 async def model_version_ready(
     name: ModelName, version: ModelVersion, models: ModelsDependency
 ) -> ModelReady:
-    """The same of its only version."""
+    """Return 200 if a model, whose only version is 1, can be used."""
     check_version(name, version)
     return await model_ready(name, models)
 
 
 def check_version(name: str, version: str) -> None:
-    """Refuse a version that is none.
+    """Check that a model's version exists.
 
     Raises:
-        HTTPException: 404.
+        HTTPException: 404, the version is not 1.
     """
     if version != ONE:
         message = f"no version {shortened(version)} of {shortened(name)}, only {ONE}"
@@ -125,10 +125,10 @@ def check_version(name: str, version: str) -> None:
 
 
 def find(models: ModelSet, name: str) -> ModelSet:
-    """The model of that name.
+    """Return the model with the given name.
 
     Raises:
-        HTTPException: 404, there is none.
+        HTTPException: 404, no model has this name.
     """
     found = models.named(name)
     if found is None:

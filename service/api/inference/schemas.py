@@ -1,4 +1,4 @@
-"""Bodies of the Open Inference Protocol's health and metadata, and its errors."""
+"""Answers of the Open Inference Protocol's health and metadata, and its errors."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class InferenceError(BaseModel):
-    """Every error of this dialect."""
+    """The answer for every error of this dialect."""
 
     error: str
     code: str
@@ -54,7 +54,7 @@ class IndexedModel(BaseModel):
 
 
 class TensorMetadata(BaseModel):
-    """What goes in or comes out."""
+    """An input or output of a model."""
 
     name: str
     datatype: str

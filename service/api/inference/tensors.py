@@ -1,7 +1,7 @@
-"""Tensors of texts in the Open Inference Protocol: as JSON, or as bytes after the JSON.
+"""Tensors of texts in the Open Inference Protocol: in the JSON, or as bytes after it.
 
-The latter is its extension `binary_tensor_data`: each text is preceded by its length in four bytes,
-little-endian, and a header field gives the length of the JSON.
+The latter is the protocol's extension `binary_tensor_data`: each text is preceded by its length in bytes, as
+a four-byte little-endian integer, and a header field gives the length of the JSON.
 """
 
 import math
@@ -16,14 +16,14 @@ from service.api.fields import MAX_TEXTS
 from service.errors import InvalidRequestError
 
 NAME = "text"
-"""Of the only input, and of the only output."""
+"""The name of the only input and of the only output."""
 JSON_LENGTH = "Inference-Header-Content-Length"
 _LENGTH_BYTES = 4
 _Dimension = Annotated[int, Field(ge=0, le=MAX_TEXTS)]
 
 
 class InputParameters(BaseModel):
-    """Of an input."""
+    """Parameters of an input."""
 
     binary_data_size: Annotated[
         int | None, Field(ge=0, description="Bytes of the texts after the JSON.")
@@ -44,12 +44,12 @@ class InputTensor(BaseModel):
     ] = None
 
     def texts(self, binary: bytes) -> list[Any]:
-        """The texts, row by row, from the data or from what stands behind the JSON.
+        """Return the texts in row-major order, from `data` or from the bytes after the JSON.
 
-        Those of the data may still be anything.
+        Items of `data` may be of any type: they are not validated here.
 
         Raises:
-            InvalidRequestError: the data are absent, or others than the shape and the lengths say.
+            InvalidRequestError: the data are absent, or do not match the shape or the lengths.
         """
         size = self.parameters.binary_data_size
         if len(binary) != (size or 0):
@@ -71,25 +71,25 @@ class InputTensor(BaseModel):
 
 
 class OutputTensor(BaseModel):
-    """Translations."""
+    """The translations."""
 
     name: str
     shape: list[int]
     datatype: str
     parameters: dict[str, str | int] | None = None
-    data: Annotated[list[str] | None, Field(description="The texts, row by row.")] = None
+    data: Annotated[list[str] | None, Field(description="The texts, in row-major order.")] = None
 
 
 def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
-    """A body's JSON, and the bytes of tensors behind it.
+    """Split a body into its JSON and the bytes after it.
 
     Raises:
-        InvalidRequestError: the header field that parts them makes no sense.
+        InvalidRequestError: the header field with the length of the JSON is invalid.
     """
     given = request.headers.get(JSON_LENGTH, "")
     if not given:
         return body, b""
-    # more digits than these are no length of a body
+    # 19 digits are enough for any valid length
     if not (given.isascii() and given.isdigit()) or int(given[:19]) > len(body):
         raise InvalidRequestError(
             f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, but is "
@@ -99,7 +99,7 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
 
 
 def packed(texts: Sequence[str]) -> bytes:
-    r"""Each text behind its length.
+    r"""Return the texts as bytes, each after its length.
 
     >>> packed(["é", ""])
     b'\x02\x00\x00\x00\xc3\xa9\x00\x00\x00\x00'
@@ -109,13 +109,14 @@ def packed(texts: Sequence[str]) -> bytes:
 
 
 def _unpacked(binary: bytes) -> list[str]:
-    r"""The reverse.
+    r"""Return the texts from bytes in which each follows its length: the inverse of `packed`.
 
     >>> _unpacked(b"\x02\x00\x00\x00\xc3\xa9\x00\x00\x00\x00")
     ['é', '']
 
     Raises:
-        InvalidRequestError: the lengths do not fit, a text is no UTF-8, or there are too many.
+        InvalidRequestError: the bytes end within a text, a text is not valid UTF-8, or there are more than
+            `MAX_TEXTS`.
     """
     try:
         return [one.decode() for one in _elements(binary)]
@@ -143,7 +144,7 @@ def _elements(binary: bytes) -> Iterator[bytes]:
 
 
 def _flat(data: list[Any], dimensions: int) -> list[Any]:
-    """Nested lists of so many dimensions as one; flat ones stay as they are."""
+    """Flatten nested lists with the given number of dimensions; flat lists stay unchanged."""
     for _ in range(dimensions - 1):
         if not data or not all(isinstance(row, list) for row in data):
             break

@@ -1,1 +1,1 @@
-"""Around every request: its path, id, log line and metrics, and limits on size and number. Pure ASGI."""
+"""ASGI middleware: the path, id, log line and metrics of each request, and limits on size and number."""

@@ -1,7 +1,7 @@
-"""Whether a request is admitted: whether too many are in flight, and whether there is time for one more.
+"""Admission of requests: by the number in flight, and by the expected time of a translation.
 
-Both are checked before the body is read, so that refusals are cheap under overload. The number is checked
-once more behind it, so that slow senders do not count against the limit; the time, by the engine.
+Both are checked before the body is read, so that refusals are cheap under overload. After the body, the
+number is checked again, so that slow senders do not count against the limit, and the engine checks the time.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from service.api.dialects import is_probe, translates
 from service.api.errors import ErrorAnswer, answer
 
 Wait = Callable[[], float | None]
-LOOKED_AT = "admission_looked_at"
-"""In the scope of a request for which both were checked as its head came."""
+CHECKED = "admission_checked"
+"""The key in a request's scope that says that both were already checked after its head."""
 
 
 class Admission:
-    """The books of what is in flight."""
+    """The decision whether to admit a request, and the number of requests in flight."""
 
     def __init__(
         self,
@@ -27,20 +27,20 @@ class Admission:
         shortest_wait: Wait,
         expected_wait: Wait,
     ) -> None:
-        """Nothing is in flight.
+        """Start with no requests in flight.
 
         Args:
-            limit: requests that may be.
-            deadline_seconds: the most that a request may ask for.
-            shortest_wait: seconds that even the shortest translation may take, where that can be told.
-            expected_wait: seconds that all that waits should take, for those who ask when to come again.
+            limit: maximum number of requests in flight.
+            deadline_seconds: the longest deadline that a request may have.
+            shortest_wait: returns the seconds that even the shortest translation may take; None if unknown.
+            expected_wait: returns the seconds until all waiting work is done, for `Retry-After`.
         """
         self.limit, self.deadline_seconds = limit, deadline_seconds
         self.shortest_wait, self.expected_wait = shortest_wait, expected_wait
         self.in_flight = 0
 
     def refusal(self, path: str) -> ErrorAnswer | None:
-        """The answer to a request that cannot be admitted; None where it can."""
+        """Return the answer that refuses a request, or None if it can be admitted."""
         if refusal := self.refusal_by_number(path):
             return refusal
         wait = self.shortest_wait() if translates(path) else None
@@ -50,24 +50,27 @@ class Admission:
         return self._refused(message, path)
 
     def refusal_by_number(self, path: str) -> ErrorAnswer | None:
-        """The same where there is time for it."""
+        """Do the same by the number of requests in flight alone."""
         if self.in_flight < self.limit:
             return None
         message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"
         return self._refused(message, path)
 
     def _refused(self, message: str, path: str) -> ErrorAnswer:
-        # by its deadline, whatever waits is done or given up
-        told = min(self.expected_wait() or 0.0, self.deadline_seconds)
+        # no deadline is later than this: all that waits now is done or abandoned by then
+        retry_after = min(self.expected_wait() or 0.0, self.deadline_seconds)
         status = HTTPStatus.TOO_MANY_REQUESTS
-        return answer(status, f"Slowdown: {message}", "queue_full", told, path)
+        return answer(status, f"Slowdown: {message}", "queue_full", retry_after, path)
 
 
 class AdmissionLimit:
-    """Answers 429 to what cannot be admitted."""
+    """Answers 429 to requests that cannot be admitted.
+
+    A service has two: one before the body is read, and one after it, which counts the requests in flight.
+    """
 
     def __init__(self, app: ASGIApp, admission: Admission, counts: bool) -> None:
-        """Wrap `app`; one of the two limits of a service `counts` what it lets through."""
+        """Wrap `app`; `counts` is true for the limit after the body."""
         self.app, self.admission, self.counts = app, admission, counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,30 +84,30 @@ class AdmissionLimit:
         if not self.counts:
             await self.app(scope, receive, send)
             return
-        holds = True
+        is_counted = True
         self.admission.in_flight += 1
 
-        def give_back() -> None:
-            nonlocal holds
-            self.admission.in_flight -= holds
-            holds = False
+        def release() -> None:
+            nonlocal is_counted
+            self.admission.in_flight -= is_counted
+            is_counted = False
 
-        async def send_ready(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_ready(message):
-                give_back()  # what is ready and not read yet is no work
+        async def send_and_release(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_complete(message):
+                release()  # an answer that its client has yet to read costs no more work
             await send(message)
 
         try:
-            await self.app(scope, receive, send_ready)
+            await self.app(scope, receive, send_and_release)
         finally:
-            give_back()
+            release()
 
     def _refusal(self, scope: Scope) -> ErrorAnswer | None:
         if self.counts:
             return self.admission.refusal_by_number(scope["path"])
-        return None if LOOKED_AT in scope else self.admission.refusal(scope["path"])
+        return None if CHECKED in scope else self.admission.refusal(scope["path"])
 
 
-def _is_ready(start: Message) -> bool:
-    """Whether an answer is there as a whole, which a stream is not."""
+def _is_complete(start: Message) -> bool:
+    """Return whether the whole answer is known when its head is sent, unlike that of a stream."""
     return any(name == b"content-length" for name, _ in start.get("headers", ()))

@@ -1,4 +1,4 @@
-"""An id for every request, its line on the log, and its place in the metrics."""
+"""The id of every request, its line in the access log, and its metrics."""
 
 import asyncio
 import logging
@@ -19,23 +19,23 @@ from service.metrics import Metrics
 
 logger = logging.getLogger("service.access")
 
-_METHODS = frozenset(HTTPMethod)  # a label of the metrics: clients can make up any number of others
+_METHODS = frozenset(HTTPMethod)  # a metrics label, and clients can invent any number of methods
 _ACCEPTABLE_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Nothing in it can end a line, a field or a quotation, wherever it is written; "-" stands for none."""
+"""Ids that are safe in logs, header fields and quotations; the log writes "-" for a missing id."""
 
 
 class AccessLog:
-    """Every request's line on the log, and its place in the metrics."""
+    """Writes a line in the access log for every request, and records its metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Count in `metrics`."""
-        # looked up once: both take the interpreter through several checks and locks
+        """Record in `metrics`."""
+        # cached, because each look-up takes several checks and locks
         self._requests = cache(metrics.requests.labels)
         self._seconds = cache(metrics.request_seconds.labels)
         self._errors = metrics.errors
 
     def record(self, method: str, route: str, status: int, seconds: float, error: str = "") -> None:
-        """Note a request that was answered, or the code of the `error` that it got."""
+        """Record a request that was answered; `error` is the code of its error, if there was one."""
         method = method if method in _METHODS else "other"
         self._requests(route, method, str(status)).inc()
         self._seconds(route).observe(seconds)
@@ -48,7 +48,7 @@ class AccessLog:
                 "status": status,
                 "ms": round(seconds * 1e3, 1),
             }
-            # without a look for who has called, at half the cost
+            # built by hand at half the cost, since logger.info would look for its caller
             line = "%s %s %d %.1f ms"
             record = logging.LogRecord(
                 logger.name, logging.INFO, __file__, 0, line, tuple(fields.values()), None
@@ -58,9 +58,9 @@ class AccessLog:
 
 
 class RequestContext:
-    """Gives every request an id (the client's `X-Request-ID` if it has one), counts it and times it.
+    """Gives every request an id (the client's `X-Request-ID` if it is valid), and records its metrics.
 
-    One that is cut off as the service stops is told so.
+    A request that is cancelled because the service stops is answered with an error.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -76,7 +76,7 @@ class RequestContext:
             return
         method = scope["method"]
         identity = scope.get("request_id") or identity_of(scope["headers"])
-        scope["request_id"] = identity  # for whoever answers around this
+        scope["request_id"] = identity  # for answers that bypass this middleware
         request_id.set(identity.decode())
         started, has_ended = time.perf_counter(), False
         start: Message | None = None
@@ -111,20 +111,20 @@ class RequestContext:
 
 
 def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """The id of a request: its client's, if that has only what an id may have, or a new one."""
+    """Return the id of a request: the client's if it is valid, otherwise a new one."""
     given = dict(headers).get(b"x-request-id", b"")
-    # 128 bits need only differ from others', so that the system's source of secrets is not asked
+    # ids must be unique but need not be secret, so the operating system's generator is not needed
     return given if _ACCEPTABLE_ID.fullmatch(given) else b"%032x" % random.getrandbits(128)
 
 
 def _streams(start: Message) -> bool:
-    """Whether an answer is a stream of events, in which there is room for an error."""
+    """Return whether an answer is a stream of events, to which an error can still be added."""
     fields = dict(start.get("headers", ()))
     return bool(fields.get(b"content-type", b"").startswith(EVENT_STREAM.encode()))
 
 
 async def _cut_off(scope: Scope, receive: Receive, send: Send, streams: bool) -> None:
-    """Answer a request whose task was cancelled, or end its stream: only the end of a drain does that."""
+    """Answer a request that was cancelled at the end of a drain, or end its stream, with an error."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()

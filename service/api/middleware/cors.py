@@ -1,4 +1,4 @@
-"""Which web pages may call the service."""
+"""Cross-origin requests from web pages."""
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -6,14 +6,14 @@ from starlette.responses import Response
 
 
 class Cors(CORSMiddleware):
-    """Starlette's, but for preflights: each gets 200 and is told what is allowed, as LibreTranslate does.
+    """Starlette's middleware, except that every preflight gets 200 and lists what is allowed.
 
-    The browser compares (Fetch standard, CORS-preflight fetch) and tells a page's developer what is missing;
-    of a preflight with another status it would tell that alone.
+    So does LibreTranslate. The browser compares the lists with the request (Fetch standard, CORS-preflight
+    fetch) and tells the page's developer what is not allowed; with another status, it reports only that.
     """
 
     def preflight_response(self, request_headers: Headers) -> Response:
-        """What is allowed, whether or not that is what is asked for."""
+        """Return what is allowed, whether or not it covers the request."""
         found = super().preflight_response(request_headers).headers
         return Response(
             headers={name: found[name] for name in found if name.startswith(("access", "vary"))}

@@ -1,4 +1,4 @@
-"""Translations past the framework's routing, which is a sixth of the instructions of a request's HTTP."""
+"""Translations bypass FastAPI's routing, which takes a sixth of the instructions of a request's HTTP part."""
 
 from collections.abc import Awaitable, Iterable
 
@@ -10,10 +10,10 @@ from service.api.dependencies import PlainRoute
 
 
 class Direct:
-    """Calls the handler of the `PlainRoute` that has a request's path and method, if one has."""
+    """Calls the handler of the `PlainRoute` that matches a request; passes on other requests."""
 
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
-        """Wrap `app`, which has these routes, too."""
+        """Wrap `app`, which has the same routes."""
         self.app = app
         self._routes = {
             (method, route.path): route

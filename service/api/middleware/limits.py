@@ -1,4 +1,4 @@
-"""Limits on a request's head and body."""
+"""Limits on the size of a request's head and on the size and time of its body."""
 
 import asyncio
 from collections import deque
@@ -12,13 +12,13 @@ from service.api.errors import answer
 Refusal = tuple[int, str, str]
 """Status, message and code."""
 BODY_SECONDS = 30.0
-"""In which a request's body must arrive."""
+"""Time limit for a request's body to arrive."""
 SMALL_BODY_BYTES = 16 * 1024
-"""A body that is taken in however much others hold."""
+"""Bodies up to this size are accepted regardless of how much memory others take."""
 
 
 class HeadLimit:
-    """Answers 414 where a request's address has more than `limit` bytes, 431 where its header fields have."""
+    """Answers 414 if a request's address has more than `limit` bytes, and 431 if its header fields do."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         """Wrap `app`."""
@@ -47,11 +47,11 @@ class HeadLimit:
 
 
 class BodyLimit:
-    """Takes in a request's body before anybody looks at it, and refuses what is too large or too slow.
+    """Receives a request's body before the application runs, and refuses one that is too large or too slow.
 
-    A body of more than `limit` bytes gets 413, whether or not its length was announced. Bodies are held until
-    their requests end; where that would be more than `total` bytes together, one of more than
-    `SMALL_BODY_BYTES` gets 429. Small ones always find room.
+    A body of more than `limit` bytes gets 413, whether or not its length was announced; one that takes longer
+    than `BODY_SECONDS` gets 408. Bodies stay in memory until their requests end. A body that would raise
+    their sum above `total` bytes gets 429, unless it has at most `SMALL_BODY_BYTES`.
     """
 
     def __init__(self, app: ASGIApp, limit: int, total: int = 64 * 1024 * 1024) -> None:
@@ -66,56 +66,56 @@ class BodyLimit:
             return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         size = int(announced[:19]) if announced.isdigit() else 0
-        if refusal := self._over(size, 0):
+        if refusal := self._refusal_by_size(size, 0):
             await _refuse(refusal, scope, receive, send)
             return
-        taken, client = _Taken(), scope.get(client_state.KEY)
-        # a time limit costs as much as all the rest of this
-        take_in = self._take_in if client and client.has_sent_all else self._take_in_in_time
+        body, client = _Body(), scope.get(client_state.KEY)
+        # a time limit costs as much as the rest of this middleware
+        read = self._read if client and client.has_sent_all else self._read_in_time
         try:
-            if refusal := await take_in(taken, receive):
+            if refusal := await read(body, receive):
                 await _refuse(refusal, scope, receive, send)
                 return
 
             async def replay() -> Message:
-                return taken.messages.popleft() if taken.messages else await receive()
+                return body.messages.popleft() if body.messages else await receive()
 
             await self.app(scope, replay, send)
         finally:
-            self.held -= taken.size
+            self.held -= body.size
 
-    async def _take_in_in_time(self, taken: "_Taken", receive: Receive) -> Refusal | None:
-        """Take in a body within the time limit; says what is wrong with it, if anything is."""
+    async def _read_in_time(self, body: "_Body", receive: Receive) -> Refusal | None:
+        """Receive a body within the time limit; return a refusal if it is not accepted."""
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                return await self._take_in(taken, receive)
+                return await self._read(body, receive)
         except TimeoutError:
             return (
                 HTTPStatus.REQUEST_TIMEOUT,
-                f"Invalid request: only {taken.size} bytes of the body arrived within {BODY_SECONDS:g} s",
+                f"Invalid request: only {body.size} bytes of the body arrived within {BODY_SECONDS:g} s",
                 "body_too_slow",
             )
 
-    async def _take_in(self, taken: "_Taken", receive: Receive) -> Refusal | None:
+    async def _read(self, body: "_Body", receive: Receive) -> Refusal | None:
         while True:
             message = await receive()
-            if message["type"] == "http.disconnect":  # for the books: nobody reads it
+            if message["type"] == "http.disconnect":  # for log and metrics only
                 return (
                     HTTPStatus.BAD_REQUEST,
-                    f"Invalid request: the connection was closed after {taken.size} bytes of body",
+                    f"Invalid request: the connection was closed after {body.size} bytes of body",
                     "body_incomplete",
                 )
             piece = len(message.get("body", b""))
-            if refusal := self._over(taken.size + piece, taken.size):
+            if refusal := self._refusal_by_size(body.size + piece, body.size):
                 return refusal
-            taken.messages.append(message)
-            taken.size += piece
+            body.messages.append(message)
+            body.size += piece
             self.held += piece
             if not message.get("more_body", False):
                 return None
 
-    def _over(self, size: int, own: int) -> Refusal | None:
-        """Why a body of `size` bytes, `own` of which are held, cannot be taken in; None if it can."""
+    def _refusal_by_size(self, size: int, own: int) -> Refusal | None:
+        """Return a refusal if a body of `size` bytes is too large; `own` of them are counted in `held`."""
         if size > self.limit:
             message = (
                 f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
@@ -132,14 +132,14 @@ class BodyLimit:
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """The connection ends: the body that is not wanted would be taken for the next request."""
+    """Refuse a request and close its connection, on which the rest of the body would still arrive."""
     response = answer(*refusal, path=scope["path"])
     response.headers["connection"] = "close"
     await response(scope, receive, send)
 
 
-class _Taken:
-    """What has come of a body."""
+class _Body:
+    """The received part of a body."""
 
     def __init__(self) -> None:
         self.messages: deque[Message] = deque()

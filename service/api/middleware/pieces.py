@@ -1,13 +1,13 @@
-"""Large answers in pieces: for a client that does not read, memory holds one piece, not the whole answer."""
+"""Large answers are sent in pieces: for a client that does not read, only one piece is buffered."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PIECE_BYTES = 65_536
-"""As much as is written before the client has to read."""
+"""Size of a piece, which may be buffered before the client reads."""
 
 
 class Pieces:
-    """Sends what is larger piece by piece, each when the one before has been taken."""
+    """Sends a larger body in pieces, each after the one before has been written."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

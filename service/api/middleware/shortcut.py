@@ -1,4 +1,4 @@
-"""Plain requests for a translation go past what only others need."""
+"""Plain requests for a translation bypass middleware that only others need."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -6,10 +6,10 @@ PATHS = ("/translate", "/v2/translate")
 
 
 class Shortcut:
-    """Gives plain requests to `plain`, and all others to `app`."""
+    """Passes plain requests to `plain`, and all others to `app`."""
 
     def __init__(self, app: ASGIApp, plain: ASGIApp) -> None:
-        """Choose between the two."""
+        """Choose between `app` and `plain`."""
         self.app, self.plain = app, plain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -19,15 +19,15 @@ class Shortcut:
 
 
 def is_plain(scope: Scope) -> bool:
-    """Whether a request is a translation under its plain address, and no web page's.
+    """Return whether a request is a POST to a translation path that needs no normalization and no CORS.
 
-    The answers to web pages say which pages may read them.
+    Requests from web pages have an `Origin`, and their answers need CORS headers.
     """
     path: str = scope["path"]
     return (
         path in PATHS
         and scope["method"] == "POST"
         and scope.get("http_version", "1.1").startswith("1.")
-        and len(scope.get("raw_path") or b"") == len(path)  # nothing of it is percent-encoded
+        and len(scope.get("raw_path") or b"") == len(path)  # nothing is percent-encoded
         and b"origin" not in dict(scope["headers"])
     )

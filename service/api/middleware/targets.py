@@ -1,4 +1,4 @@
-"""The request's target, in the normalised form that the routes expect."""
+"""Normalization of request targets to the paths that the routes expect."""
 
 import re
 from http import HTTPStatus
@@ -12,11 +12,11 @@ _AUTHORITY = re.compile(r"https?://[^/]*", re.IGNORECASE)
 _SLASHES = re.compile("/{2,}")
 _BLOCKED = ("/admin", "/metrics")
 _NEEDLESS = re.compile(r"%(2[DEF]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)", re.IGNORECASE)
-"""Letters, digits, `-._~` and the slash, percent-encoded: no client has to (RFC 3986, section 2.3)."""
+"""Percent-encoded letters, digits, `-._~` and slashes, which need no encoding (RFC 3986, section 2.3)."""
 
 
 class Targets:
-    """Serves HEAD wherever GET is, absolute addresses (RFC 9112, section 3.2.2) and doubled slashes."""
+    """Supports HEAD for every GET, absolute URLs (RFC 9112, section 3.2.2) and doubled slashes."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
@@ -36,7 +36,7 @@ class Targets:
             refusal.headers["connection"] = "close"
             await refusal(scope, receive, send)
             return
-        if path != scope["path"]:  # in its place, for those who are around this one, too
+        if path != scope["path"]:  # changed in place, so that outer middleware sees it, too
             scope["path"], scope["raw_path"] = path, raw.encode("latin-1")
         if scope["method"] != "HEAD":
             await self.app(scope, receive, send)
@@ -50,26 +50,27 @@ class Targets:
 
 
 def _paths_of(scope: Scope) -> tuple[str, str]:
-    """The path that routes look at, and the same as it was encoded.
+    """Return the path for routing, and its percent-encoded form.
 
-    Of what needs no percent-encoding and has it, no route knows the path: what a proxy blocks or limits by a
-    path must have that path only.
+    A path with needless percent-encoding stays encoded, so that no route matches it. Otherwise a client could
+    reach a path by an encoding that a proxy's rules for this path do not match.
     """
     raw = scope.get("raw_path")
     if not raw:
-        return _plain(scope["path"]), ""
-    plain = _plain(raw.decode("latin-1"))
-    return plain if _NEEDLESS.search(plain) else unquote(plain), plain
+        return _normalized(scope["path"]), ""
+    normalized = _normalized(raw.decode("latin-1"))
+    return normalized if _NEEDLESS.search(normalized) else unquote(normalized), normalized
 
 
-def _plain(path: str) -> str:
-    """A path without a host in front and without empty parts.
+def _normalized(path: str) -> str:
+    """Return a path without scheme and host, and without empty segments.
 
-    >>> _plain("http://here:8000/translate"), _plain("//v2//usage"), _plain("http://here")
+    Paths that proxies usually block keep doubled slashes, so that no route matches them.
+
+    >>> _normalized("http://here:8000/translate"), _normalized("//v2//usage"), _normalized("http://here")
     ('/translate', '/v2/usage', '/')
     """
     if match := _AUTHORITY.match(path):
         path = path[match.end() :] or "/"
-    plain = _SLASHES.sub("/", path)
-    # what a proxy blocks has not even doubled slashes
-    return path if plain.startswith(_BLOCKED) else plain
+    normalized = _SLASHES.sub("/", path)
+    return path if normalized.startswith(_BLOCKED) else normalized

@@ -1,1 +1,1 @@
-"""The interface at the root: Attendant's own, which is LibreTranslate's with more fields."""
+"""The native dialect, at the root: LibreTranslate's interface with more fields."""

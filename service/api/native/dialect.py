@@ -1,4 +1,4 @@
-"""The native dialect: LibreTranslate's, extended. What no other dialect has is of this one."""
+"""The native dialect, LibreTranslate's with extensions; it has all paths that no other dialect has."""
 
 from service.api.dialect import Dialect
 

@@ -1,4 +1,4 @@
-"""The native interface: LibreTranslate's, extended."""
+"""Routes of the native dialect, LibreTranslate's with extensions."""
 
 import asyncio
 from functools import lru_cache, partial
@@ -48,9 +48,9 @@ router = APIRouter(tags=["translation"])
 translating = APIRouter(tags=["translation"], route_class=PlainRoute)
 ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
 MIN_CONFIDENCE = 10
-"""Percent from which on `/detect` names a language beside the best, as LibreTranslate does."""
+"""Minimum percentage for `/detect` to list a language besides the best, as in LibreTranslate."""
 UNREADY = documented(ErrorResponse, 503)
-_options = lru_cache(maxsize=100)(TranslationOptions)  # most requests have the same
+_options = lru_cache(maxsize=100)(TranslationOptions)  # most requests have the same options
 
 
 @translating.post(
@@ -79,7 +79,7 @@ async def translate(request: Request) -> Response:
 async def detect(
     request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[DetectedLanguage]:
-    """Which of the loaded languages a text is in, best guess first; after it, no unlikely ones."""
+    """Detect which of the loaded languages a text is in: the best guess, then other likely ones."""
     body = parse(DetectRequest, await fields_of(request, service.gate.enter))
     best, *others = models.detector.detect(body.text)
     return [
@@ -90,7 +90,7 @@ async def detect(
 
 @router.get("/languages", responses=UNREADY, response_model_exclude_none=True)
 async def list_languages(models: ModelsDependency) -> list[Language]:
-    """What can be translated into what."""
+    """List the source languages, each with its targets."""
     return [
         Language(
             code=code,
@@ -107,7 +107,7 @@ async def list_languages(models: ModelsDependency) -> list[Language]:
 async def frontend_settings(
     service: ServicesDependency, models: ModelsDependency
 ) -> FrontendSettings:
-    """What a page in front of this service needs to know."""
+    """Return the settings for a web page that uses this service."""
     settings, source = service.settings, models.sources[0]
     target = models.languages[source][0]
     return FrontendSettings(
@@ -127,18 +127,18 @@ async def frontend_settings(
 
 @router.post("/suggest", include_in_schema=False)
 async def suggest() -> None:
-    """Refused as LibreTranslate does where its operator has turned suggestions off."""
+    """Refuse as LibreTranslate does if its operator has turned suggestions off."""
     raise AccessError("Suggestions are disabled on this server.")
 
 
 @router.post("/translate_file", include_in_schema=False)
 async def translate_file() -> None:
-    """Refused likewise."""
+    """Refuse as LibreTranslate does if its operator has turned the translation of files off."""
     raise AccessError("The translation of files is disabled on this server.")
 
 
 def options_of(body: TranslateRequest) -> TranslationOptions:
-    """What the fields say of the search and of the text."""
+    """Return the options of search and text from the fields of a request."""
     form: Format = "html" if body.format == "html" else "text"
     return _options(
         beam_size=body.beam_size,
@@ -155,10 +155,10 @@ def options_of(body: TranslateRequest) -> TranslationOptions:
 
 
 def timeout_of(asked: float | None, limit: float) -> float:
-    """Seconds until a request is given up.
+    """Return a request's time limit in seconds: the one it asks for, or the operator's.
 
     Raises:
-        LimitExceededError: it asks for more than the operator allows.
+        LimitExceededError: the request asks for more than the operator's limit.
     """
     if asked is not None and asked > limit:
         raise LimitExceededError(
@@ -168,7 +168,7 @@ def timeout_of(asked: float | None, limit: float) -> float:
 
 
 async def _written(body: TranslateRequest, translations: list[Translation]) -> str:
-    """The answer as JSON; alignments may have megabytes, which would hold up the event loop."""
+    """Return the answer as JSON; with alignments, which may take megabytes, it is written in a thread."""
 
     def write() -> str:
         return _response(body, translations).model_dump_json(exclude_none=True)
@@ -177,7 +177,7 @@ async def _written(body: TranslateRequest, translations: list[Translation]) -> s
 
 
 def _response(body: TranslateRequest, translations: list[Translation]) -> TranslateResponse:
-    """A text for a text, a list for a list."""
+    """Return the answer's fields: a single value if the request had a single text, otherwise lists."""
     texts = [translation.text for translation in translations]
     alternatives = [list(translation.alternatives) for translation in translations]
     detected = [
@@ -197,7 +197,7 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
 
 
 def _finish(one: TranslatedSentence) -> Finish:
-    """In one word why a sentence's translation ends where it does, or what was done to get one."""
+    """Return the value of `finish` for a sentence; see `SentenceDetails`."""
     if one.finish_reason is FinishReason.LENGTH:
         return "length"
     return one.recovery or "end"

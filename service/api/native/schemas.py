@@ -1,4 +1,4 @@
-"""Bodies of requests and answers; also the source of the OpenAPI document."""
+"""Requests and answers of the native dialect; the OpenAPI document is generated from them."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -43,18 +43,18 @@ class TranslateRequest(BaseModel):
         Code | None,
         Field(
             description="Language code, or `auto` to detect the language of each text. By default the only "
-            "source language, else `auto`. `de-AT` means `de`, unless a model has it."
+            "source language, otherwise `auto`. `de-AT` means `de`, unless a model has `de-AT`."
         ),
     ] = None
     target: Annotated[
         Code | None, Field(description="Language code. By default the only target language.")
     ] = None
-    format: Annotated[Choice, Field(description="`text` or `html`. The tags of HTML are kept.")] = (
+    format: Annotated[Choice, Field(description="`text` or `html`. HTML tags are preserved.")] = (
         "text"
     )
     alternatives: Annotated[
         int,
-        Field(ge=0, le=1_000, description="How many further translations to return."),
+        Field(ge=0, le=1_000, description="Number of further translations to return."),
         INTEGER,
     ] = 0
     beam_size: Annotated[
@@ -94,28 +94,29 @@ class TranslateRequest(BaseModel):
     rerank: Annotated[
         bool | None,
         Field(
-            description="Whether the opposite direction, if the model has it, helps to choose the "
-            "translation: better, but slower. By default what the operator has set."
+            description="Whether to choose the translation with the help of the opposite direction, if the "
+            "model has it: better, but slower. The operator sets the default."
         ),
     ] = None
     target_prefix: Annotated[
-        Prefix, Field(description="How the translation of a text's first sentence begins.")
+        Prefix, Field(description="The beginning of the translation of each text's first sentence.")
     ] = ""
     split_sentences: Annotated[
         SplitSentences | None,
         Field(
-            description="As in DeepL. `0`: each text is one sentence. `1`, the default for text: line breaks "
-            "also end sentences. `nonewlines`, the default for HTML: they do not, but blank lines in text do."
+            description="As in DeepL's API. `0`: each text is one sentence. `1`, the default for text: line "
+            "breaks also end sentences. `nonewlines`, the default for HTML: they do not, but blank lines in "
+            "plain text do."
         ),
     ] = None
     return_scores: Annotated[
-        bool, Field(description="Whether to add `details`: every sentence with its score.")
+        bool, Field(description="Whether to return `details`: every sentence with its score.")
     ] = False
     return_alignment: Annotated[
         bool,
         Field(
-            description="Whether to add the words of both sides and the attention between them to "
-            "`details`."
+            description="Whether to return in `details` the words of both sides and the attention between "
+            "them."
         ),
     ] = False
     timeout_seconds: Annotated[
@@ -124,7 +125,8 @@ class TranslateRequest(BaseModel):
             ge=0.1,
             le=86_400,
             allow_inf_nan=False,
-            description="Deadline, after which the answer is 504; at most the operator's.",
+            description="Deadline, after which the answer is 504. The default and maximum is the operator's "
+            "limit.",
         ),
         NUMBER,
     ] = None
@@ -135,7 +137,7 @@ class TranslateRequest(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, given: Any) -> Any:
-        """Fields that are null are absent, as in LibreTranslate; so is an empty format."""
+        """Remove fields that are null, as LibreTranslate does, and an empty format."""
         if not isinstance(given, dict):
             return given
         for name in ("source", "target"):
@@ -160,7 +162,7 @@ class TranslateRequest(BaseModel):
 
     @property
     def given(self) -> Texts | None:
-        """The text under either name."""
+        """The text or texts, from `text` or `q`."""
         return self.text if self.text is not None else self.q
 
     @property
@@ -189,10 +191,11 @@ class SentenceDetails(BaseModel):
     finish: Annotated[
         Finish,
         Field(
-            description="How the translation was found. `end`: the search finished normally. `length`: at "
-            "`max_decoding_length`. `repetition`: decoded again, because the output looped. `protected`: "
-            "decoded again with numbers and placeholders protected, because some were lost. `pieces`: "
-            "translated in the pieces between them. `copied`: not translated; this is the source."
+            description="How the translation ended. `end`: the search finished normally. `length`: it was "
+            "cut at `max_decoding_length`. `repetition`: decoded again, because the output looped. "
+            "`protected`: decoded again with numbers and placeholders protected, because some were lost. "
+            "`pieces`: the pieces between numbers and placeholders were translated separately. `copied`: not "
+            "translated; `target` is the source."
         ),
     ]
     problem: Annotated[
@@ -202,8 +205,8 @@ class SentenceDetails(BaseModel):
     via: Annotated[
         Via | None,
         Field(
-            description="The third language, if the sentence was translated through one. It then has no "
-            "alignment."
+            description="The third language, if the sentence was translated through one. There is no "
+            "alignment then."
         ),
     ] = None
     sourceTokens: Annotated[
@@ -247,22 +250,22 @@ class TranslateResponse(BaseModel):
     translatedText: Texts
     detectedLanguage: Annotated[
         DetectedLanguage | list[DetectedLanguage] | None,
-        Field(description="With `source` `auto`."),
+        Field(description="Present if the language was detected."),
     ] = None
     alternatives: list[str] | list[list[str]] | None = None
     details: Annotated[
         list[list[SentenceDetails]] | None,
         Field(
-            description="For each text, its sentences; if requested, or if a text was not translated."
+            description="The sentences of each text. Present if requested, or if a text was not translated."
         ),
     ] = None
 
 
 class ErrorResponse(BaseModel):
-    """Every error, whatever its status."""
+    """The answer for every error."""
 
-    error: Annotated[str, Field(description="For people; names the value and the limit.")]
-    code: Annotated[str, Field(description="Stable; for programs.")]
+    error: Annotated[str, Field(description="A message for people; it may change.")]
+    code: Annotated[str, Field(description="A stable code for programs.")]
 
 
 class Language(BaseModel):
@@ -277,9 +280,7 @@ class Language(BaseModel):
     ] = None
     via: Annotated[
         dict[str, str] | None,
-        Field(
-            description="Targets that are reached through a third language, each with that language."
-        ),
+        Field(description="Targets that are reached through a third language, and that language."),
     ] = None
 
 
@@ -291,14 +292,14 @@ class SideSettings(BaseModel):
 
 
 class LanguageSettings(BaseModel):
-    """The languages that a page selects at first."""
+    """The languages that a web page selects at first."""
 
     source: SideSettings
     target: SideSettings
 
 
 class FrontendSettings(BaseModel):
-    """`GET /frontend/settings`, LibreTranslate's."""
+    """`GET /frontend/settings`, as in LibreTranslate."""
 
     charLimit: int
     frontendTimeout: Annotated[int, Field(description="Milliseconds to wait after a keystroke.")]
@@ -311,27 +312,32 @@ class FrontendSettings(BaseModel):
 
 
 class Health(BaseModel):
-    """How the service is."""
+    """The answer of health checks."""
 
-    status: Annotated[str, Field(description="ok, or why not.")]
+    status: Annotated[str, Field(description="Always `ok`; otherwise the answer is an error.")]
 
 
 class ServedBundle(BaseModel):
-    """A model, and what really runs it."""
+    """A model and its state."""
 
     bundle: str
     state: Annotated[
         Literal["loaded", "unloaded", "failed"],
         Field(
-            description="`unloaded`: loaded when it is first needed; `failed`: tried again when it is needed."
+            description="`unloaded`: will be loaded on demand. `failed`: could not be loaded; is tried again "
+            "on demand."
         ),
     ]
     reason: Annotated[str | None, Field(description="Why it could not be loaded.")] = None
-    provider: Annotated[str | None, Field(description="Where it is loaded.")] = None
-    precision: str | None = None
+    provider: Annotated[
+        str | None, Field(description="ONNX Runtime's execution provider, if it is loaded.")
+    ] = None
+    precision: Annotated[
+        str | None, Field(description="Precision of the loaded graphs, such as `int8`.")
+    ] = None
 
 
 class Readiness(Health):
-    """The same, with what it serves."""
+    """The answer of the readiness check: `status`, and every model with its state."""
 
     models: list[ServedBundle]
