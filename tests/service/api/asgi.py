@@ -1,4 +1,4 @@
-"""Requests to an application without a server."""
+"""Requests to an ASGI application without a server."""
 
 import asyncio
 from urllib.parse import unquote
@@ -13,7 +13,10 @@ async def ask(
     complete: bool = True,
     receive: Receive | None = None,
 ) -> tuple[int, bytes]:
-    """Status and body of the answer to a request of `size` bytes, in two pieces or the first one."""
+    """Send a request with a body of `size` bytes, and return the status and body of the answer.
+
+    The body is sent in two pieces; if it is not `complete`, only the first one is.
+    """
     pieces = [b"a" * (size // 2), b"a" * (size - size // 2)]
     sent: list[Message] = []
 

@@ -1,4 +1,4 @@
-"""Raw conversations with a server that has our connections and an application of its own."""
+"""Raw conversations with a server that uses our `Connection` and a test application."""
 
 import asyncio
 import json
@@ -18,22 +18,22 @@ HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: here\r\n"
 PIECE = b"a" * 100_000
 SLOW_SECONDS = 0.5
-"""That an answer takes whose path is `/slow`."""
+"""Duration of an answer at `/slow`."""
 
 
 _events: list[asyncio.Event] = []
 left: list[str] = []
-"""Paths of requests whose client has left before the answer."""
+"""Paths of requests whose client left before the answer."""
 
 
 def may_answer() -> asyncio.Event:
-    """Set, the answers at `/patient` come."""
+    """Return the event for which answers at `/patient` wait."""
     return _events[0]
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers everything with its body and "ok", in its own time; some paths otherwise."""
-    if scope["path"] == "/hasty":  # answers before it has read
+    """Answer with the request's body and "ok"; some paths behave differently."""
+    if scope["path"] == "/hasty":  # answers before it reads the body
         await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
         await send({"type": "http.response.body", "body": b"ok"})
         return
@@ -45,7 +45,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await asyncio.sleep(0)
         left.append(scope["path"])
         return
-    if scope["path"] == "/patient":  # answers once it may, unless its client leaves
+    if scope["path"] == "/patient":  # answers after `may_answer` is set or its client leaves
         waits = [asyncio.ensure_future(one) for one in (until_left(receive), may_answer().wait())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         if waits[0].done():
@@ -79,7 +79,7 @@ def talk(
     keep_alive_seconds: int = 1,
     early_refusal: EarlyRefusal | None = None,
 ) -> None:
-    """Hold a conversation with a server, of which it can open connections."""
+    """Run a conversation, which can open connections to a server that runs meanwhile."""
     left.clear()
 
     async def serve() -> None:
@@ -121,7 +121,7 @@ def talk(
 
 
 async def refusal(reader: asyncio.StreamReader) -> tuple[bytes, dict[str, str]]:
-    """The status and the error of an answer after which the server has closed the connection."""
+    """Return the status and JSON of an answer, after which the server must close the connection."""
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     assert b"connection: close" in head.lower()
     return head.split()[1], json.loads(body)

@@ -1,4 +1,4 @@
-"""API keys and rates, of the gate alone and through the interface."""
+"""API keys and rate limits, with the gate alone and over HTTP."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Bodies: taken out as h11 takes them, and nothing of what is behind them."""
+"""Bodies are read as h11 reads them, and nothing after their end is consumed."""
 
 import h11
 import pytest
@@ -10,7 +10,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 def taken(body: SizedBody | ChunkedBody, sent: bytes, size: int) -> tuple[bytes, bytes]:
-    """The body found in what is sent in pieces of that size, and what is left."""
+    """Return the body found in `sent`, which arrives in pieces of `size` bytes, and the rest."""
     found, buffer = b"", bytearray()
     for at in range(0, len(sent), size):
         buffer += sent[at : at + size]
@@ -20,7 +20,7 @@ def taken(body: SizedBody | ChunkedBody, sent: bytes, size: int) -> tuple[bytes,
 
 
 def by_h11(sent: bytes) -> bytes | None:
-    """What h11 finds in a chunked body; None where it refuses."""
+    """Return the content that h11 finds in a chunked body; None if it refuses the body."""
     oracle, found = h11.Connection(h11.SERVER), b""
     oracle.receive_data(CHUNKED + sent)
     try:

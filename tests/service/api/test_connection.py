@@ -1,4 +1,4 @@
-"""Requests on a connection: each is answered in its turn, whatever comes with it and whoever closes first."""
+"""Requests on a connection are answered in order, whatever arrives with them and whoever closes first."""
 
 import asyncio
 
@@ -34,7 +34,7 @@ def test_an_offer_to_upgrade_is_not_taken_and_costs_nothing(
 def test_a_chunked_body_of_ordinary_chunks_and_a_head_of_many_fields_are_served() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
-        for _ in range(2):  # each request is counted for itself
+        for _ in range(2):  # chunks and fields are counted per request
             writer.write(POST + b"a: b\r\n" * 200 + b"transfer-encoding: chunked\r\n\r\n")
             writer.write(b"1\r\na\r\n" * 3000 + b"0\r\n\r\n")
             assert (await reader.readuntil(b"ok")).count(b"a") >= 3000
@@ -91,7 +91,7 @@ def test_all_that_was_sent_before_a_client_closed_its_own_side_is_answered(piece
         assert answer.count(b"HTTP/1.1 200") == 3
         assert answer.count(b"hiok") == 1
 
-        reader, writer = await connect()  # what has only begun is told so, in its turn
+        reader, writer = await connect()  # an incomplete request is refused, in order
         writer.write(HEAD + b"\r\n" + POST + b"content-length: 5\r\n\r\nhi")
         writer.write_eof()
         status, error = (await reader.readuntil(b"ok"))[9:12], await refusal(reader)
@@ -120,11 +120,11 @@ def test_a_client_that_has_gone_is_noticed_after_it_had_only_closed_its_own_side
         writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
         writer.write_eof()
         assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
-        await asyncio.sleep(2 * connection.PROBE_SECONDS[-1])  # it has been seen to be there
+        await asyncio.sleep(2 * connection.PROBE_SECONDS[-1])  # it has been probed several times
         writer.close()
         try:
             await until(lambda: left == ["/patient"])
-        finally:  # else a server that has not noticed would wait for ever
+        finally:  # otherwise a server that has not noticed would wait forever
             may_answer().set()
 
     talk(conversation)
@@ -188,7 +188,7 @@ def test_a_request_behind_chunks_is_answered_wherever_the_network_cut_it(
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(head)
-        if path == b" /hasty ":  # as a refusal: answered before its body has come
+        if path == b" /hasty ":  # like a refusal: answered before the body has arrived
             await reader.readuntil(first)
         writer.write((CHUNKS + AFTER)[:cut])
         await asyncio.sleep(0.02)
@@ -202,7 +202,7 @@ def test_a_request_behind_chunks_is_answered_wherever_the_network_cut_it(
 
 def test_requests_that_are_sent_at_once_are_answered_in_turn_and_held_as_bytes() -> None:
     class Counting(Connections):
-        """Remembers what connections hold."""
+        """Records the largest number of bytes that a connection holds."""
 
         most = 0
 
@@ -220,7 +220,7 @@ def test_requests_that_are_sent_at_once_are_answered_in_turn_and_held_as_bytes()
         writer.transport.abort()
 
     talk(conversation, connections)
-    read_at_once = 256 * 1024  # by asyncio
+    read_at_once = 256 * 1024  # asyncio's buffer
     assert 0 < connections.most <= connection.HELD_BYTES + read_at_once < len(sent)
 
 
@@ -239,7 +239,10 @@ def test_who_expects_it_is_told_to_continue_unless_it_speaks_http_1_0(
             await asyncio.sleep(0.05)
         writer.write(b"text")
         assert (await reader.readuntil(b"textok")).startswith(b"HTTP/1.1 200")
-        reader, writer = await connect()  # whether its body comes is not known: the connection ends
+        (
+            reader,
+            writer,
+        ) = await connect()  # the client may or may not send its body, so the connection ends
         writer.write((head % version).replace(b" / ", b" /hasty "))
         answer = await reader.read()
         assert answer.startswith(b"HTTP/1.1 200")

@@ -1,4 +1,4 @@
-"""What a connection refuses: no HTTP, too much of it, too little; and how its client is told."""
+"""Refusals by a connection: of invalid, oversized and incomplete requests."""
 
 import asyncio
 import socket
@@ -75,7 +75,7 @@ def test_fields_and_chunks_are_counted_and_the_refusal_arrives(
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(sent)
-        writer.write(b"b" * 100_000)  # what is read no more must not reset the connection
+        writer.write(b"b" * 100_000)  # unread bytes must not reset the connection
         await writer.drain()
         found, error = await refusal(reader)
         assert (found, error["code"]) == (status, code)
@@ -124,7 +124,7 @@ def test_what_is_wrong_with_a_head_is_told_in_the_shape_of_its_path(
             (b"/v2/translate", {"message", "detail"}),
             (b"/translate", {"error", "code"}),
         ):
-            reader, writer = await connect()  # what was asked for before is another matter
+            reader, writer = await connect()  # an earlier request has another path
             writer.write(HEAD.replace(b" / ", b" /v2/usage ") + b"\r\n")
             await reader.readuntil(b"ok")
             writer.write(b"POST ")
@@ -180,7 +180,7 @@ def test_an_error_behind_a_request_waits_for_its_turn() -> None:
 
 
 class Refusing:
-    """Refuses all but one path in front of the application."""
+    """An early refusal of every path but one."""
 
     num_refused = 0
 
@@ -200,10 +200,10 @@ REFUSED = POST.replace(b" / ", b" /translate ") + b"content-length: 5\r\n\r\n"
 def test_what_is_refused_in_front_of_the_application_keeps_the_connection() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
-        writer.write((REFUSED + b"hello") * 3_000)  # more than the interpreter's stack could take
+        writer.write((REFUSED + b"hello") * 3_000)  # more than the interpreter's stack could hold
         for _ in range(3_000):
             assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
-        writer.write(REFUSED)  # its body comes behind the refusal
+        writer.write(REFUSED)  # its body arrives after the refusal
         assert (await reader.readuntil(b"\r\n\r\nno")).startswith(b"HTTP/1.1 429")
         writer.write(b"hello" + HEAD + b"\r\n")
         assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
@@ -218,7 +218,7 @@ def test_requests_that_are_sent_at_once_and_refused_hold_nobody_up() -> None:
 
     async def conversation(connect: Connect) -> None:
         (reader, writer), (_, flood) = await connect(), await connect()
-        writer.write(HEAD + b"\r\n")  # so that its connection is there
+        writer.write(HEAD + b"\r\n")  # so that the server has accepted the connection
         await reader.readuntil(b"ok")
         flood.write((REFUSED + b"hello") * 3_000)
         writer.write(HEAD + b"\r\n")
@@ -230,7 +230,7 @@ def test_requests_that_are_sent_at_once_and_refused_hold_nobody_up() -> None:
 
 def test_who_does_not_read_refusals_gets_no_more_of_them() -> None:
     refusing = Refusing()
-    many = 300_000  # whose answers no socket holds
+    many = 300_000  # more than a socket's buffers can hold answers to
 
     async def conversation(connect: Connect) -> None:
         _, writer = await connect()

@@ -1,4 +1,4 @@
-"""How long a connection waits: for a head, for a client that does not read, for the rest of a request."""
+"""Time limits of a connection: for heads, for clients that do not read, and for the rest of a request."""
 
 import asyncio
 from contextlib import suppress
@@ -28,7 +28,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(
 
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
-        for part in (sent[:4], sent[4:6], sent[6:]):  # whoever sends a little now and then, neither
+        for part in (sent[:4], sent[4:6], sent[6:]):  # nor does it help to send a little at a time
             writer.write(part)
             await asyncio.sleep(0.05)
         status, error = await refusal(reader)
@@ -114,7 +114,7 @@ def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
     hasty = POST.replace(b" / ", b" /hasty ")
 
     async def conversation(connect: Connect) -> None:
-        reader, writer = await connect()  # one that ends in time: the connection goes on
+        reader, writer = await connect()  # one that ends in time: the connection stays open
         for _ in range(2):
             writer.write(hasty + b"content-length: 200000\r\n\r\n")
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
@@ -123,7 +123,7 @@ def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
         writer.write(HEAD + b"\r\n")
         assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
-        reader, writer = await connect()  # a byte now and then
+        reader, writer = await connect()  # a byte at a time
         writer.write(hasty + b"content-length: 200000\r\n\r\n")
         await reader.readuntil(b"ok")
         with suppress(ConnectionError):
@@ -133,7 +133,7 @@ def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
                 await writer.drain()
             assert await asyncio.wait_for(reader.read(), 5) == b""
 
-        reader, writer = await connect()  # as fast as it can
+        reader, writer = await connect()  # as fast as possible
         writer.write(hasty + b"content-length: 90000000\r\n\r\n")
         await reader.readuntil(b"ok")
         with suppress(ConnectionError):
@@ -198,5 +198,5 @@ def test_a_connection_that_has_ended_leaves_no_clock_behind() -> None:
 
     talk(conversation, keep_alive_seconds=60)
     assert len(running) >= 5
-    soon = 5.0  # what is due by then has run
+    soon = 5.0  # timers that are due by then have run
     assert not [one for one in running if one.when() > ended[0] + soon and not one.cancelled()]

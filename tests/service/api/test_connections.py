@@ -1,4 +1,4 @@
-"""More connections than there may be: which one gives way."""
+"""Which connection is closed when there are too many."""
 
 import asyncio
 import gc
@@ -16,7 +16,7 @@ def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_c
 ) -> None:
     async def conversation(connect: Connect) -> None:
         streams = [await connect() for _ in range(3)]
-        for reader, writer in streams[::-1]:  # the last one is idle longest
+        for reader, writer in streams[::-1]:  # the last one is idle for longest
             writer.write(HEAD + b"\r\n")
             await reader.readuntil(b"ok")
         newcomers = [await connect() for _ in range(2)]
@@ -36,7 +36,7 @@ def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> 
     patient = HEAD.replace(b" / ", b" /patient ") + b"\r\n"
 
     async def conversation(connect: Connect) -> None:
-        slow_reader, slow_writer = await connect()  # its request never ends
+        slow_reader, slow_writer = await connect()  # its request stays incomplete
         slow_writer.write(POST + b"content-length: 5\r\n\r\n")
         await asyncio.sleep(0.05)
         busy = [await connect() for _ in range(3)]
@@ -95,7 +95,7 @@ def test_a_connection_that_has_ended_is_freed_without_the_collector(
 
 def test_a_request_whose_head_comes_in_the_instant_of_a_stop_is_not_forgotten() -> None:
     class Latest(Connections):
-        """Remembers the connection that was opened last."""
+        """Records the connection that was opened last."""
 
         def opened(self, connection: Connection) -> None:
             super().opened(connection)

@@ -1,4 +1,4 @@
-"""DeepL's dialect, as its clients speak it."""
+"""DeepL's dialect, as DeepL's clients use it."""
 
 import pytest
 from fastapi.testclient import TestClient

@@ -1,4 +1,4 @@
-"""Clients that go away, and the work that goes on for them or not."""
+"""Cancellation of work when its client disconnects."""
 
 import asyncio
 import time
@@ -44,14 +44,14 @@ def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> Non
         return {"type": "http.disconnect"}
 
     async def work() -> str:
-        await asyncio.sleep(0)  # the watcher begins to wait
+        await asyncio.sleep(0)  # the watcher starts to wait
         left.set()
-        await asyncio.sleep(0)  # it ends, and its callback is due after this
+        await asyncio.sleep(0)  # the watcher ends; its callback is called after this
         return "done"
 
     async def serve() -> str:
         found = await unless_client_leaves(Request({"type": "http"}, receive), work())
-        await asyncio.sleep(0.01)  # as an answer is sent
+        await asyncio.sleep(0.01)  # stands for sending the answer
         return found
 
     assert asyncio.run(serve()) == "done"
@@ -83,7 +83,7 @@ def test_who_leaves_as_an_answer_is_sent_cancels_nothing() -> None:
         request = Request({"type": "http", "client_state": client})
         found = await unless_client_leaves(request, asyncio.sleep(0, "done"))
         client.leave()
-        await asyncio.sleep(0)  # where it would be cancelled
+        await asyncio.sleep(0)  # here a wrong cancellation would take effect
         return found
 
     assert asyncio.run(serve()) == "done"
@@ -105,6 +105,6 @@ def test_who_left_before_work_that_never_waits_cancels_that_and_nothing_after_it
         request = Request({"type": "http", "client_state": client})
         with pytest.raises(ClientLeftError):
             await unless_client_leaves(request, work())
-        await asyncio.sleep(0)  # where it would be cancelled
+        await asyncio.sleep(0)  # here a wrong cancellation would take effect
 
     asyncio.run(serve())

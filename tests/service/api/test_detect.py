@@ -1,4 +1,4 @@
-"""Texts whose language is not said."""
+"""Language detection."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def test_a_language_is_detected_best_guess_first(
     for request in ways:
         guesses = client.post("/detect", **request).json()
         assert guesses[0]["language"] == language
-        assert len(guesses) == 1  # the other is too unlikely to be named
+        assert len(guesses) == 1  # the other one is too unlikely to be listed
         assert guesses[0]["confidence"] > 90
         assert isinstance(guesses[0]["confidence"], int)
 

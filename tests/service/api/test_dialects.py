@@ -1,4 +1,4 @@
-"""Which dialect a path is of, whether there is a route or not."""
+"""The dialect of each path, with or without a route."""
 
 import pytest
 from fastapi.testclient import TestClient

@@ -1,4 +1,4 @@
-"""Every class of error has a code of its own and a status; all errors of a dialect have its shape."""
+"""Every error class has its own code and a status; all errors of a dialect have the same shape."""
 
 import pytest
 from fastapi import FastAPI

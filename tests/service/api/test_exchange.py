@@ -1,4 +1,4 @@
-"""Answers as they are written: read back by h11, which knows how the end of each is found."""
+"""Answers as they are written, read back by h11, which finds the end of each by the standard."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from service.api.head import Head
 
 
 class Told:
-    """A connection that only remembers."""
+    """A connection that only records what is written."""
 
     def __init__(self) -> None:
         self.default_fields, self.written = [(b"date", b"today")], list[bytes]()
@@ -34,11 +34,11 @@ class Told:
         self.is_answered = True
 
     def read_on(self) -> None:
-        """Nothing is to be read."""
+        """Do nothing: there is nothing to read."""
 
 
 def answered_by(app: ASGIApp, request: bytes) -> tuple[Told, Exchange]:
-    """What a connection is told to write when `app` answers a request without a body."""
+    """Have `app` answer a request without a body; return the connection and the exchange."""
 
     async def run() -> tuple[Told, Exchange]:
         told, head = Told(), Head(request)
@@ -53,7 +53,7 @@ def answered_by(app: ASGIApp, request: bytes) -> tuple[Told, Exchange]:
 def answering(
     status: int, fields: Sequence[tuple[bytes, bytes]], *pieces: bytes
 ) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """An application that gives this answer."""
+    """Return an application that sends this answer."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": status, "headers": fields})
@@ -65,7 +65,7 @@ def answering(
 
 
 def read_by_h11(request: bytes, written: bytes) -> tuple[h11.Response, bytes, bool]:
-    """Head and body of an answer, and whether its connection goes on."""
+    """Return the head and body of an answer, and whether its connection stays open."""
     client, method = h11.Connection(h11.CLIENT), request.split()[0]
     client.send(h11.Request(method=method, target=b"/", headers=[(b"host", b"here")]))
     client.send(h11.EndOfMessage())
@@ -74,7 +74,7 @@ def read_by_h11(request: bytes, written: bytes) -> tuple[h11.Response, bytes, bo
     assert isinstance(response, h11.Response)
     while isinstance(event := client.next_event(), h11.Data):
         body += bytes(event.data)
-    if event is h11.NEED_DATA:  # until the connection is closed
+    if event is h11.NEED_DATA:  # the body ends when the connection is closed
         client.receive_data(b"")
         event = client.next_event()
     assert isinstance(event, h11.EndOfMessage)
@@ -117,7 +117,7 @@ def test_the_head_of_an_answer_goes_out_with_the_first_of_its_body() -> None:
 
 
 async def silent(scope: Scope, receive: Receive, send: Send) -> None:
-    """Says nothing."""
+    """Return without an answer."""
 
 
 async def failing(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Fields of forms, queries and JSON objects: as others encode them, broken off, repeated, and hostile."""
+"""Fields of forms, queries and JSON objects: valid, truncated, repeated and malicious."""
 
 from functools import partial
 from urllib.parse import parse_qs, urlencode
@@ -51,7 +51,7 @@ def test_a_form_in_parts_is_read_only_up_to_its_end() -> None:
 
 
 def test_a_form_in_parts_that_breaks_off_anywhere_is_refused() -> None:
-    for length in range(len(WHOLE) - 2):  # but for the line's end behind the last boundary
+    for length in range(len(WHOLE) - 2):  # the line end after the last boundary is optional
         with pytest.raises(InvalidRequestError, match="boundary"):
             multipart(WHOLE[:length], "b")
 

@@ -1,4 +1,4 @@
-"""Heads: read as h11 reads them, whatever their pieces, and no more of them than may come."""
+"""Heads are read as h11 reads them, in pieces of any size, and their limits apply."""
 
 import time
 
@@ -13,7 +13,7 @@ HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
 
 
 def read_by_h11(sent: bytes) -> h11.Request | None:
-    """What h11 finds, which follows the grammar of RFC 9112 to the letter; None where it refuses."""
+    """Return the request that h11 finds, by the exact grammar of RFC 9112; None if it refuses it."""
     oracle = h11.Connection(h11.SERVER)
     oracle.receive_data(sent)
     try:
@@ -32,7 +32,7 @@ def read(sent: bytes) -> Head | None:
 
 
 def check_against_h11(sent: bytes) -> None:
-    """Whatever is served is served as what it is."""
+    """Check that h11 accepts every head that we accept, and reads it in the same way."""
     head, expected = read(sent), read_by_h11(sent)
     if head is None:
         return
@@ -165,7 +165,7 @@ def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -
 @pytest.mark.parametrize(
     "sent",
     [
-        b"GET / HTTP/1.1\nhost: here\n\n",  # a bare line feed, by which requests are smuggled
+        b"GET / HTTP/1.1\nhost: here\n\n",  # bare line feeds, a way to smuggle requests
         b"GET / HTTP/1.1\r\n\r\n",
         HEAD + b"host: there\r\n\r\n",
         b"\n" + HEAD + b"\r\n",
@@ -208,7 +208,7 @@ HOSTS = {
     b"h\xc3\xb6r": False,
     b"<here>": False,
 }
-"""Those of RFC 9110, section 7.2, and RFC 3986, section 3.2.2, and others."""
+"""Hosts, valid or not by RFC 9110, section 7.2, and RFC 3986, section 3.2.2."""
 
 
 @pytest.mark.parametrize(("host", "is_valid"), HOSTS.items())
@@ -243,7 +243,7 @@ def test_who_speaks_http_1_0_is_not_told_to_continue() -> None:
 
 
 def seconds_for_a_byte(behind: int) -> float:
-    """CPU time for one more byte of a head of which so many have come: the shortest of several looks."""
+    """Return the least CPU time for 20 more bytes of a head, one by one, after `behind` bytes."""
     reader, buffer, durations = HeadReader(1_000_000), bytearray(HEAD + b"a: " + b"b" * behind), []
     reader.read(buffer)
     for _ in range(20):
@@ -267,7 +267,7 @@ def test_fields_are_counted_alike_whatever_the_pieces(size: int, fields: int) ->
     )
     if fields == 1:
         head = HEAD
-    sent = head + b"\r\n" + b"\n" * 900  # a body is none of the head
+    sent = head + b"\r\n" + b"\n" * 900  # the body does not count
     reader, buffer, found, refusal = HeadReader(10_000), bytearray(), None, ""
     for at in range(0, len(sent), size):
         buffer += sent[at : at + size]
@@ -285,7 +285,7 @@ def test_fields_are_counted_alike_whatever_the_pieces(size: int, fields: int) ->
 
 def test_empty_lines_in_front_of_a_request_are_counted() -> None:
     reader, buffer = HeadReader(10_000), bytearray()
-    for _ in range(3):  # from each request anew
+    for _ in range(3):  # the count starts again with each request
         buffer += b"\r\n" * MAX_EMPTY_LINES
         assert reader.read(buffer) is None
         buffer += HEAD + b"\r\n"

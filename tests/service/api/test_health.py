@@ -1,4 +1,4 @@
-"""Health, readiness and metrics in every state of the engine."""
+"""Health checks, readiness and metrics in every state of the engine."""
 
 import re
 
@@ -27,7 +27,7 @@ def test_a_healthy_service_says_what_it_serves(client: TestClient) -> None:
 
 
 def test_before_start_it_lives_but_is_not_ready(settings: Settings) -> None:
-    client = TestClient(create_app(settings))  # without its context, nothing has started
+    client = TestClient(create_app(settings))  # outside its context, nothing has started
     assert client.get("/health/live").status_code == 200
     for path in ("/health", "/health/ready"):
         answer = client.get(path)

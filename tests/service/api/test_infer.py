@@ -1,4 +1,4 @@
-"""The Open Inference Protocol's inference, byte by byte as its clients send and read it."""
+"""The Open Inference Protocol's inference, with the bytes that its clients send and expect."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def client() -> Iterator[TestClient]:
 
 
 def tensor(**changes: object) -> dict[str, object]:
-    """An input as the protocol's example has it, with some fields changed or, if None, left out."""
+    """Return a valid input, with some fields changed or, if None, left out."""
     fields = {"name": "text", "shape": [2], "datatype": "BYTES", "data": TEXTS, **changes}
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -105,7 +105,7 @@ def test_a_text_that_is_too_long_is_named_and_the_others_are_translated(client: 
 def in_binary(
     client: TestClient, request: object, binary: bytes, length: object = None
 ) -> Response:
-    """A request with bytes behind its JSON, which has `length` bytes."""
+    """Send a request with bytes after its JSON; `length` replaces the length of the JSON."""
     head = json.dumps(request).encode()
     sent: Response = client.post(
         INFER,
@@ -267,7 +267,7 @@ def test_the_extension_is_announced(client: TestClient) -> None:
 
 
 def test_the_model_that_is_named_translates(tmp_path: Path) -> None:
-    """Both have the same directions; one of them was told that it translates into French."""
+    """Both are copies of the same model, but one declares French instead of English."""
     other = tmp_path / "other"
     shutil.copytree(TINY_BUNDLE, other)
     manifest = json.loads((other / "manifest.json").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Bodies of every type, and queries, as they come."""
+"""Bodies of every type, and queries."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whatever models call their languages, clients of every dialect find them under the codes that they know."""
+"""Language codes in every dialect, whatever codes the models use."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ TEXT, TRANSLATION = "Der alte Hund schläft.", "The old dog sleeps."
 
 
 def renamed(german: str, folder: Path) -> Path:
-    """The tiny bundle, as if its German were another language, and its English FLORES's."""
+    """Return a copy of the tiny bundle with another code for German and FLORES's code for English."""
     path = folder / german
     shutil.copytree(TINY_BUNDLE, path)
     manifest = json.loads((path / "manifest.json").read_text("utf-8"))

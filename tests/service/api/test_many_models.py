@@ -1,4 +1,4 @@
-"""A folder of bundles: described at the start, loaded when needed, changed while the service runs."""
+"""A folder of bundles: read at startup, loaded on demand, changed while the service runs."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ TEXT, TRANSLATION = "Der alte Hund schläft.", "The old dog sleeps."
 
 
 def add(folder: Path, code: str, **changed: Any) -> Path:
-    """The tiny bundle, as if its German were another language."""
+    """Add a copy of the tiny bundle that declares another language instead of German."""
     path = folder / code
     shutil.copytree(TINY_BUNDLE, path, dirs_exist_ok=True)
     text = (TINY_BUNDLE / "manifest.json").read_text("utf-8").replace('"de"', f'"{code}"')
@@ -204,7 +204,7 @@ def test_a_request_that_waits_for_a_load_has_its_deadline(
 
 
 async def unread(app: ASGIApp, code: str, told: list[Message]) -> None:
-    """Ask for an event stream of two sentences, and read no more than its head."""
+    """Request an event stream of two sentences, and stop reading after its head."""
     body = json.dumps({"q": f"{TEXT} {TEXT}", "source": code, "target": "en"}).encode()
     fields = [(b"content-type", b"application/json"), (b"accept", b"text/event-stream")]
     scope = {"type": "http", "method": "POST", "path": "/translate", "raw_path": b"/translate"}

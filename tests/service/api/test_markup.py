@@ -1,4 +1,4 @@
-"""HTML, XML and placeholders through the interface."""
+"""HTML, XML and placeholders over HTTP."""
 
 from fastapi.testclient import TestClient
 

@@ -1,4 +1,4 @@
-"""What a body is, and what its answer may be."""
+"""Content types of bodies, and preferences for answers."""
 
 import json
 from contextlib import suppress

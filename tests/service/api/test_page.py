@@ -1,4 +1,4 @@
-"""The page at / and the one at /docs: what their headers let a browser do."""
+"""The pages at / and /docs: what their headers allow a browser to do."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ ASSETS = ("/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js")
 
 @pytest.fixture
 def pages() -> TestClient:
-    """An application that has nothing but the pages."""
+    """Return a client of an application that has only the pages."""
     app = FastAPI(docs_url=None, redoc_url=None)
     page.install(app)
     docs.install(app)
@@ -29,7 +29,7 @@ def pages() -> TestClient:
 
 
 class Elements(HTMLParser):
-    """What a browser finds in a page: inline code, attributes, addresses."""
+    """The inline code and the attributes of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=False)
@@ -51,7 +51,7 @@ class Elements(HTMLParser):
 
 
 def policy(headers: Mapping[str, str]) -> dict[str, list[str]]:
-    """The Content-Security-Policy, by directive."""
+    """Return the sources of the Content-Security-Policy, by directive."""
     directives = [one.split() for one in headers["content-security-policy"].split(";")]
     return {name: sources for name, *sources in directives}
 
@@ -114,7 +114,7 @@ def test_the_documentation_and_its_assets_name_no_other_host(pages: TestClient) 
     style = pages.get("/docs/swagger-ui.css").text
     assert not re.findall(r"url\(\s*+[\"']?+(?!data:|#)[^)]{1,80}", style)
     assert "@import" not in style
-    for name, sources in policy(answer.headers).items():  # so a script cannot ask one either
+    for name, sources in policy(answer.headers).items():  # scripts cannot reach another host either
         for source in sources:
             assert re.fullmatch(r"'none'|'self'|'sha256-[\w+/=]+'|data:", source), (name, source)
 

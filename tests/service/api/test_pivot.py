@@ -1,4 +1,4 @@
-"""Translation through a third language: what two requests by hand give, said where it is so."""
+"""Translation through a third language gives what two separate requests give, and is reported."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ HTML = "<p>Der <b>alte</b> Hund schläft.</p> <p>Die alte Frau wartet &amp; schl
 def client(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[TestClient]:
-    """German and English, and English and another language that is written like German."""
+    """Return a client of two models: German and English, and English and a copy of German named nl."""
     folder = tmp_path_factory.mktemp("bundles")
     options: dict[str, Any] = {"precision": "fp32", "device": "cpu", "num_loops": 1}
     if request.param == "named":
@@ -53,7 +53,7 @@ def test_it_is_what_two_requests_give(client: TestClient, form: str) -> None:
     english = translate(client, texts, "de", "en", format=form)["translatedText"]
     by_hand = translate(client, english, "en", "nl", format=form)["translatedText"]
     assert translate(client, texts, "de", "nl", format=form)["translatedText"] == by_hand
-    assert by_hand[0] == SENTENCES[0]  # that language is written like German
+    assert by_hand[0] == SENTENCES[0]  # the third language is a copy of German
 
 
 def test_details_say_what_it_went_through(client: TestClient) -> None:
@@ -119,7 +119,7 @@ def test_languages_say_what_is_reached_through_another(client: TestClient) -> No
 
 
 def test_one_model_makes_room_for_the_other(tmp_path: Path) -> None:
-    """No request keeps the first model while it waits for the second, or both would wait for ever."""
+    """A request must release the first model before it waits for the second; otherwise it never ends."""
     for code in ("de", "nl"):
         add(tmp_path, code)
     settings = Settings(

@@ -1,4 +1,4 @@
-"""Models swapped while they serve, several at once, and engines that die."""
+"""Reloads while models serve, several bundles at once, and engines that fail."""
 
 import asyncio
 import gc
@@ -21,11 +21,11 @@ from tests.waiting import wait_until
 
 BODY = {"q": "Der alte Hund schläft.", "source": "de", "target": "en"}
 OF_A_MODEL = ("engine-", "aligner_")
-"""How its threads are called."""
+"""Beginnings of the names of a model's threads."""
 
 
 def bundle_of(directions: list[str], name: str, folder: Path) -> Path:
-    """The tiny bundle with only some of its directions."""
+    """Return a copy of the tiny bundle with only some of its directions."""
     copy = folder / name
     shutil.copytree(TINY_BUNDLE, copy)
     manifest = json.loads((copy / "manifest.json").read_text())
@@ -123,7 +123,7 @@ def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) ->
         old_threads = {one for one in started_now if one.name.startswith(OF_A_MODEL)}
         assert {one.name for one in old_threads} == {"engine-0", "aligner_0"}
         del model, runner, parts
-        gc.disable()  # what goes has no need of the collector but for the one time that is asked for
+        gc.disable()  # the old models must be freed without the collector, except for the reload's own call
         try:
             store.load()
             for one in threading.enumerate():

@@ -1,4 +1,4 @@
-"""Sentences as server-sent events."""
+"""Translations as server-sent events."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Spans of requests: what is in them, and that no text and no key ever is."""
+"""Spans of requests: their contents, which never include a text or a key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ MODES = (None, "http", "http/dup")
 
 @contextmanager
 def traced(settings: Settings) -> Iterator[tuple[TestClient, InMemorySpanExporter]]:
-    """A service whose spans stay in memory."""
+    """Run a service whose spans are kept in memory."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     app = create_app(settings)

@@ -1,4 +1,4 @@
-"""POST /translate and GET /languages, with a model that knows a toy language."""
+"""POST /translate and GET /languages, with a model of a toy language."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What POST /translate refuses: mistakes, broken bodies and more than may be; each is told by its name."""
+"""What POST /translate refuses: invalid fields, malformed bodies and values over a limit."""
 
 import gzip
 import re
@@ -173,7 +173,7 @@ def test_one_of_several_texts_that_is_too_long_fails_none_of_the_others(client: 
     plain = client.post(
         "/translate", json={"q": texts, **SUPPORTED}, headers={"accept": "text/plain"}
     )
-    assert plain.status_code == 400  # there is no place to say why
+    assert plain.status_code == 400  # plain text has no place for the reason
     assert plain.json()["error"].startswith("Invalid request: text 1: a sentence of ")
 
 

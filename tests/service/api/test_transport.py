@@ -1,4 +1,4 @@
-"""The end of a connection, with a transport that only remembers what it is told."""
+"""The end of a connection, with a transport that only records calls."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from service.api.transport import LingeringTransport
 
 
 class Remembering(asyncio.Transport):
-    """Has so many bytes that its client has not read."""
+    """A transport that records calls; its client has not read `unread` bytes."""
 
     def __init__(self, unread: int = 0) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the toy model is asked by many tests of the interface, and its answer."""
+"""A request to the toy model, and its answer, for many tests."""
 
 SUPPORTED = {"source": "de", "target": "en"}
 TEXT, ENGLISH = "Der alte Hund schläft.", "The old dog sleeps."

@@ -1,4 +1,4 @@
-"""Requests that are too many, or would be too late."""
+"""Refusal of requests if too many are in flight or the deadline cannot be met."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.service.api.asgi import ask
 
 
 def admission_of(limit: int, waits: list[float]) -> Admission:
-    """An admission whose deadline is 10 s; `waits` has what is expected next."""
+    """Return an admission with a deadline of 10 s; the last item of `waits` is the shortest wait."""
     return Admission(
         limit,
         10.0,

@@ -1,4 +1,4 @@
-"""Ids of requests, and those that are cut off."""
+"""Request ids, and requests that are cancelled when the service stops."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) ->
 
 
 class Ids(logging.Handler):
-    """Keeps the ids of the requests that lines on the log belong to."""
+    """Records the request id of every log record."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
     ("kind", "ending"),
     [
         (b"text/event-stream; charset=utf-8", b"event: error\ndata: "),
-        (b"application/json", b""),  # there is no room in it
+        (b"application/json", b""),  # an error cannot be added to it
     ],
 )
 def test_a_stream_that_is_cut_off_as_the_service_stops_ends_with_an_error(

@@ -1,4 +1,4 @@
-"""Calls from web pages."""
+"""Cross-origin requests from web pages."""
 
 import pytest
 from fastapi.testclient import TestClient

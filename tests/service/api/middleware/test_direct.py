@@ -1,4 +1,4 @@
-"""Handlers that are called past the framework's routing, beside how it would have called them."""
+"""Handlers that are called directly, compared with FastAPI's own routing."""
 
 from collections.abc import Iterator
 from urllib.parse import unquote
@@ -16,7 +16,7 @@ from service.errors import InvalidKeyError
 
 
 class Seen:
-    """What is around: notes which routes were found, and how."""
+    """Middleware that records the path of the route that each request took."""
 
     def __init__(self, app: ASGIApp, found: list[str]) -> None:
         self.app, self.found = app, found

@@ -1,4 +1,4 @@
-"""What is refused behind a request's head, in front of the application."""
+"""Refusals after a request's head, before the application is called."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from service.metrics import Metrics
 
 
 def refusal_for(in_flight: int, metrics: Metrics) -> EarlyRefusal:
-    """In front of a service that may have one request in flight."""
+    """Return the early refusal of a service with a limit of one request in flight."""
     admission = Admission(1, 10.0, lambda: None, lambda: None)
     admission.in_flight = in_flight
     return EarlyRefusal(admission, AccessLog(metrics))

@@ -1,4 +1,4 @@
-"""Heads and bodies that are too large or too slow, and what they are told."""
+"""Refusal of heads and bodies that are too large or too slow."""
 
 import asyncio
 

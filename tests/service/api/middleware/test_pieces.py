@@ -1,4 +1,4 @@
-"""Large answers, piece by piece."""
+"""Large answers in pieces."""
 
 import asyncio
 

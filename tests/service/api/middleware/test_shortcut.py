@@ -1,4 +1,4 @@
-"""Which requests go past what only others need."""
+"""Which requests bypass middleware that only others need."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.service.api.asgi import ask
 
 
 def named(name: bytes) -> ASGIApp:
-    """An application that answers with its name."""
+    """Return an application that answers with its name."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200})

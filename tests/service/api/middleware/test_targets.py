@@ -1,4 +1,4 @@
-"""What may be asked for in more than one form."""
+"""Request targets and methods that are normalized."""
 
 import asyncio
 import json
