@@ -89,7 +89,7 @@ class Gate:
         """Check that a request has the key of an administrator.
 
         Raises:
-            MissingKeyError: no key was sent.
+            MissingKeyError: no key was sent, or no keys are configured.
             InvalidKeyError: the key is not known, or does not have `admin = true`.
         """
         found = self._find(_key_of_head(request))

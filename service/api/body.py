@@ -13,7 +13,7 @@ _END = re.compile(rb"\r\n")
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,16}+)(?:;[\t -~\x80-\xff]*+)?+\r\n")
 _TRAILER = re.compile(rb"[\w!#$%&'*+.^`|~-]++:[\t -~\x80-\xff]*+\r\n")
 _FIRST_BYTES = {_END: b"\r", _SIZE: b"0123456789ABCDEFabcdef"}
-"""With which a valid line starts, so that an invalid one is refused before it is complete."""
+"""First bytes of a valid line, to refuse an invalid one before it is complete."""
 
 
 class SizedBody:
@@ -21,15 +21,15 @@ class SizedBody:
 
     def __init__(self, length: int) -> None:
         """Expect `length` bytes."""
-        self._left = length
+        self._remaining = length
         self.is_complete = not length
 
     def take(self, buffer: bytearray) -> bytes:
         """Remove the bytes of this body from the buffer, and return them."""
-        piece = bytes(buffer[: self._left])
-        del buffer[: self._left]
-        self._left -= len(piece)
-        self.is_complete = not self._left
+        piece = bytes(buffer[: self._remaining])
+        del buffer[: self._remaining]
+        self._remaining -= len(piece)
+        self.is_complete = not self._remaining
         return piece
 
 
@@ -39,7 +39,7 @@ class ChunkedBody:
     def __init__(self) -> None:
         """Expect the size of the first chunk."""
         self.is_complete = False
-        self._left = 0  # bytes of the current chunk's content
+        self._remaining = 0  # bytes of the current chunk's content
         self._awaited: re.Pattern[bytes] = _SIZE  # the next line
         self._scanned = 0  # bytes of that line without a line end
         self._chunks = self._framing = 0
@@ -52,10 +52,10 @@ class ChunkedBody:
         """
         pieces = []
         while buffer and not self.is_complete:
-            if self._left:
-                piece = bytes(buffer[: self._left])
-                del buffer[: self._left]
-                self._left -= len(piece)
+            if self._remaining:
+                piece = bytes(buffer[: self._remaining])
+                del buffer[: self._remaining]
+                self._remaining -= len(piece)
                 pieces.append(piece)
             elif line := self._line(buffer):
                 self._interpret(line)
@@ -69,7 +69,7 @@ class ChunkedBody:
         size = end + 1 or len(buffer)
         if self._framing + size > MAX_FRAMING_BYTES:
             reason = f"the body's chunks and trailers have more than {MAX_FRAMING_BYTES} bytes"
-            raise _bad_request(f"{reason} beside its content", "too_many_chunks")
+            raise _bad_request(f"{reason} besides its content", "too_many_chunks")
         if buffer[0] not in _FIRST_BYTES.get(self._awaited, buffer):
             raise _malformed_chunks()
         if end < 0:
@@ -98,8 +98,8 @@ class ChunkedBody:
             message = f"the body has more than {MAX_CHUNKS} chunks and trailers"
             raise _bad_request(message, "too_many_chunks")
         if not is_trailer:
-            self._left = int(found[1], 16)
-            self._awaited = _END if self._left else _TRAILER
+            self._remaining = int(found[1], 16)
+            self._awaited = _END if self._remaining else _TRAILER
 
 
 def body_of(head: Head) -> SizedBody | ChunkedBody:

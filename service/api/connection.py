@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._heads = HeadReader(max_head_bytes)
         self._buffer = bytearray()  # received, but not processed
         self._is_reading, self._is_advancing = True, False
-        self._has_refused_in_turn = False  # at once, without a task; further refusals get a task
+        self._has_refused_in_turn = False  # without a task, once per call of _process
         self._has_client_ended = False  # a half-close: requests received before it are answered
         self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
         self._waits_for = ""  # "request", or the rest of its "head"
@@ -283,7 +283,7 @@ class Connection(asyncio.Protocol):
         self._watch()
 
     def _refuse_slow(self) -> None:
-        message = f"Invalid request: after {HEAD_SECONDS:g} s its head was not complete"
+        message = f"Invalid request: its head was not complete after {HEAD_SECONDS:g} s"
         self._refuse(HTTPStatus.REQUEST_TIMEOUT, message, "head_too_slow")
 
     def _close_if_all_is_answered(self) -> None:

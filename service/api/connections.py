@@ -1,8 +1,8 @@
 """All open connections, and their limit.
 
 At the limit, the connection that has waited longest for a request, or for the rest of one, is closed to make
-room for a new one. A few connections are reserved for health checks: while all others are busy, other
-requests are refused.
+room for a new one. A few connections are reserved for health checks: while all others are busy, these refuse
+other requests.
 """
 
 import logging

@@ -42,7 +42,7 @@ class Exchange:
         """Whether the connection is closed after the answer."""
         self.is_received = False
         self.has_started = False
-        """Whether the head of the answer is known."""
+        """Whether the answer has begun."""
         self.is_answered = False
         self._client = scope[client_state.KEY] = ClientState()
         self._may_client_send = not head.expects_continue  # its body
@@ -50,7 +50,8 @@ class Exchange:
         self._unread = bytearray()
         self._news = asyncio.Event()  # set when `receive` has something to return
         self._start = b""  # the answer's head, until it is written
-        self._left: int | None = None  # bytes of the answer's body; None if it is sent in chunks
+        self._remaining: int | None = None
+        """Bytes of the answer's body to be written; None if it is sent in chunks."""
         self._has_body = head.method != "HEAD"
         self._is_chunked = False
 
@@ -137,10 +138,10 @@ class Exchange:
     def _begin(self, status: int, fields: list[Field]) -> None:
         """Build the head, which determines how the body is delimited (RFC 9112, section 6.3)."""
         given = {name.lower(): value for name, value in fields}
-        self._left, self._is_chunked = None, False
+        self._remaining, self._is_chunked = None, False
         self._has_body &= status not in _BODILESS
         if b"content-length" in given:
-            self._left = int(given[b"content-length"])
+            self._remaining = int(given[b"content-length"])
         elif self._has_body and self.head.version == "1.0":
             self.is_last = True
         elif self._has_body:
@@ -154,9 +155,9 @@ class Exchange:
         self.has_started = True
 
     def _write(self, body: bytes, has_more: bool) -> None:
-        if self._left is not None and self._has_body:
-            self._left -= len(body)
-            if self._left < 0 or (self._left and not has_more):
+        if self._remaining is not None and self._has_body:
+            self._remaining -= len(body)
+            if self._remaining < 0 or (self._remaining and not has_more):
                 raise RuntimeError("the answer's body has another length than its head says")
         if not self._has_body:
             body = b""

@@ -22,7 +22,7 @@ def add(app: FastAPI, path: str, content: str, media_type: str, policy: str = ""
     """Serve `content` for GET and HEAD of `path`; `Range` is ignored, as the standard allows."""
     app.add_api_route(
         path,
-        _answering(content.encode(), media_type, policy or "default-src 'none'"),
+        _handler_of(content.encode(), media_type, policy or "default-src 'none'"),
         methods=["GET", "HEAD"],
         include_in_schema=False,
     )
@@ -53,7 +53,7 @@ def policy_of(html: str, *, files: bool = False) -> str:
     return "; ".join(f"{name} {' '.join(sources)}" for name, sources in directives.items())
 
 
-def _answering(
+def _handler_of(
     body: bytes, media_type: str, policy: str
 ) -> Callable[[Request], Awaitable[Response]]:
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'

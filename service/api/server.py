@@ -85,7 +85,7 @@ class Server(uvicorn.Server):
             await self._until(lambda: False, self.stop.delay_seconds)
         await self._stop_listening()
         self.stop.refuse()
-        await self._until(self._all_have_come, ARRIVAL_SECONDS)
+        await self._until(self._all_are_received, ARRIVAL_SECONDS)
         for connection in list(self.server_state.connections):
             connection.shutdown()
         drain = self.stop.drain_seconds if self.stop.can_finish() else CUT_OFF_SECONDS
@@ -147,7 +147,7 @@ class Server(uvicorn.Server):
             one.transport.is_closing() for one in connections
         )
 
-    def _all_have_come(self) -> bool:
+    def _all_are_received(self) -> bool:
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not any(connection.awaits_request for connection in connections)
 

@@ -38,19 +38,19 @@ def describe(error: RequestValidationError) -> str:
     # all branches of a union are tried: the error at the greatest depth is in the one that was meant
     deepest = max(len(one["loc"]) for one in found)
     first = next(one for one in found if len(one["loc"]) == deepest)
-    place = _place(first)
+    place = _path_of(first)
     if place == "alternatives" and first["type"] in ("int_parsing", "int_type"):
         return "Invalid request: alternatives parameter is not a number"  # LibreTranslate's words
     expected = _expectation(first)
     if first["type"] == "string_type" and ("list_type", place) in [
-        (one["type"], _place(one)) for one in found
+        (one["type"], _path_of(one)) for one in found
     ]:
         expected = "must be a string or a list of strings"
     link = ", but is " if expected.startswith("must be") else ": "
     return f"Invalid request: {place} parameter {expected}{link}{quoted(first.get('input'))}"
 
 
-def _place(error: dict[str, Any]) -> str:
+def _path_of(error: dict[str, Any]) -> str:
     """Return the path of the field, without the branches of unions."""
     field, *inner = error["loc"]
     named = [field, *(part for part in inner if not _is_type(part))]

@@ -114,8 +114,10 @@ async def translate(request: Request) -> Response:
     models, timeout = service.models, service.settings.request_timeout_seconds
     source = AUTO
     if body.source_lang:
-        source = _known("source_lang", languages.lookup_source(body.source_lang, models.sources))
-    target = _known("target_lang", languages.lookup(body.target_lang, models.targets))
+        source = _supported(
+            "source_lang", languages.lookup_source(body.source_lang, models.sources)
+        )
+    target = _supported("target_lang", languages.lookup(body.target_lang, models.targets))
     options = _options(body)
     work = models.translate(body.text, source, target, options, timeout)
     translations = all_translated(await unless_client_leaves(request, work))
@@ -176,7 +178,7 @@ async def glossary_language_pairs(request: Request, service: ServicesDependency)
     return GlossaryPairs(supported_languages=[])
 
 
-def _known(name: str, code: str | None) -> str:
+def _supported(name: str, code: str | None) -> str:
     """Return the code that was found for the language in a field.
 
     Raises:

@@ -115,7 +115,7 @@ async def infer(name: ModelName, request: Request) -> Response:
     """Translate texts by one model."""
     service = services(request)
     service.gate.enter(request)
-    asked, binary = await _asked(request)
+    asked, binary = await _read_request(request)
     texts = asked.inputs[0].texts(binary)
     translations = await unless_client_leaves(
         request, _translations(service, name, texts, asked.parameters.model_extra or {})
@@ -130,8 +130,8 @@ async def infer_version(name: ModelName, version: ModelVersion, request: Request
     return await infer(name, request)
 
 
-async def _asked(request: Request) -> tuple[InferRequest, bytes]:
-    """Return the request, and the bytes after its JSON."""
+async def _read_request(request: Request) -> tuple[InferRequest, bytes]:
+    """Read the request, and the bytes after its JSON."""
     head, binary = split(request, await body_of(request))
     fields = await json_fields(head)
     inputs = fields.get("inputs")

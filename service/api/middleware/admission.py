@@ -50,7 +50,7 @@ class Admission:
         return self._refused(message, path)
 
     def refusal_by_number(self, path: str) -> ErrorAnswer | None:
-        """Do the same by the number of requests in flight alone."""
+        """Return the answer that refuses a request if too many are in flight, or None."""
         if self.in_flight < self.limit:
             return None
         message = f"{self.in_flight} requests are in flight, the limit is {self.limit}"

@@ -95,7 +95,7 @@ class RequestContext:
         try:
             await self.app(scope, receive, send_with_id)
         except asyncio.CancelledError:
-            streams = start is not None and not has_ended and _streams(start)
+            streams = start is not None and not has_ended and _is_event_stream(start)
             if start is None or streams:
                 await _cut_off(scope, receive, send_with_id, streams)
         except Exception:
@@ -117,7 +117,7 @@ def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return given if _ACCEPTABLE_ID.fullmatch(given) else b"%032x" % random.getrandbits(128)
 
 
-def _streams(start: Message) -> bool:
+def _is_event_stream(start: Message) -> bool:
     """Return whether an answer is a stream of events, to which an error can still be added."""
     fields = dict(start.get("headers", ()))
     return bool(fields.get(b"content-type", b"").startswith(EVENT_STREAM.encode()))

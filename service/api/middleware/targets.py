@@ -16,7 +16,7 @@ _NEEDLESS = re.compile(r"%(2[DEF]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)", re.IGN
 
 
 class Targets:
-    """Supports HEAD for every GET, absolute URLs (RFC 9112, section 3.2.2) and doubled slashes."""
+    """Supports HEAD on every GET route, absolute URLs (RFC 9112, section 3.2.2) and doubled slashes."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

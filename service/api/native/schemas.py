@@ -237,7 +237,7 @@ class DetectRequest(BaseModel):
         """The text.
 
         Raises:
-            MissingParameterError: there is none.
+            MissingParameterError: the text is absent or empty.
         """
         if not self.q:
             raise MissingParameterError("Invalid request: missing q parameter")
