@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """What a word on the command line stands for."""
+    """A command of `attendant`."""
 
     module: str
-    """Whose `main` takes the arguments and returns the exit status."""
+    """The module whose `main` takes the arguments and returns the exit status."""
     summary: str
     extra: str = ""
-    """Of pyproject.toml, which it needs."""
+    """The extra in pyproject.toml that the command needs."""
 
 
 COMMANDS = {
@@ -35,13 +35,13 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Hand the arguments to the command that the first one names; returns the exit status."""
+    """Run the command that the first argument names, and return its exit status."""
     name, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or [""]
     if name in ("-h", "--help"):
         print(_usage())
         return 0
     if name == "--version":
-        from importlib.metadata import version  # takes as long as all of this
+        from importlib.metadata import version  # slow to import
 
         print(f"attendant {version('attendant')}")
         return 0

@@ -1,4 +1,4 @@
-"""The bridge: a trained checkpoint becomes a bundle that the service runs.
+"""Export of trained checkpoints as bundles that the service runs.
 
-The only package that knows both sides, and so the place that proves that they agree.
+Only this package depends on both the network and the service, so it also verifies that the two agree.
 """

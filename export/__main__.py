@@ -1,7 +1,7 @@
 """`python -m export RUN --data DIR --out BUNDLE`: turn a trained run into a bundle that the service runs.
 
-A bundle given instead of a run is exported again. The weights of several runs are averaged, which helps if
-they started from the same weights.
+RUN may also be a bundle, which is then exported again. The weights of several runs are averaged, which helps
+if the runs started from the same weights.
 
 `python -m export import SOURCE` makes a bundle from a model of another project,
 `python -m export convert BUNDLE` converts an older bundle to the current format, and
@@ -30,7 +30,7 @@ logger = logging.getLogger("export")
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The command line's options, checked."""
+    """Parse and check the command line's options."""
     parser = argparse.ArgumentParser(prog="attendant export", description=__doc__)
     parser.add_argument(
         "runs",
@@ -81,10 +81,16 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def load(source: Path, last: int | None) -> Checkpoint:
-    """The weights of a run or a bundle; `last` is the number of a run's last checkpoints to average.
+    """Load the weights of a run or a bundle.
+
+    Args:
+        source: a run's folder, a checkpoint in it, or a bundle.
+        last: number of a run's last checkpoints to average; by default 5, or 1 if the training ended with
+            a cool-down.
 
     Raises:
-        CheckpointError: there is nothing to load, or not so many checkpoints.
+        CheckpointError: there is nothing to load, the run has fewer checkpoints, or `last` is given for a
+            bundle.
     """
     if (source / MANIFEST).exists():
         if last is not None:
@@ -96,7 +102,7 @@ def load(source: Path, last: int | None) -> Checkpoint:
 
 
 def _bundle_at(folder: Path) -> Bundle | None:
-    """The bundle that is about to be replaced, if there is one that this version can read."""
+    """Load the bundle that is about to be replaced; None if there is none that this version can read."""
     if not (folder / MANIFEST).exists():
         return None
     try:
@@ -107,7 +113,7 @@ def _bundle_at(folder: Path) -> Bundle | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Export, or what the first word says; returns the exit status."""
+    """Export, or run the subcommand that the first argument names; return the exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["import"]:
         return command.main(given[1:])

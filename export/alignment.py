@@ -1,9 +1,10 @@
-"""Which heads of the decoder's cross-attention come near to an alignment.
+"""The choice of the cross-attention heads that are best used as a word alignment.
 
-Attention is no alignment as such; a few heads come near to one. They are chosen by how often they lead from a
-token to the same token on the other side (names, numbers, marks: what both sides have once must belong
-together). A head may align a token where it is predicted, or one step later, where it is the decoder's input
-(Chen et al., 2020, "Accurate Word Alignment Induction from Neural Machine Translation").
+Attention in general is no alignment, but a few heads come close to one. They are chosen by how often they
+lead from a token to the same token in the source: tokens that both sides have exactly once, such as names,
+numbers and punctuation marks, must belong together. A head may align a token where it is predicted, or one
+step later, where it is the decoder's input (Chen et al., 2020, "Accurate Word Alignment Induction from Neural
+Machine Translation").
 """
 
 from collections import Counter
@@ -20,7 +21,7 @@ from model.transformer import Transformer
 
 MAX_HEADS = 4
 MIN_SHARED = 20
-"""Tokens by which heads can be told apart."""
+"""Minimum number of shared tokens for a meaningful choice."""
 
 
 class AlignmentHead(NamedTuple):
@@ -29,7 +30,7 @@ class AlignmentHead(NamedTuple):
     layer: int
     head: int
     shift: int
-    """0: read where the token is predicted; 1: where it is the decoder's input."""
+    """0: use the attention where the token is predicted; 1: where it is the decoder's input."""
 
 
 def choose_heads(
@@ -39,11 +40,20 @@ def choose_heads(
     before: int = 1,
     behind: int = 1,
 ) -> tuple[list[AlignmentHead], float]:
-    """The heads whose mean aligns best, and the share of shared tokens that it aligns with themselves.
+    """Choose the heads whose mean aligns best.
 
-    Of fewer than `MIN_SHARED` such tokens, chance would choose: then the share is 0.
-    Greedy: the best head, then the one that adds most to it, while any does. `before` tokens stand in front
-    of the sources' pieces, and `behind` behind them.
+    The choice is greedy: the best head, then the one that improves the mean most, as long as any does.
+
+    Args:
+        network: the network in torch.
+        pairs: held-out pairs.
+        pieces: the pieces of source and target by id.
+        before: number of tokens before the sources' pieces.
+        behind: number of tokens after the sources' pieces.
+
+    Returns:
+        The heads, and the share of shared tokens that their mean aligns with each other; 0 if there are
+        fewer than `MIN_SHARED` of them.
     """
     around = before, behind
     seen = [found for pair in pairs if (found := _shared(network, pair, pieces, around))]
@@ -73,7 +83,10 @@ _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]
 def _shared(
     network: Transformer, pair: Pair, pieces: Pieces, around: tuple[int, int]
 ) -> _Seen | None:
-    """Each head's weights [T, S], and the places of what both sides have exactly once."""
+    """Return each head's weights [T, S] and the positions (target, source) of the shared tokens.
+
+    Shared tokens are those that both sides have exactly once; None if there are none.
+    """
     source, target = pair.source.tolist(), pair.target.tolist()
     if target[-1] == EOS_ID:
         target = target[:-1]
@@ -97,13 +110,13 @@ def _shared(
 
 
 def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead], around: tuple[int, int]) -> float:
-    """How many of the shared tokens are aligned with themselves, of all there are."""
+    """Return the share of the shared tokens that the mean of `heads` aligns correctly."""
     right = total = 0
     for weights, places in seen:
         mean = sum(weights[head] for head in heads)
         assert isinstance(mean, np.ndarray)
         before, behind = around
-        inner = mean[:, before : mean.shape[1] - behind]  # neither is anybody's translation
+        inner = mean[:, before : mean.shape[1] - behind]  # tags and EOS are not translated
         right += sum(int(inner[t].argmax()) + before == s for t, s in places)
         total += len(places)
     return right / total if total else 0.0

@@ -1,4 +1,7 @@
-"""Network to bundle: graphs, proof, manifest, in a folder beside its place that is renamed at the end."""
+"""Writing of bundles: graphs, verification and manifest.
+
+A bundle is written into a temporary folder beside its place, which is renamed once everything succeeded.
+"""
 
 import json
 import logging
@@ -51,7 +54,8 @@ logger = logging.getLogger(__name__)
 
 SCORER = "scorer.int8.onnx"
 MIN_ALIGNED = 0.5
-"""Of the tokens that a sentence shares with its translation; with fewer, attention tells nothing of words."""
+"""Minimum share of the tokens common to a sentence and its translation that the chosen heads must align;
+below it, attention is no usable word alignment."""
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
 
 
@@ -62,12 +66,12 @@ def write_bundle(
 
     Args:
         checkpoint: weights, configuration and vocabulary.
-        text: held-out lines by language, aligned; for calibration and proof.
+        text: held-out lines by language, aligned; for calibration and verification.
         out: the bundle's folder.
         options: precisions, name and so on.
 
     Raises:
-        VerificationError, FileExistsError: as `publish` does.
+        VerificationError, FileExistsError: see `publish`.
     """
     return publish(partial(material_of, checkpoint, text, options), out, options)
 
@@ -75,12 +79,12 @@ def write_bundle(
 def publish(make: Callable[[], Material], out: Path, options: ExportOptions) -> Manifest:
     """Export, verify and publish a network as the folder `out`, replacing a bundle that is there.
 
-    Nothing is written to `out` unless all went well. If nobody but what `make` returns holds the network, it
-    is freed before the graphs are run.
+    Nothing is written to `out` unless everything succeeds. The network is freed before the graphs are run, if
+    only the result of `make` refers to it.
 
     Raises:
-        VerificationError: a graph does not compute what the network does.
-        FileExistsError: `out` is there and is no bundle.
+        VerificationError: a graph does not compute what the network computes.
+        FileExistsError: `out` exists and is not a bundle.
     """
     with replacing(out) as folder:
         manifest = _write(make, folder, options)
@@ -90,10 +94,13 @@ def publish(make: Callable[[], Material], out: Path, options: ExportOptions) -> 
 
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of the bundle `out` once all went well.
+    """Provide a temporary folder, which replaces the bundle `out` if the body succeeds.
+
+    Yields:
+        The folder to fill.
 
     Raises:
-        FileExistsError: `out` is there and is no bundle.
+        FileExistsError: `out` exists and is not a bundle.
     """
     check_place(out)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -109,10 +116,10 @@ def replacing(out: Path) -> Iterator[Path]:
 
 
 def check_place(out: Path) -> None:
-    """Whether a bundle may be written there.
+    """Check that a bundle may be written to `out`.
 
     Raises:
-        FileExistsError: something is there that is no bundle.
+        FileExistsError: `out` exists and is not a bundle.
     """
     if out.exists() and not (out / MANIFEST).is_file():
         raise FileExistsError(f"{out} exists and is not a bundle")
@@ -143,7 +150,7 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     graphs = _write_graphs(material, ranges, heads, folder, options.precisions)
     described = _describe(material, graphs, vocabulary, folder, options)
     piece, has_text = material.pieces[1], material.has_text
-    del material, network  # a large one and its graphs need not be in memory together
+    del material, network  # saves memory: the graphs are loaded next
     for precision, files in graphs.items():
         encoder, decoder = folder / files.encoder, folder / files.decoder
         found = engine_translations(encoder, decoder, SPECIAL, sources, starts)
@@ -157,7 +164,10 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
 
 
 def _heads(material: Material, options: ExportOptions) -> list[AlignmentHead]:
-    """Those that align; none if none does, and nothing else needs the scorer."""
+    """Choose the heads that the scorer reads alignments from.
+
+    Returns an empty list, so that no scorer is written, if no head aligns well and reranking cannot use one.
+    """
     held_out = material.pairs
     aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
     heads, share = choose_heads(
@@ -177,7 +187,7 @@ def _describe(
     folder: Path,
     options: ExportOptions,
 ) -> Manifest:
-    """The manifest of the files that are in `folder`."""
+    """Return the manifest for the files in `folder`."""
     network = material.network
     return Manifest(
         format_version=FORMAT_VERSION,
@@ -203,7 +213,7 @@ def _describe(
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write `manifest.json`, whole or not at all."""
+    """Write `manifest.json` atomically."""
     unfinished = folder / f".{MANIFEST}.partial"
     unfinished.write_text(
         manifest.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8"
@@ -218,7 +228,7 @@ def _write_graphs(
     folder: Path,
     precisions: Sequence[Precision],
 ) -> dict[Precision, Graphs]:
-    """The graphs of each precision, and the scorer's if it has heads."""
+    """Write the graphs of each precision, and the scorer if there are `heads`."""
     file, sizes = WeightsFile(folder), material.network.config
     weights = {name: tensor.numpy() for name, tensor in material.network.state_dict().items()}
     narrowing = material.decoding.stop_rule is StopRule.NARROW
@@ -244,7 +254,7 @@ def _write_graphs(
 
 
 def graph_files(precision: Precision) -> Graphs:
-    """What the files of a precision are called."""
+    """Return the names of a precision's graph files."""
     return Graphs(encoder=f"encoder.{precision}.onnx", decoder=f"decoder.{precision}.onnx")
 
 
@@ -254,9 +264,9 @@ def _write_golden(
     reference: Sequence[list[Found]],
     targets: Sequence[str],
 ) -> None:
-    """What the reference search found, for whoever wants to check the bundle again.
+    """Write the golden sentences: the best translations of the reference search.
 
-    What it could not end is no example; if that is all, there is no file.
+    Translations that were cut off are left out; if all were, no file is written.
     """
     lines = [
         {
@@ -273,7 +283,7 @@ def _write_golden(
 
 
 def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
-    """Another bundle's rules, with their tables copied into a folder."""
+    """Return another bundle's rules, and copy their tables into a folder."""
     rules = {}
     for name, parameters in like.manifest.rules.items():
         rules[name] = dict(parameters)
@@ -284,6 +294,6 @@ def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def keep_documents(old: Path, new: Path) -> None:
-    """A bundle's own documents outlive its next version; `old` need not be there."""
+    """Copy a bundle's Markdown documents into the folder of its next version; `old` need not exist."""
     for document in old.glob("*.md"):
         shutil.copy2(document, new / document.name)

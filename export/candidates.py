@@ -1,9 +1,9 @@
 """`python -m export.candidates URL --data DATA --source en --target de`: candidates for risk training.
 
-A running service gives its five best translations of every line of `train.<source>` (with `--corpus hard`,
-of `train.hard.<source>`). Each is scored against the reference, and written to
-`candidates.<source>-<target>.jsonl` (`candidates.hard.…`), which `training.risk` learns from. Serve the
-model that will be trained, so that it learns from its own mistakes.
+A running service returns its five best translations of every line of `train.<source>` (with `--corpus hard`,
+of `train.hard.<source>`). Each is scored against the reference and written to
+`candidates.<source>-<target>.jsonl` (`candidates.hard.…`), which `training.risk` uses. Serve the model that
+will be trained, so that it learns from its own mistakes.
 """
 
 import argparse
@@ -22,15 +22,16 @@ from model.data.candidates import COUNT
 from model.data.text import DataError, check_aligned, read_lines, written_whole
 
 MIN_RANGE = 0.06
-"""Between the best and the worst of a list: where all are as good, there is nothing to learn."""
+"""Minimum difference between the best and the worst gain of a list: equally good candidates teach nothing."""
 MIN_CHRF = 25.0
-"""Of the best of a list: below, the reference says something else, or the model does not know the words."""
+"""Minimum chrF of a list's best candidate: below it, the reference is probably no translation of the line, or
+the model does not know the words."""
 MAX_CHARACTERS = 110
-"""Of a candidate: of long sentences, candidates differ in little, and cost much."""
+"""Maximum length of a candidate: candidates for long sentences differ little, and cost much."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make candidates; returns the exit status."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m export.candidates",
         description=__doc__,
@@ -60,7 +61,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def find(url: str, texts: Sequence[Path], out: Path, request: dict[str, Any]) -> Counter[str]:
-    """Translate the first of two aligned texts, compare with the second; returns what became of it."""
+    """Translate the first of two aligned texts, score the candidates against the second, and write them.
+
+    Returns:
+        The number of lines by outcome, as `compare` names it.
+    """
     lines, references = (read_lines(path) for path in texts)
     check_aligned({path: len(side) for path, side in zip(texts, (lines, references), strict=True)})
     request = {**request, "beam_size": COUNT, "alternatives": COUNT - 1, "rerank": False}
@@ -82,9 +87,11 @@ def find(url: str, texts: Sequence[Path], out: Path, request: dict[str, Any]) ->
 
 
 def compare(translation: Translation, reference: str) -> tuple[str, list[float]]:
-    """`kept`, or why a list would teach nothing; and the candidates' gains.
+    """Score the candidates for a line against its reference.
 
-    A gain is the mean of BLEU and chrF, from 0 to 1; a list that is not compared has none.
+    Returns:
+        `kept`, or the reason why the list is not used; and each candidate's gain, the mean of BLEU and chrF,
+        from 0 to 1. The gains are empty if the list was rejected before scoring.
     """
     candidates = translation.candidates
     if len(translation.finishes) != 1 or len(set(candidates)) < COUNT:

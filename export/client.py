@@ -1,4 +1,4 @@
-"""A running service, spoken to as any program would."""
+"""A client of a running service, which uses its HTTP interface."""
 
 import json
 import urllib.error
@@ -12,23 +12,23 @@ LINES_A_REQUEST, REQUESTS_AT_ONCE = 100, 4
 
 
 class ServiceError(RuntimeError):
-    """The service did not answer as it should."""
+    """The service cannot be reached, or answered with an error."""
 
 
 class Translation(NamedTuple):
-    """What became of one line."""
+    """The translation of one line."""
 
     candidates: tuple[str, ...]
-    """The translation, and behind it as many alternatives as were asked for and found."""
+    """The translation, followed by the alternatives that were requested and found."""
     finishes: tuple[str, ...]
-    """Why the search of each of its sentences ended."""
+    """Why the search ended, for each sentence of the line."""
 
 
 def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
-    """GET, or POST a JSON body; returns the JSON answer.
+    """Send a GET request, or POST a JSON body; return the decoded JSON response.
 
     Raises:
-        ServiceError: no answer, or an error.
+        ServiceError: the service cannot be reached, or answered with an error.
     """
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
@@ -40,19 +40,25 @@ def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
             f"{url}: {error.code}: {error.read().decode(errors='replace')}"
         ) from None
     except OSError as error:
-        reason = getattr(error, "reason", error)  # of urllib's own kind of error
+        reason = getattr(error, "reason", error)  # URLError wraps the cause
         raise ServiceError(f"{url}: {getattr(reason, 'strerror', None) or reason}") from None
 
 
 def translate_lines(
     url: str, request: Mapping[str, Any], lines: Iterable[str]
 ) -> Iterator[tuple[list[str], list[Translation]]]:
-    """Blocks of lines with their translations, in order, several requests under way at a time.
+    """Translate lines in blocks, with several requests at a time.
 
-    `request` is what every request says beside its text; it is asked for scores too.
+    Args:
+        url: the service's URL.
+        request: fields of every request besides the text; `return_scores` is added.
+        lines: the text.
+
+    Yields:
+        Blocks of lines with their translations, in order.
 
     Raises:
-        ServiceError: a request failed; the blocks before it have been given.
+        ServiceError: a request failed; the blocks before it have been yielded.
     """
     rest = iter(lines)
 

@@ -1,7 +1,7 @@
-"""Make `service/text/common_words.txt.xz`: the commonest words of many languages, and how common they are.
+"""Make `service/text/common_words.txt.xz`: the commonest words of many languages, with their frequencies.
 
-Needs `pip install wordfreq==3.1.1`, whose data are licensed CC BY-SA 4.0: so is the file. Usage:
-`python -m export.common_words`.
+Usage: `python -m export.common_words`. It needs `pip install wordfreq==3.1.1`, whose data are licensed under
+CC BY-SA 4.0; so is the file.
 """
 
 import gzip
@@ -18,14 +18,14 @@ import msgpack
 TABLE = Path(__file__).parents[1] / "service" / "text" / "common_words.txt.xz"
 MAX_WORDS = 5_000
 UNSEGMENTED = {"ja", "ko", "zh"}
-"""Their texts have no words between blanks, or too many forms of each."""
+"""Languages whose words are not separated by spaces, or have too many forms."""
 LABELS = {"nb": ["no"], "fil": ["tl"], "sh": ["bs", "hr", "sh", "sr"]}
-"""Languages that one list stands for, where they are not the one it is called by."""
+"""The languages that a list is used for, if they differ from its name."""
 _PARTS = re.compile(r"[^\W\d_]++")
 
 
 def _lists() -> Iterator[tuple[str, Path]]:
-    """The code of every list, and its file."""
+    """Yield the code and the file of every list."""
     spec = importlib.util.find_spec("wordfreq")
     assert spec is not None
     assert spec.submodule_search_locations is not None
@@ -36,12 +36,11 @@ def _lists() -> Iterator[tuple[str, Path]]:
 
 
 def _frequencies(path: Path) -> list[tuple[str, float]]:
-    """The commonest words, and the share of each in all text; compounds count for their parts."""
+    """Return the commonest words with their shares of all text; compounds count for their parts."""
     frequencies: dict[str, float] = defaultdict(float)
     with gzip.open(path, "rb") as file:
-        buckets = msgpack.load(file, raw=False)[
-            1:
-        ]  # the words of minus 0, 1, 2... hundredths of a decade
+        # after a header, the words with frequencies of 10^(-0/100), 10^(-1/100), 10^(-2/100) ...
+        buckets = msgpack.load(file, raw=False)[1:]
     for hundredths, words in enumerate(buckets):
         for word in words:
             for part in _PARTS.findall(word):
@@ -50,7 +49,7 @@ def _frequencies(path: Path) -> list[tuple[str, float]]:
 
 
 def main() -> None:
-    """Write the table: a line has languages, tenths of a decade above 1e-6, and words of that frequency."""
+    """Write the table: each line has languages, tenths of a decade above 1e-6, and words so frequent."""
     lines = []
     for code, path in _lists():
         by_weight: dict[int, list[str]] = defaultdict(list)

@@ -1,7 +1,7 @@
-"""`python -m export convert BUNDLE`: a bundle of an older format becomes one of this version's.
+"""`python -m export convert BUNDLE`: convert a bundle of an older format to the current one.
 
-Its graphs compute what they did, to the bit; only where their weights lie changes. Formats whose graphs this
-version cannot run need held-out text to be exported anew: `python -m export OLD --data DIR --out NEW`.
+The graphs compute exactly the same; only the place of their weights changes. Bundles whose graphs this
+version cannot run must be exported again, with held-out text: `python -m export OLD --data DIR --out NEW`.
 """
 
 import argparse
@@ -19,10 +19,10 @@ from service.models.bundle import FORMAT_VERSION, Bundle, Manifest, sha256
 
 
 def convert(bundle: Bundle, out: Path) -> Manifest:
-    """Write a bundle in this version's format as the folder `out`, which may be its own.
+    """Write a bundle in the current format to the folder `out`, which may be the bundle's own.
 
     Raises:
-        FileExistsError: `out` is there and is no bundle.
+        FileExistsError: `out` exists and is not a bundle.
         OSError: a file cannot be read or written.
     """
     old = bundle.manifest
@@ -57,11 +57,11 @@ def convert(bundle: Bundle, out: Path) -> Manifest:
 
 
 def main(arguments: list[str]) -> int:
-    """Convert; returns the exit status."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(prog="attendant export convert", description=__doc__)
     parser.add_argument("bundle", type=Path)
     parser.add_argument(
-        "--out", type=Path, help="the new bundle's folder; default: the old one's place"
+        "--out", type=Path, help="the new bundle's folder; default: replace the old one"
     )
     options = parser.parse_args(arguments)
     out = options.out or options.bundle

@@ -1,40 +1,43 @@
 """The decoder's graph: several steps of beam search for a ragged batch in one run.
 
-All beams of a sentence share one append-only self-attention cache; each step appends one entry a beam.
-An additive ancestor mask says which entries lie on a beam's own path, so that no cache is ever reordered.
-Several sentences may share one row of the cache, and one of their sources, a group: a long one beside a short
-one leaves less padding than a row each, and attention takes fewer, larger products. Masks keep them apart.
-The vocabulary never leaves the graph: what comes out is a handful of candidates a sentence.
+All beams of a sentence share one append-only self-attention cache; each step appends one entry per beam.
+An additive ancestor mask marks the entries on each beam's own path, so the caches are never reordered.
+Several sentences (a group) may share one row of the cache, and one row of the sources. Combining long and
+short sentences needs less padding than a row for each, and attention computes fewer, larger products. Masks
+keep the sentences apart. The logits stay inside the graph: it returns only a few candidates per sentence.
 
 Shapes: B sentences, K beams, G groups of B / G sentences each, Q = K B / G queries of a group (its sentences'
-beams, one sentence after another), L cache entries of a group, C rows of sources (as many as groups, or one a
-sentence), S source positions of one, H heads, D head dim, t steps done, V vocabulary.
+beams, one sentence after another), L cache entries of a group, C rows of sources (one per group or one per
+sentence), S source positions of a row, H heads, D head dim, t steps done, V vocabulary.
 
-in:  steps i64 []            how many steps at most; no row may grow past its limit in them
-     stop_after i64 []       end early when so many sentences have found their hypotheses
-     banned i64 [N, 3]       groups, queries and tokens that may not be decoded in this run
+in:  steps i64 []            maximum number of steps; no row may grow past its limit in them
+     stop_after i64 []       end early once this many sentences have found their hypotheses
+     banned i64 [N, 3]       group, query and token of each token that must not be decoded in this run
      ids i64 [B, K]          last token of each beam
-     totals f32 [B, K]       its log-probability so far; DEAD where there is no beam
+     totals f32 [B, K]       log-probability of each beam so far; DEAD where there is no beam
      position i64 [B, 1]     tokens decoded so far
      finished i64 [B, 1]     hypotheses finished so far
-     best f32 [B, 1]         score over length penalty of the best of them
+     best f32 [B, 1]         the best of their scores, divided by the length penalty
      beam_size i64 [B, 1]    each sentence's own, at most K
-     length_penalty f32 [B, 1]  likewise, the alpha of it
-     narrow i64 [B, 1]       1 if whatever has finished takes a beam's place; in some graphs only
-     likely bool [B, 1]      whether it has found what it wants once no live beam is ahead of `best`;
-                             else once as many hypotheses have finished as it has beams
+     length_penalty f32 [B, 1]  each sentence's own exponent alpha
+     narrow i64 [B, 1]       1 if each finished hypothesis reduces the beam by one; only in graphs built with
+                             `narrowing`
+     likely bool [B, 1]      true: the sentence is done once no live beam is ahead of `best`; in any case, it
+                             is done once as many hypotheses have finished as it has beams
      ancestors f32 [G, Q, L] 0 where the entry is on the beam's path, MASKED elsewhere
-     row i64 [G, L], entry i64 [G, L]   where in the previous run's caches each entry is: retiring,
-                             compacting, admitting and grouping anew are this one gather
-     source_row i64 [C, S], source_entry i64 [C, S]   likewise, where in the next two each position is
-     cross_keys.N, cross_values.N  [B', H, S', D] of the encoder, fp16 unless the graph is fp32
+     row i64 [G, L], entry i64 [G, L]   position of each entry in the previous run's caches: this gather
+                             retires, compacts, admits and regroups sentences
+     source_row i64 [C, S], source_entry i64 [C, S]   position of each source position in cross_keys and
+                             cross_values
+     cross_keys.N, cross_values.N  [B', H, S', D] from the encoder, fp16 unless the graph is fp32
      source_bias f32 [B, S]  0 at each sentence's own positions in its row of C, MASKED elsewhere
-     past_keys.N, past_values.N    [G', H, L', D] of the previous run
-     In the place of the last ones, of row and entry, an SSRU has
-     cell i64 [B, K]         where in the previous run's states each beam's is, of B' K' of them
-     past_cells.N            [B', K', d] of the previous run; and of ancestors it reads the shape alone
+     past_keys.N, past_values.N    [G', H, L', D] from the previous run
+     An SSRU has the following inputs in place of row, entry, past_keys and past_values; of ancestors, it uses
+     only the shape:
+     cell i64 [B, K]         index of each beam's state among the B' K' states of the previous run
+     past_cells.N            [B', K', d] from the previous run
 out: next_ids, next_totals [B, K], next_finished, next_best [B, 1], next_ancestors [G, Q, L + Q t]
-     keys.N, values.N [G, H, L + Q t, D]; or, without ancestors, cells.N [B, K, d]
+     keys.N, values.N [G, H, L + Q t, D]; an SSRU has cells.N [B, K, d] instead of these and next_ancestors
      scores f32, tokens i64, parents i64 [t, B, 2K]   each step's best candidates, best first
 """
 
@@ -61,9 +64,14 @@ def build_decoder(
     *,
     narrowing: bool = False,
 ) -> onnx.ModelProto:
-    """Build the graph; `body` gathers the step, the weights among it, and needs a prefix of its own.
+    """Build the graph.
 
-    `suppressed` tokens are never produced: they get no probability. `narrowing` gives it the input `narrow`.
+    Args:
+        builder: collects the outer graph.
+        body: collects one step, with the weights; must have its own prefix.
+        config: the network's configuration.
+        suppressed: tokens that get no probability, so that they are never produced.
+        narrowing: whether the graph has the input `narrow`.
     """
     b = builder
     b.epsilon = body.epsilon = config.layer_norm_epsilon
@@ -96,7 +104,7 @@ def build_decoder(
 
 
 def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing: bool) -> None:
-    """What every step sees from outside: counts, shapes, ranks, bans, encodings, masks."""
+    """Compute outside the loop what every step uses: counts, shapes, ranks, bans, encodings, masks."""
     b.named("beams", "Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", "beams", b.constant([2]))
     queries = b.op("Shape", "ancestors", start=1, end=2)
@@ -118,7 +126,7 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing
     count = b.op("Shape", "banned", start=0, end=1)
     b.named("banned_logits", "Expand", b.constant([-np.inf], np.float32), count)
     b.named("any_banned", "Cast", b.op("Squeeze", count), to=TensorProto.BOOL)
-    # where in its group a sentence's beams begin, [B, 1]
+    # index of each sentence's first beam in its group, [B, 1]
     batch = b.op("Squeeze", b.op("Shape", "ids", start=0, end=1))
     firsts = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
     b.named("first_query", "Unsqueeze", b.op("Mod", firsts, queries), b.constant([1]))
@@ -139,9 +147,9 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing
 
 
 def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None:
-    """Of all steps: the positions' encodings, [steps, B, 1, d], and length penalties, [steps, B, 1].
+    """Compute all steps' position encodings [steps, B, 1, d] and length penalties [steps, B, 1].
 
-    The penalty is ((5 + length) / 6)^alpha of Wu et al. (2016), equation 14.
+    The penalty is ((5 + length) / 6)^alpha (Wu et al., 2016, equation 14).
     """
     step = b.op("Range", b.constant(0), "steps", b.constant(1))
     position = b.op("Add", b.op("Unsqueeze", step, b.constant([1, 2])), "position")
@@ -154,18 +162,19 @@ def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None
     b.named("penalties", "Pow", base, "length_penalty")
 
 
-class _Kept(NamedTuple):
-    """What a run leaves to the next one of the decoder's layers."""
+class _State(NamedTuple):
+    """The layers' state that one run passes to the next: cache entries of self-attention, or SSRU states."""
 
     places: list[onnx.ValueInfoProto]
-    """Where in it each beam's is."""
+    """Inputs: the position of each entry or beam in the previous run's state."""
     past: list[onnx.ValueInfoProto]
+    """Inputs: the previous run's state."""
     outputs: dict[str, onnx.ValueInfoProto]
     """By the names of the Loop's results."""
 
 
-def _kept(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _Kept:
-    """Entries of self-attention, or states."""
+def _state(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _State:
+    """Describe the state's inputs and outputs."""
     kind, heads, width = b.float_kind, config.num_heads, config.d_model
     if config.decoder_cell == "ssru":
         shape = b.op("Concat", b.op("Shape", "ids"), b.constant([width]), axis=0)
@@ -174,7 +183,7 @@ def _kept(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _Kept:
             for name in caches
         }
         past = [tensor(f"past_{name}", kind, ["past_B", "past_K", width]) for name in caches]
-        return _Kept([tensor("cell", "i64", ["B", "K"])], past, states)
+        return _State([tensor("cell", "i64", ["B", "K"])], past, states)
     d_head = config.d_head
     entries = {
         f"loop_{name}": tensor(name, kind, ["G", heads, "next_L", d_head]) for name in caches
@@ -182,20 +191,20 @@ def _kept(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _Kept:
     past = [tensor(f"past_{name}", kind, ["past_G", heads, "past_L", d_head]) for name in caches]
     ancestors = {"loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"])}
     places = [tensor("row", "i64", ["G", "L"]), tensor("entry", "i64", ["G", "L"])]
-    return _Kept(places, past, ancestors | entries)
+    return _State(places, past, ancestors | entries)
 
 
 def _signature(
     b: GraphBuilder, config: ModelConfig, caches: list[str], memory: list[str], narrowing: bool
 ) -> tuple[list[onnx.ValueInfoProto], dict[str, onnx.ValueInfoProto]]:
-    """The inputs, and the Loop's results with what they are called outside."""
-    kept = _kept(b, config, caches)
+    """Return the graph's inputs, and its outputs by the names of the Loop's results."""
+    state = _state(b, config, caches)
     outputs = {
         "loop_ids": tensor("next_ids", "i64", ["B", "K"]),
         "loop_totals": tensor("next_totals", "f32", ["B", "K"]),
         "loop_finished": tensor("next_finished", "i64", ["B", 1]),
         "loop_best": tensor("next_best", "f32", ["B", 1]),
-        **kept.outputs,
+        **state.outputs,
         "loop_scores": tensor("scores", "f32", ["t", "B", "candidates"]),
         "loop_tokens": tensor("tokens", "i64", ["t", "B", "candidates"]),
         "loop_parents": tensor("parents", "i64", ["t", "B", "candidates"]),
@@ -214,11 +223,11 @@ def _signature(
         *([tensor("narrow", "i64", ["B", 1])] if narrowing else []),
         tensor("likely", "bool", ["B", 1]),
         tensor("ancestors", "f32", ["G", "Q", "L"]),
-        *kept.places,
+        *state.places,
         tensor("source_row", "i64", ["C", "S"]),
         tensor("source_entry", "i64", ["C", "S"]),
         tensor("source_bias", "f32", ["B", "S"]),
-        *kept.past,
+        *state.past,
         *(
             tensor(
                 f"cross_{name}",
@@ -234,9 +243,9 @@ def _signature(
 def _gather(
     b: GraphBuilder, caches: dict[str, str], row: str, entry: str, config: ModelConfig
 ) -> None:
-    """[G', H, L', D] -> [G, H, L, D]: out[g, h, l] = cache[row[g, l], h, entry[g, l]], a Gather a cache.
+    """Gather caches [G', H, L', D] -> [G, H, L, D]: out[g, h, l] = cache[row[g, l], h, entry[g, l]].
 
-    `caches` maps them to what they become.
+    `caches` maps the names of the caches to the names of the results.
     """
     past_length, axis = b.op("Shape", next(iter(caches)), start=2, end=3), b.constant([1])
     heads = b.constant(np.arange(config.num_heads)[None, :, None])
@@ -255,7 +264,7 @@ def _body(
     suppressed: tuple[int, ...],
     narrowing: bool,
 ) -> onnx.GraphProto:
-    """One step of every beam; names that start with `b.prefix` are the body's own."""
+    """Build the Loop's body, one step of every beam; its own names start with `b.prefix`."""
     p, is_recurrent = b.prefix, config.decoder_cell == "ssru"
     new_caches: dict[str, str] = {}
     mask = attention_mask = ""
@@ -299,7 +308,7 @@ def _body(
 
 
 def _embedded(b: GraphBuilder, config: ModelConfig) -> str:
-    """The last tokens with their positions, [G, Q, d]."""
+    """Embed the beams' last tokens and add their position encodings: [G, Q, d]."""
     table, name = b.weights["embedding.weight"], f"{b.prefix}embedding.weight.scaled"
     embedded = b.embed(f"{b.prefix}ids", table, name, config.embedding_scale)
     x = b.op("Add", embedded, b.op("Gather", "encodings", f"{b.prefix}iteration", axis=0))

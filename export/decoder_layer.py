@@ -1,4 +1,4 @@
-"""One layer of the decoder's graph; its inputs and outputs are named in `export.decoder`."""
+"""One layer of the decoder's graph; `export.decoder` describes the inputs and outputs."""
 
 import functools
 
@@ -13,7 +13,7 @@ from model.config import ModelConfig
 def decoder_layer(
     b: GraphBuilder, x: str, index: int, mask: str, new_caches: dict[str, str], config: ModelConfig
 ) -> str:
-    """One decoder layer, [G, Q, d] -> [G, Q, d]; adds its grown caches to `new_caches`."""
+    """Build one decoder layer, [G, Q, d] -> [G, Q, d]; add the names of its new caches to `new_caches`."""
     layer, source = f"decoder.{index}", x
     scale = float(np.float32(config.d_head**-0.5))
 
@@ -36,7 +36,7 @@ def decoder_layer(
 
     def cross_attention(x: str) -> str:
         q = b.op("Reshape", b.linear(x, f"{layer}.cross_attention.w_q"), "sources_heads")
-        # anew in every step: they are read once, and what attention reads is in the core's own cache
+        # cast in every step: memory is read at half the size, and attention reads from the CPU's cache
         memory = [b.from_stored(f"memory_{kind}.{index}") for kind in ("keys", "values")]
         q = b.op("Transpose", q, perm=[0, 2, 1, 3])
         context = b.op("Attention", q, *memory, "cross_bias", scale=scale)
@@ -48,8 +48,8 @@ def decoder_layer(
         found, new_caches[name] = recurrence.step(b, x, f"{b.prefix}{name}", f"{layer}.recurrence")
         return found
 
-    looking_back = recurrent if config.decoder_cell == "ssru" else self_attention
-    x = residual(b, x, f"{layer}.norm_1", config, looking_back)
+    history = recurrent if config.decoder_cell == "ssru" else self_attention
+    x = residual(b, x, f"{layer}.norm_1", config, history)
     x = residual(b, x, f"{layer}.norm_2", config, cross_attention)
     feeding = functools.partial(feed_forward, b, layer=layer, config=config)
     return residual(b, x, f"{layer}.norm_3", config, feeding)

@@ -1,4 +1,4 @@
-"""The encoder's graph: source ids to every decoder layer's cross-attention keys and values, computed once.
+"""The encoder's graph: from source ids to the cross-attention keys and values of every decoder layer.
 
 in:  source_ids i64 [B, S], source_bias f32 [B, S] (0 at tokens, MASKED at padding)
 out: cross_keys.N, cross_values.N [B, H, S, D] for every decoder layer N, fp16 unless the graph is fp32
@@ -68,7 +68,7 @@ def build_encoder(builder: GraphBuilder, config: ModelConfig) -> onnx.ModelProto
 def positions_of(
     b: GraphBuilder, config: ModelConfig, side: Literal["source", "target"]
 ) -> np.ndarray:
-    """What is added at each position of a side: [max_positions, d_model]."""
+    """Return the position encodings of the source or the target: [max_positions, d_model]."""
     if config.positions == "stored":
         return b.weights[f"{side}_positions.table"]
     table: np.ndarray = position_table(config).numpy()
@@ -78,19 +78,19 @@ def positions_of(
 def residual(
     b: GraphBuilder, x: str, norm: str, config: ModelConfig, sublayer: Callable[[str], str]
 ) -> str:
-    """One sub-layer with residual and the norm of module `norm`, before it or after the sum."""
+    """Apply a sub-layer with its residual connection and the norm `norm`, before it or after the sum."""
     if config.norm == "pre":
         return str(b.op("Add", x, sublayer(b.layer_norm(x, norm))))
     return b.layer_norm(b.op("Add", x, sublayer(x)), norm)
 
 
 def final_norm(b: GraphBuilder, x: str, norm: str, config: ModelConfig) -> str:
-    """The end of a stack: the norm of module `norm`, if the network has it."""
+    """Apply the norm at the end of a stack, if the network has one."""
     return b.layer_norm(x, norm) if config.has_final_norm else x
 
 
 def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> str:
-    """W2 f(W1 x), with f the configured activation."""
+    """Compute W2 f(W1 x), with f the configured activation."""
     widened = b.linear(x, f"{layer}.feed_forward.w_1")
     relu = config.activation == "relu"
     if not relu:
@@ -101,9 +101,10 @@ def feed_forward(b: GraphBuilder, x: str, layer: str, config: ModelConfig) -> st
 def queries_keys_values(
     b: GraphBuilder, x: str, source: str, module: str, config: ModelConfig
 ) -> list[str]:
-    """What positions look for, are looked for by, and give, [..., d] each.
+    """Compute queries, keys and values, [..., d] each.
 
-    `x` is the sub-layer's input, `source` the layer's, of which pre-norm may make keys and values.
+    `x` is the sub-layer's input and `source` the layer's input before the norm, from which keys and values
+    are computed in pre-norm networks without `normed_keys`.
     """
     queries, *others = (f"{module}.w_{name}" for name in "qkv")
     if config.norm == "pre" and not config.normed_keys:
@@ -114,7 +115,7 @@ def queries_keys_values(
 def self_attention(
     b: GraphBuilder, x: str, source: str, mask: str, module: str, config: ModelConfig
 ) -> str:
-    """Among all positions of x [B, T, d]; `mask` is added to the scores, [B, 1, T, T] or [T, T]."""
+    """Apply self-attention to x [B, T, d]; `mask` is added to the scores, [B, 1, T, T] or [T, T]."""
     context = b.op(
         "Attention",
         *queries_keys_values(b, x, source, module, config),

@@ -1,9 +1,9 @@
 """`python -m export.evaluate URL --data DIR`: BLEU and chrF of a running service, in all its directions.
 
-With `--record BUNDLE`, the scores are written to the bundle's manifest, with sacreBLEU's signature.
-With `--out FOLDER`, the translations are kept for other metrics.
-With `--report`, more is measured: numbers, placeholders, length, invented words, unusual case and quotes.
-With `--set`, every request has further fields, such as `length_penalty=1.2`.
+`--record BUNDLE` writes the scores to the bundle's manifest, with sacreBLEU's signature.
+`--out FOLDER` saves the translations for other metrics.
+`--report` also measures numbers, placeholders, length, invented words, unusual case and quotes.
+`--set` adds fields such as `length_penalty=1.2` to every request.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from service.models import bundle
 
 LINES_A_REQUEST = 100
 OnDirection = Callable[[str, str, Sequence[str], Sequence[str], Sequence[str]], None]
-"""Told source and target, and the lines, their translations and the references."""
+"""Called with source and target language, the lines, their translations and the references."""
 
 
 def translate(
@@ -37,7 +37,11 @@ def translate(
     target: str,
     fields: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Translations of `lines` in their order; `fields` are what each request says beside its text."""
+    """Translate `lines`, and return the translations in order; `fields` are added to each request.
+
+    Raises:
+        ServiceError: a request failed.
+    """
     translated: list[str] = []
     for start in tqdm(
         range(0, len(lines), LINES_A_REQUEST), desc=f"{source}-{target}", unit="request"
@@ -57,10 +61,23 @@ def evaluate(
     on_direction: OnDirection | None = None,
     fields: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-    """By direction: BLEU and chrF with their signatures, sacreBLEU's defaults but for `lowercase`.
+    """Measure BLEU and chrF of a running service in all its directions.
 
-    The translations are kept in the folder `out`, if there is one, as `<split>.<source>-<target>.<target>`;
-    `on_direction` is told of them. `fields` are what each request says beside its text.
+    Args:
+        url: the service's URL.
+        data: folder with the aligned texts `<split>.<code>`.
+        split: name of the test set.
+        lowercase: whether to ignore case; everything else is sacreBLEU's default.
+        out: folder for the translations, saved as `<split>.<source>-<target>.<target>`.
+        on_direction: called after each direction.
+        fields: fields of every request besides the text and the languages.
+
+    Returns:
+        A line with the scores and their signatures for each direction.
+
+    Raises:
+        ServiceError: a request failed.
+        DataError: a text cannot be read, or the texts are not aligned.
     """
     if out:
         out.mkdir(parents=True, exist_ok=True)
@@ -89,19 +106,19 @@ def evaluate(
 
 
 def record(folder: Path, figures: dict[str, str]) -> None:
-    """Write the figures into a bundle's manifest."""
+    """Write figures by direction to a bundle's manifest."""
     manifest = bundle.load(folder).manifest
     provenance = manifest.provenance.model_copy(update={"bleu": figures})
     write_manifest(folder, manifest.model_copy(update={"provenance": provenance}))
 
 
 class Reports:
-    """Makes a report of each direction."""
+    """An `OnDirection` that makes a report of each direction."""
 
     def __init__(
         self, url: str, data: Path, words: Sequence[Path], fields: Mapping[str, Any]
     ) -> None:
-        """Words are known from the training text in the folder, if any, and from the files `words`."""
+        """Take the known words from the training text in `data`, if any, and from the files `words`."""
         self._url, self._data, self._words, self._fields = url, data, words, fields
         self.by_direction: dict[str, str] = {}
 
@@ -113,10 +130,11 @@ class Reports:
         translated: Sequence[str],
         references: Sequence[str],
     ) -> None:
-        """Take in a direction.
+        """Report on a direction.
 
         Raises:
-            ServiceError, DataError: the service refuses, a file cannot be read.
+            ServiceError: a request failed.
+            DataError: a file cannot be read.
         """
         trained_on = (self._data.glob(name) for name in (f"train.{target}", f"train.*.{target}"))
         known = words_of([*chain.from_iterable(trained_on), *self._words])
@@ -126,7 +144,7 @@ class Reports:
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line's options."""
     parser = argparse.ArgumentParser(prog="attendant evaluate", description=__doc__)
     parser.add_argument("url", help="URL of the service, for example http://127.0.0.1:8000")
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.<code> files")
@@ -147,7 +165,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         nargs="+",
         default=(),
         metavar="FILE",
-        help="text files of known words, beside the training text in the folder",
+        help="text files with known words, in addition to the training text in the folder",
     )
     parser.add_argument(
         "--set",
@@ -155,16 +173,18 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         default=[],
         type=_field,
         metavar="FIELD=VALUE",
-        help="a field of every request, for example length_penalty=1.2; repeat it for more",
+        help="a field of every request, for example length_penalty=1.2; may be repeated",
     )
     options = parser.parse_args(arguments)
     if options.set and options.record:
-        parser.error("--record is for the bundle's own search: it does not go with --set")
+        parser.error(
+            "--record cannot be used with --set: it records scores of the bundle's defaults"
+        )
     return options
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Evaluate; returns the exit status."""
+    """Run the command, and return the exit status."""
     options = _parse(arguments)
     fields = dict(options.set)
     try:
@@ -192,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _field(text: str) -> tuple[str, Any]:
-    """`length_penalty=1.2`: a name and a value as in JSON; what is none is a string."""
+    """Parse `length_penalty=1.2`: a name and a JSON value; a value that is not valid JSON is a string."""
     name, is_given, value = text.partition("=")
     if not is_given:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")

@@ -1,7 +1,8 @@
-"""A small builder for ONNX graphs: weights and operators in, a checked model out.
+"""A small builder for ONNX graphs.
 
-It knows the precisions (fp32, fp16, int8) and nothing of the network; `encoder.py` and `decoder.py` do.
-Initializers keep the names of the network's parameters: `NAME` as it is, `NAME.T` transposed.
+It handles the precisions (fp32, fp16, int8) and knows nothing about the network's architecture, unlike
+`encoder.py` and `decoder.py`. Initializers have the names of the network's parameters: `NAME` is unchanged,
+`NAME.T` transposed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from export.weights import MIN_MAPPED, WeightsFile
 Precision = Literal["fp32", "fp16", "int8"]
 
 OPSET = 23
-"""The first with the operator Attention."""
+"""The first opset with the operator Attention."""
 IR_VERSION = 11
 ELEMENT_TYPES: dict[str, int] = {
     "f32": TensorProto.FLOAT,
@@ -39,33 +40,31 @@ Weights = Mapping[str, np.ndarray]
 
 @dataclass
 class GraphBuilder:
-    """Collects nodes and initializers of one graph, or of the body of a Loop.
-
-    Args of the constructor: the precision, the network's weights by parameter name, the calibrated input
-    ranges of its linear layers by module name (int8 only), and a prefix that keeps a body's names apart
-    from those of the graph around it. Whoever builds a network's graph sets `epsilon`.
-    """
+    """Collects the nodes and initializers of one graph, or of the body of a Loop."""
 
     precision: Precision
     weights: Weights
+    """The network's weights, by parameter name."""
     ranges: Mapping[str, ActivationRange] = field(default_factory=dict)
+    """For int8: the calibrated input ranges of linear layers, by module name."""
     prefix: str = ""
+    """Start of all names in a Loop's body, which distinguishes them from those of the graph around it."""
     store: WeightsFile | None = None
-    """Where large tensors go as soon as they are made, so that no graph ever holds them all."""
+    """The file that large tensors are written to at once, so that no graph holds them all in memory."""
     epsilon: float = 1e-5
-    """Of LayerNorm."""
+    """The epsilon of LayerNorm; set it from the network's configuration."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     _counter: int = 0
 
     @property
     def float_kind(self) -> Literal["f16", "f32"]:
-        """What `tensor` calls the activations' type."""
+        """Type of the activations, as named by `tensor`."""
         return "f16" if self.precision == "fp16" else "f32"
 
     @property
     def stored_kind(self) -> Literal["f16", "f32"]:
-        """Likewise, that of embeddings and of the source's keys and values: half the bytes do."""
+        """Type of embeddings and of the source's keys and values, as named by `tensor`: fp16 unless fp32."""
         return "f32" if self.precision == "fp32" else "f16"
 
     @property
@@ -81,7 +80,7 @@ class GraphBuilder:
     def op(
         self, kind: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: Any
     ) -> Any:
-        """Append an operator; returns the name of its output, or a list where there are several."""
+        """Append an operator; return the name of its output, or a list of names if it has several."""
         self._counter += 1
         names = [
             f"{self.prefix}{kind}_{self._counter}" + (f".{i}" if outputs > 1 else "")
@@ -98,20 +97,20 @@ class GraphBuilder:
         self.nodes[-1].output[0] = name
 
     def constant(self, value: Any, dtype: Any = np.int64) -> str:
-        """A small tensor, shared among all who ask for the same one."""
+        """Add a small tensor, unless the graph has an equal one already; return its name."""
         array = np.asarray(value, dtype=dtype)
         shape, values = "x".join(map(str, array.shape)), "_".join(map(str, array.ravel()))
         name = f"{self.prefix}const_{array.dtype}_{shape}_{values}"
         return self.initializer(name, array)
 
     def initializer(self, name: str, array: np.ndarray) -> str:
-        """A tensor stored in the graph under `name`."""
+        """Store a tensor in the graph as `name`, unless it is there already; return its name."""
         if name not in self.initializers:
             self.initializers[name] = self._stored(name, array)
         return name
 
     def _stored(self, name: str, array: np.ndarray) -> TensorProto:
-        """A tensor with its values, or with where they are."""
+        """Make a tensor that contains its values, or refers to them in `store` if it is large."""
         if self.store is None or array.nbytes < MIN_MAPPED:
             return numpy_helper.from_array(array.copy(order="C"), name)
         kind = helper.np_dtype_to_tensor_dtype(array.dtype)
@@ -120,7 +119,7 @@ class GraphBuilder:
         return found
 
     def parameter(self, name: str) -> str:
-        """One of the network's vectors, in the precision of the activations."""
+        """Store one of the network's vectors in the precision of the activations; return its name."""
         return self.initializer(name, self.weights[name].astype(self.float_dtype))
 
     def to_float(self, x: str) -> str:
@@ -134,11 +133,11 @@ class GraphBuilder:
         return str(self.op("Cast", x, to=ELEMENT_TYPES[self.stored_kind]))
 
     def from_stored(self, x: str) -> str:
-        """Cast what is of `stored_kind` to the precision of the activations."""
+        """Cast a value of `stored_kind` to the precision of the activations."""
         return x if self.stored_kind == self.float_kind else self.to_float(x)
 
     def activation(self, x: str, kind: str) -> str:
-        """A GELU or the SiLU of x; ReLU is `linear`'s `relu_input`, where int8 has it for nothing."""
+        """Apply SiLU or a variant of GELU. ReLU is `relu_input` of `linear`, which is free in int8."""
         if kind in ("gelu", "gelu_tanh"):
             approximate = "tanh" if kind == "gelu_tanh" else "none"
             return str(self.op("Gelu", x, approximate=approximate))
@@ -148,18 +147,18 @@ class GraphBuilder:
         return str(self.op("Mul", x, self.op("Sigmoid", steep)))
 
     def linear(self, x: str, layer: str, relu_input: bool = False) -> str:
-        """X W^T + b of the module `layer`, [..., in] -> [..., out]; with `relu_input`, of ReLU(x)."""
+        """Apply the linear module `layer`, [..., in] -> [..., out], to x, or to ReLU(x) with `relu_input`."""
         bias = self.initializer(f"{layer}.bias", self._bias(layer).astype(self.float_dtype))
         weight = self.weights[f"{layer}.weight"]
         return self.matmul(x, weight, f"{layer}.weight", layer, bias, relu_input)
 
     def _bias(self, layer: str) -> np.ndarray:
-        """That of a module; zeros where it has none."""
+        """Return the bias of a module, or zeros if it has none."""
         none = np.zeros(len(self.weights[f"{layer}.weight"]), np.float32)
         return self.weights.get(f"{layer}.bias", none)
 
     def linears(self, x: str, *layers: str) -> str:
-        """Several modules of one input as one product: [..., in] -> [..., the sum of their outs]."""
+        """Apply several modules to one input as one product: [..., in] -> [..., sum of the outs]."""
         weight = np.concatenate([self.weights[f"{layer}.weight"] for layer in layers])
         bias = np.concatenate([self._bias(layer) for layer in layers])
         name = "+".join(layers)
@@ -167,9 +166,10 @@ class GraphBuilder:
         return self.matmul(x, weight, f"{name}.weight", layers[0], stored)
 
     def each_linear(self, x: str, *layers: str) -> list[str]:
-        """What several modules of equal width make of one input: [..., in] -> [..., out] each.
+        """Apply several modules of equal width to one input: [..., in] -> [..., out] each.
 
-        One product, split; in int8 a product each, for to split it costs more than the one product saves.
+        This is one product, which is split. In int8 each module has its own product, because splitting costs
+        more than joining saves.
         """
         if self.precision == "int8":
             return [self.linear(x, layer) for layer in layers]
@@ -186,9 +186,10 @@ class GraphBuilder:
         relu_input: bool = False,
         absent: Sequence[int] = (),
     ) -> str:
-        """X W^T + b; in int8 with static input scales, so that no sentence depends on its neighbours.
+        """Compute X W^T + b, in int8 with static input scales, so that sentences do not affect each other.
 
-        What comes out for rows that are `absent` does not matter; some may lie behind those of the weight.
+        The results for rows of the weight that are `absent` are unspecified. Such rows may lie beyond the
+        weight's last row, in which case it is padded.
         """
         if self.precision == "int8":
             seen = self.ranges[layer]
@@ -206,7 +207,7 @@ class GraphBuilder:
     def _int8_matmul(
         self, x: str, columns: tuple[str, str], seen: ActivationRange, bias: str
     ) -> str:
-        """Unsigned inputs, signed weights."""
+        """Compute X W^T + b with unsigned inputs and signed weights; `columns` are weight and scales."""
         scale, zero_point = seen.code()
         weight, scales = columns
         x_scale = self.constant(scale, np.float32)
@@ -228,10 +229,11 @@ class GraphBuilder:
     def int8_columns(
         self, weight: np.ndarray, name: str, seen: ActivationRange, absent: Sequence[int] = ()
     ) -> tuple[str, str]:
-        """A weight [out, in] for inputs as seen, transposed and in int8, and the scale of its columns.
+        """Store a weight [out, in], transposed, in int8, and the scales of its columns; return both names.
 
-        Where they are `EVEN`, there is one for all of them, else one for each, [out]. What `int8_rows` has
-        stored is transposed when the graph is loaded. Rows that are `absent` are zeros.
+        If the columns' ranges are similar (see `EVEN`), one scale serves all columns, otherwise each has its
+        own, [out]. A weight stored by `int8_rows` is not stored again, but transposed by the graph. Rows
+        that are `absent` are zeros.
         """
         names = f"{name}.T.int8", f"{name}.T.scale"
         if f"{name}.int8" in self.initializers:
@@ -251,7 +253,11 @@ class GraphBuilder:
         return names
 
     def int8_rows(self, weight: np.ndarray, name: str, layer: str) -> tuple[str, str]:
-        """The weight [out, in] of `layer` in int8, whose rows are looked up, too, and their scales, [out]."""
+        """Store the weight [out, in] of `layer` in int8, so that its rows can be looked up too.
+
+        Returns:
+            The names of the weight and of its scales, [out].
+        """
         widest = widest_values(weight)
         limit = best_limit(weight, widest, self.ranges[layer])
         scales = int8_scales(widest, limit)
@@ -259,7 +265,7 @@ class GraphBuilder:
         return self.initializer(f"{name}.int8", rows), self.initializer(f"{name}.T.scale", scales)
 
     def embed(self, ids: str, table: np.ndarray, name: str, scale: float) -> str:
-        """Rows of `table` [V, d], times `scale`, by ids."""
+        """Look up rows of `table` [V, d], multiplied by `scale`."""
         if name not in self.initializers:
             stored = np.empty(table.shape, np.float16 if self.stored_kind == "f16" else np.float32)
             for rows in blocks(len(table)):
@@ -268,12 +274,12 @@ class GraphBuilder:
         return self.from_stored(str(self.op("Gather", name, ids)))
 
     def layer_norm(self, x: str, layer: str) -> str:
-        """LayerNorm of the module `layer` over the last axis."""
+        """Apply the LayerNorm of the module `layer` over the last axis."""
         scale, bias = self.parameter(f"{layer}.weight"), self.parameter(f"{layer}.bias")
         return str(self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=self.epsilon))
 
     def split_heads(self, x: str, d_head: int, parts: int = 1) -> list[str]:
-        """[B, T, parts*H*D] -> `parts` times [B, H, T, D]."""
+        """Split [B, T, parts*H*D] -> `parts` times [B, H, T, D]."""
         split = self.op("Reshape", x, self.constant([0, 0, -1, d_head]))
         heads = self.op("Transpose", split, perm=[0, 2, 1, 3])
         if parts == 1:
@@ -281,7 +287,7 @@ class GraphBuilder:
         return list(self.op("Split", heads, axis=1, num_outputs=parts, outputs=parts))
 
     def merge_heads(self, x: str) -> str:
-        """[B, H, T, D] -> [B, T, H*D]."""
+        """Merge [B, H, T, D] -> [B, T, H*D]."""
         return str(
             self.op(
                 "Reshape", self.op("Transpose", x, perm=[0, 2, 1, 3]), self.constant([0, 0, -1])
@@ -294,9 +300,9 @@ class GraphBuilder:
         inputs: Sequence[onnx.ValueInfoProto],
         outputs: Mapping[str, onnx.ValueInfoProto],
     ) -> onnx.GraphProto:
-        """The graph; `outputs` maps names of the nodes' results to what they are called outside.
+        """Return the graph; `outputs` maps names of the nodes' results to the graph's outputs.
 
-        The results are renamed where they are made: an Identity would copy whole caches in every step.
+        The results are renamed in the nodes: an Identity would copy whole caches in every step.
         """
         renamed = {result: info.name for result, info in outputs.items()}
         for node in self.nodes:
@@ -308,12 +314,12 @@ class GraphBuilder:
 
 
 def tensor(name: str, kind: str, shape: Sequence[str | int] | None) -> onnx.ValueInfoProto:
-    """Describe an input or output; `kind` is one of f32, f16, i64, bool, and None an unknown shape."""
+    """Describe an input or output; `kind` is f32, f16, i64 or bool, and `shape` None if it is unknown."""
     return helper.make_tensor_value_info(name, ELEMENT_TYPES[kind], shape)
 
 
 def to_model(graph: onnx.GraphProto) -> onnx.ModelProto:
-    """Wrap a finished graph; the same graph gives the same bytes."""
+    """Wrap a finished graph as a model; the same graph always gives the same bytes."""
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, producer_name="attendant")
     model.ir_version = IR_VERSION

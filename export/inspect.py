@@ -1,4 +1,4 @@
-"""`python -m export inspect BUNDLE`: what a bundle contains, where it comes from, what it may be used for."""
+"""`python -m export inspect BUNDLE`: describe a bundle's contents, origin and licence."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ MAX_DIRECTIONS = 12
 
 
 def describe(bundle: Bundle) -> str:
-    """Some lines for people."""
+    """Describe a bundle in a few lines of text."""
     manifest, provenance = bundle.manifest, bundle.manifest.provenance
     sizes = provenance.config.get("model", {})
     directions = [f"{one.source}-{one.target}" for one in manifest.directions]
@@ -30,15 +30,15 @@ def describe(bundle: Bundle) -> str:
         "network": ", ".join(f"{key} {sizes[key]}" for key in SIZES if key in sizes),
         "parameters": f"{provenance.parameters:,}",
         "vocabulary": f"{manifest.vocab_size:,} tokens"
-        + (", cut by Moses' tokenizer and BPE" if manifest.moses else ""),
+        + (", split by the Moses tokenizer and BPE" if manifest.moses else ""),
         "limits": f"{manifest.limits.max_source_length} tokens of a source, "
         f"{manifest.limits.max_target_length} of a translation",
         "decoding": f"beam {manifest.decoding.beam_size}, length penalty "
         f"{manifest.decoding.length_penalty:g}",
         "precisions": ", ".join(manifest.graphs),
         "size": f"{sum((bundle.folder / name).stat().st_size for name in manifest.files) / 1e6:.1f} MB",
-        "alignment": "yes" if manifest.scorer else "no: tags go by the order of the words",
-        "rules": ", ".join(manifest.rules) or "those for every model",
+        "alignment": "yes" if manifest.scorer else "no: tags are placed by word order",
+        "rules": ", ".join(manifest.rules) or "only the default ones",
         "format": str(manifest.format_version),
     }
     described = [f"{key:<11} {value}" for key, value in lines.items()]
@@ -60,7 +60,7 @@ SIZES = (
 
 
 def main(arguments: list[str]) -> int:
-    """Print it; returns the exit status."""
+    """Print the description of a bundle, and return the exit status."""
     parser = argparse.ArgumentParser(prog="attendant inspect", description=__doc__)
     parser.add_argument("bundle", type=Path, help="the bundle's folder")
     options = parser.parse_args(arguments)

@@ -1,9 +1,9 @@
-"""Weights and inputs in int8, and what a processor makes of their products.
+"""Quantization of weights and inputs to int8, with regard to saturation.
 
-On x86 without VNNI, ONNX Runtime adds the products of unsigned inputs and signed weights in pairs, in 16
-bits, and cuts off what does not fit. Weights within 64 always fit (2 * 255 * 64 < 2^15), but are coarser by a
-bit. Trained weights rarely need that, as few of them are large. So each weight gets the limit with which its
-products of the calibration text's inputs are the better ones.
+On x86 without VNNI, ONNX Runtime adds the products of unsigned inputs and signed weights in pairs, in 16 bits
+with saturation. Weights limited to 64 never saturate (2 * 255 * 64 < 2^15), but lose a bit of precision.
+Trained weights rarely need this limit, as few of them are large. So each weight matrix gets the limit with
+the smaller error on the inputs of the calibration text.
 """
 
 from collections.abc import Iterator
@@ -12,46 +12,46 @@ from dataclasses import dataclass, field
 import numpy as np
 
 LIMITS = 127, 64
-"""The largest value of a weight: in eight bits, and where two products are to fit into 16 bits."""
+"""The possible largest values of a quantized weight: the full range, and the one that cannot saturate."""
 EVEN = 3.0
-"""By which the widest of a weight's columns may exceed their median for one scale to serve all: ONNX Runtime
-multiplies each column's scale anew in every product, one by one, a tenth of a lone sentence's step."""
+"""One scale serves all columns of a weight if the widest exceeds their median by at most this factor. Scales
+per column are multiplied one by one in every product: a tenth of the time of a step with one sentence."""
 BLOCK = 8192
-"""Rows that are converted at a time: a table may be a gigabyte, and is not to be there twice."""
+"""Rows that are converted at a time: a table may have a gigabyte, and should not be in memory twice."""
 TRIED_ROWS = 2048
-"""At most so many of a weight's rows are tried with both limits."""
+"""Maximum number of a weight's rows with which both limits are tried."""
 
 
 @dataclass(frozen=True)
 class ActivationRange:
-    """What calibration saw at the input of a linear layer: smallest and largest value, and some inputs."""
+    """The input of a linear layer during calibration: smallest and largest value, and some examples."""
 
     low: float
     high: float
     inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)
-    """[N, in]; without any, weights have eight bits."""
+    """Examples [N, in]; without any, weights use the full range."""
 
     def code(self) -> tuple[float, int]:
-        """Scale and zero point of unsigned inputs."""
+        """Return scale and zero point of the unsigned inputs."""
         low, high = min(self.low, 0.0), max(self.high, 0.0)
         scale = max((high - low) / 255, 1e-8)
         return scale, round(-low / scale)
 
 
 def widest_values(weight: np.ndarray) -> np.ndarray:
-    """The largest value of each row of a weight [out, in], whatever its sign: [out]."""
+    """Return the largest absolute value of each row of a weight [out, in]: [out]."""
     found: np.ndarray = np.maximum(weight.max(axis=1), -weight.min(axis=1))
     return found
 
 
 def int8_scales(widest: np.ndarray, limit: int) -> np.ndarray:
-    """By which int8 is multiplied, so that `limit` is the widest of all or of each row."""
+    """Return the scales with which `limit` stands for the `widest` values, of all rows or of each."""
     found: np.ndarray = np.maximum(widest / limit, 1e-8).astype(np.float32)
     return found
 
 
 def quantized(weight: np.ndarray, scales: np.ndarray, limit: int) -> np.ndarray:
-    """A weight [out, in] in int8; `scales` are one of all, or of each row and of rows that it lacks."""
+    """Quantize a weight [out, in] to int8; `scales` is one scale, or one per row, possibly of padding too."""
     found = np.empty(weight.shape, np.int8)
     for rows in blocks(len(weight)):
         own = scales[rows, None] if scales.ndim else scales
@@ -60,10 +60,10 @@ def quantized(weight: np.ndarray, scales: np.ndarray, limit: int) -> np.ndarray:
 
 
 def best_limit(weight: np.ndarray, widest: np.ndarray, seen: ActivationRange) -> int:
-    """That of `LIMITS` with which the products of the inputs seen are nearest to those in full precision.
+    """Return the one of `LIMITS` with which the products of the examples are nearest to full precision.
 
-    They are what they are on the processor with the narrowest sums. `widest` has one value for all rows, or
-    one for each.
+    The products are computed as on a processor that saturates. `widest` has one value for all rows, or one
+    for each.
     """
     if not seen.inputs.size:
         return LIMITS[0]
@@ -83,7 +83,11 @@ def best_limit(weight: np.ndarray, widest: np.ndarray, seen: ActivationRange) ->
 
 
 def saturating_product(inputs: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """X W^T of uint8 [N, in] and int8 [out, in], two products at a time added in 16 bits: [N, out]."""
+    """Compute X W^T of uint8 [N, in] and int8 [out, in], saturating the sums of two products to 16 bits.
+
+    Returns:
+        [N, out], float.
+    """
     inputs, columns = (
         inputs.astype(np.float32),
         weight.T.astype(np.float32),
@@ -96,5 +100,5 @@ def saturating_product(inputs: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def blocks(count: int) -> Iterator[slice]:
-    """So many rows, some at a time."""
+    """Return slices that cover `count` rows, `BLOCK` rows at a time."""
     return (slice(start, min(count, start + BLOCK)) for start in range(0, count, BLOCK))

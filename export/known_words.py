@@ -1,8 +1,8 @@
 """`python -m export.known_words DATA --languages de en --out FILE`: the table for the rule `unknown_names`.
 
-It has all words of the training text. With `--wordfreq`, it also has those that wordfreq knows to be words of
-one of the languages rather than names: they are far commoner there than in the others. That needs
-`pip install wordfreq==3.1.1`, whose data are licensed CC BY-SA 4.0: so is the table then.
+The table has the words of the training text, except likely names. With `--wordfreq`, it also has words from
+wordfreq that are far commoner in one of the languages than in the others, and so are probably not names. This
+needs `pip install wordfreq==3.1.1`, whose data are licensed under CC BY-SA 4.0; so is the table then.
 """
 
 import argparse
@@ -22,31 +22,33 @@ from service.text.known_words import MAX_LETTERS, MIN_PART, KnownWords
 from service.text.languages import profile
 
 MIN_FREQUENCY = 3e-8
-"""Of wordfreq's words: rarer ones are mostly errors and names."""
+"""Minimum frequency of wordfreq's words: rarer ones are mostly errors and names."""
 MIN_RATIO = 20
-"""How much commoner a word must be in its language than in each of the others."""
+"""How many times commoner than in each other language wordfreq's words must be."""
 MIN_COUNT = 2
-"""In the training text, of a part of compounds."""
+"""Minimum count in the training text of words that may be parts of compounds."""
 MAX_NAME_COUNT, MIN_NAME_SHARE = 4, 1 / 3
-"""A word is taken for a name, and left out, if the training text has it so seldom, and another language's has
-it, too, this often for each time."""
+"""A word is considered a name, and left out, if the training text has it at most `MAX_NAME_COUNT` times, and
+another language's text has it at least `MIN_NAME_SHARE` times as often."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 Table = dict[str, dict[str, set[str]]]
-"""By language and kind: the parts of compounds, and other words."""
+"""Words by language and kind: `part` for parts of compounds, `word` for others."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the table; returns the exit status."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m export.known_words",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("data", type=Path, help="folder with train.<code>, train.<name>.<code>")
-    parser.add_argument("--languages", nargs="+", required=True, help="codes, as de en")
-    parser.add_argument("--wordfreq", action="store_true", help="add words that wordfreq has")
-    parser.add_argument("--out", type=Path, required=True, help="the table, as known_words.tsv.xz")
+    parser.add_argument("--languages", nargs="+", required=True, help="codes, such as de en")
+    parser.add_argument("--wordfreq", action="store_true", help="add words from wordfreq")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the table, such as known_words.tsv.xz"
+    )
     options = parser.parse_args(arguments)
     codes = tuple(options.languages)
     try:
@@ -63,11 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def known_words(counts: Mapping[str, Counter[str]], more: Mapping[str, Iterable[str]]) -> Table:
-    """The table's words: those of the training text, and more, without those that others stand for.
+    """Collect the table's words, without forms and compounds that the service derives from other words.
 
     Args:
-        counts: how often a language's words are in the training text, in the form of `str.casefold`.
-        more: other words of the languages, in that form.
+        counts: counts of the case-folded words of the training text, by language.
+        more: further case-folded words, by language.
     """
     table: Table = {}
     for code, found in counts.items():
@@ -91,7 +93,10 @@ def _is_name(word: str, count: int, others: Iterable[Counter[str]]) -> bool:
 
 
 def compressed(table: Table) -> bytes:
-    """The table as the service reads it, compressed by xz; a line for each beginning of words."""
+    """Return the table as the service reads it, xz-compressed.
+
+    Each line has the words of a language and a kind that start with the same two letters.
+    """
     lines: dict[tuple[str, str, str], list[str]] = {}
     for code, kinds in table.items():
         for kind, words in kinds.items():

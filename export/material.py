@@ -1,4 +1,4 @@
-"""What a bundle is made of, wherever the network is from: a run, another bundle, a model of others."""
+"""The material for a bundle, whether it is from a run, another bundle or an imported model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from service.models.bundle import (
 )
 
 Pieces = tuple[Callable[[int], str], Callable[[int], str]]
-"""The pieces of source and target by id."""
+"""Functions that return the piece of a source and of a target token id."""
 
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What to make of a checkpoint."""
+    """How to export a checkpoint."""
 
     name: str
     precisions: tuple[Precision, ...] = ("int8", "fp16")
@@ -34,15 +34,15 @@ class ExportOptions:
     calibration_batches: int = 40
     """Batches of held-out text whose activations set the int8 scales."""
     golden_sentences: int = 40
-    """Held-out sentences that the reference search translates for the proof."""
+    """Held-out sentences that the reference search translates for verification."""
     aligned_pairs: int = 400
-    """Held-out pairs by which the heads that align are chosen."""
+    """Held-out pairs used to choose the alignment heads."""
     like: Bundle | None = None
-    """A bundle whose decoding defaults and rules are taken over."""
+    """A bundle whose decoding defaults and rules are copied."""
 
 
 class VocabularyFiles(NamedTuple):
-    """Names within a bundle, as its manifest has them."""
+    """Names of a bundle's vocabulary files, as in its manifest."""
 
     source: str
     target: str | None = None
@@ -52,41 +52,41 @@ class VocabularyFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """A network with its vocabulary, held-out text, and what its manifest says of it."""
+    """A network with its vocabulary, held-out text and manifest entries."""
 
     network: Transformer
     pairs: Sequence[Pair]
-    """For calibration and proof."""
+    """Held-out pairs for calibration and verification."""
     suppressed: tuple[int, ...]
     """Tokens that get no probability."""
     pieces: Pieces
     save_vocabulary: Callable[[Path], VocabularyFiles]
-    """Writes the vocabulary's files into a folder."""
+    """Writes the vocabulary's files into a folder, and returns their names."""
     directions: list[Direction]
     limits: Limits
     decoding: DecodingDefaults
     provenance: Provenance
     ends_source: bool = True
-    """Whether EOS stands behind a source."""
+    """Whether EOS follows a source."""
     has_text: bool = True
-    """Whether the sources of the pairs are of a language, and not drawn from the vocabulary."""
+    """Whether the pairs' sources are real text, and not drawn at random from the vocabulary."""
     moses: Moses | None = None
-    """How words are cut before BPE, where SentencePiece does not cut the text."""
+    """How words are tokenized before BPE, for models without SentencePiece."""
     rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    """Those that its text needs beside those for every model: names and parameters."""
+    """Names and parameters of rules that the model's text needs in addition to the default ones."""
 
     @property
     def behind(self) -> int:
-        """Tokens behind a source's pieces."""
+        """Number of tokens after a source's pieces."""
         return int(self.ends_source)
 
     @property
     def before(self) -> int:
-        """Tokens in front of a source's pieces."""
+        """Number of tokens before a source's pieces."""
         return len(self.directions[0].prefix)
 
     def direction_of(self, pair: Pair) -> Direction:
-        """A direction that a pair may be of, by the tokens that ask for it."""
+        """Return the first direction whose tag and start token match a pair, or else the first direction."""
         tag, first = int(pair.source[0]), int(pair.target[0])
         for one in self.directions:
             if one.tag in (None, tag) and one.start_token in (None, first):
@@ -95,9 +95,9 @@ class Material:
 
     @property
     def has_opposites(self) -> bool:
-        """Whether a direction is there in which another one's translations can be read back.
+        """Whether the model can score translations in the opposite direction, as reranking does.
 
-        What reads them puts a tag in front and EOS behind, and gives no token to start with.
+        The scorer's inputs for this have a tag before and EOS after the source, and no start tokens.
         """
         if not self.ends_source or any(one.start_tokens for one in self.directions):
             return False
@@ -108,7 +108,7 @@ class Material:
 def material_of(
     checkpoint: Checkpoint, text: dict[str, list[str]], options: ExportOptions
 ) -> Material:
-    """A trained network, and held-out lines by language, aligned."""
+    """Return the material of a checkpoint and aligned held-out lines by language."""
     config, vocabularies = checkpoint.config, checkpoint.vocabularies
 
     def save(folder: Path) -> VocabularyFiles:

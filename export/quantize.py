@@ -1,6 +1,6 @@
-"""Calibration for int8: what values each linear layer's input takes on real text.
+"""Calibration for int8: the range of each linear layer's input on real text.
 
-The scales are static, so the translation of a sentence cannot depend on its neighbours in a batch.
+The scales are static, so the translation of a sentence does not depend on the others in its batch.
 """
 
 from collections.abc import Iterable
@@ -14,16 +14,23 @@ from model.data.batches import Batch
 from model.transformer import Transformer
 
 KEPT_INPUTS = 64
-"""Of each layer."""
+"""Inputs recorded per layer."""
 KEPT_A_BATCH = 8
+"""Inputs recorded per layer and batch, at most."""
 
 
 @torch.inference_mode()
 def calibrate(network: Transformer, batches: Iterable[Batch]) -> dict[str, ActivationRange]:
-    """Range and examples of every linear layer's input, by module name; `projection` is the pre-softmax one.
+    """Record the range and examples of every linear layer's input.
 
-    The plain minimum and maximum serve well, in pre-norm and post-norm networks: nothing is clipped that
-    calibration saw.
+    The range is the plain minimum and maximum, so no value seen in calibration is clipped. This works well
+    for both pre-norm and post-norm networks.
+
+    Returns:
+        The ranges by module name; `projection` is the pre-softmax layer.
+
+    Raises:
+        ValueError: there are no batches.
     """
     ranges: dict[str, ActivationRange] = {}
 

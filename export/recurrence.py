@@ -1,8 +1,8 @@
-"""The SSRU in graphs: one step of it for a decoder that goes on, or all steps for a whole translation.
+"""The SSRU in graphs: one step for the decoder, or all steps of a whole translation for the scorer.
 
-Its state is one vector a layer for each beam, so that nothing grows from step to step.
+Its state is one vector per layer and beam, so it does not grow with the steps.
 
-Shapes: B sentences, K beams, G groups and Q queries of `decoder.py`; N targets of T tokens.
+Shapes: B sentences, K beams, G groups and Q queries as in `decoder.py`; N targets of T tokens.
 """
 
 from export.graph import GraphBuilder, tensor
@@ -10,14 +10,14 @@ from model.config import ModelConfig
 
 
 def step(b: GraphBuilder, x: str, cell: str, module: str) -> tuple[str, str]:
-    """What comes out for x [G, Q, d] after a state of the same shape, and the new state."""
+    """Compute one step for x and the state `cell`, [G, Q, d] each; return the output and the new state."""
     forget, added = _parts(b, x, module)
     cell = b.op("Add", b.op("Mul", forget, cell), added)
     return b.op("Relu", cell), cell
 
 
 def every_step(b: GraphBuilder, x: str, module: str, config: ModelConfig) -> str:
-    """What comes out for all positions of x [N, T, d], one after another from a state of zeros."""
+    """Compute the outputs for all positions of x [N, T, d] in order, starting with a state of zeros."""
     forget, added = _parts(b, x, module)
     body = GraphBuilder(b.precision, b.weights, prefix=f"{module}.step.")
     p, kind = body.prefix, b.float_kind
@@ -42,7 +42,10 @@ def every_step(b: GraphBuilder, x: str, module: str, config: ModelConfig) -> str
 
 
 def gather_states(b: GraphBuilder, states: dict[str, str], config: ModelConfig) -> None:
-    """[B', K', d] -> [G, Q, d] by `cell` [B, K], zeros where a sentence begins; `states` names both."""
+    """Gather states [B', K', d] -> [G, Q, d] by `cell` [B, K]; new sentences get zeros.
+
+    `states` maps the names of the previous run's states to the names of the results.
+    """
     has_begun = b.op("Greater", "position", b.constant(0))  # [B, 1]
     has_begun = b.op("Unsqueeze", has_begun, b.constant([2]))
     nothing, flat = b.constant(0, b.float_dtype), b.constant([-1, config.d_model])
@@ -52,7 +55,7 @@ def gather_states(b: GraphBuilder, states: dict[str, str], config: ModelConfig) 
 
 
 def _parts(b: GraphBuilder, x: str, module: str) -> tuple[str, str]:
-    """The share of the state that is kept, and what is added to it."""
+    """Return the forget gate and the values to add to the state."""
     new, gate = b.each_linear(x, f"{module}.w", f"{module}.w_f")
     forget = b.op("Sigmoid", gate)
     return forget, b.op("Mul", b.op("Sub", b.constant(1, b.float_dtype), forget), new)

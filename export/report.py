@@ -1,14 +1,15 @@
-r"""What BLEU does not tell of a running service: `python -m export.evaluate URL --data DIR --report`.
+r"""What BLEU does not show about a running service: `python -m export.evaluate URL --data DIR --report`.
 
 For each direction, over the lines of a test set:
 
-- numbers: of the lines with a digit, those whose translation has the digits of the line or of the reference,
-  separators apart;
-- placeholders: of all lines with one put between two words, those whose translation has it exactly once;
-- length: tokens of the translations to those of the references, as sacreBLEU counts them;
-- unknown words: of the words of the translations, those that are neither in the line nor in any text of the
-  target language that is given, such as the training text: words that a model has invented;
-- chrF of the lines in capitals, in small letters and in quotes, beside that of the lines as they stand.
+- numbers: the share of the lines with digits whose translation has the digits of the line or of the
+  reference, ignoring separators;
+- placeholders: a placeholder is inserted between two words of every line; the share of the translations
+  that contain it exactly once;
+- length: the ratio of the translations' tokens to the references', as sacreBLEU counts them;
+- unknown words: the share of the translations' words that occur neither in the source line nor in the given
+  texts of the target language, such as the training text. The model has probably invented these words;
+- chrF of the lines unchanged, in capitals, in lower case and in quotes.
 """
 
 import random
@@ -38,15 +39,15 @@ def _unquoted(line: str) -> str:
 
 CHANGES: dict[str, tuple[Change, Change]] = {
     "in capitals": (str.upper, str.upper),
-    "in small letters": (str.lower, str.lower),
+    "in lower case": (str.lower, str.lower),
     "in quotes": ('"{}"'.format, _unquoted),
 }
-"""What is done to the lines, and to translations and references so that they can be compared."""
+"""By name: how the source lines are changed, and how translations and references are made comparable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Of one direction; shares are between 0 and 1."""
+    """The figures of one direction; shares are between 0 and 1."""
 
     numbers: float
     numbered_lines: int
@@ -55,12 +56,12 @@ class Report:
     length: float
     unknown: float
     words: int
-    """Of the translations; 0 if there is no text to know words from."""
+    """Number of words in the translations; 0 if no known words were given."""
     chrf: dict[str, float]
-    """Of the lines as they stand, and changed."""
+    """chrF by kind of input: `unchanged`, and the names in `CHANGES`."""
 
     def __str__(self) -> str:
-        """A line for each figure."""
+        """Format the report, one line per figure."""
         unknown = f"{self.unknown:.2%} of {self.words} words" if self.words else "no word list"
         rows = {
             "numbers right": f"{self.numbers:.1%} of {self.numbered_lines} lines",
@@ -82,12 +83,12 @@ def report(
     """Measure one direction.
 
     Args:
-        translate: gives translations of lines, in their order.
+        translate: returns the translations of lines, in the same order.
         source: the lines of a test set.
-        translated: their translations.
-        references: those of the test set.
-        known: the target language's words, as `words_of` gives them; without any, none is unknown.
-        seed: of the placeholders and their places.
+        translated: the service's translations of these lines.
+        references: the test set's translations.
+        known: the target language's words, as `words_of` returns them; if empty, no word counts as unknown.
+        seed: random seed for the placeholders and their positions.
     """
     rows = zip(source, translated, references, strict=True)
     numbered = [has_same_numbers(*row) for row in rows if _DIGITS.search(row[0])]
@@ -103,7 +104,7 @@ def report(
         for words, line in zip(map(_words, source), output, strict=bool(known))
         for word in line
     )
-    chrf = {"as they stand": _chrf(translated, references)}
+    chrf = {"unchanged": _chrf(translated, references)}
     for name, (change, comparable) in CHANGES.items():
         changed = translate([change(line) for line in source])
         chrf[name] = _chrf([*map(comparable, changed)], [*map(comparable, references)])
@@ -121,20 +122,24 @@ def report(
 
 
 def placeholder(rng: random.Random) -> str:
-    """One as programs, templates and pages have it, made by chance."""
+    """Return a random placeholder such as those in programs, templates and web pages."""
     word = "".join(rng.choices("abcdefghiklmnoprstuw", k=rng.randint(3, 8)))
     return rng.choice(_PLACEHOLDERS).format(word, word)
 
 
 def with_placeholder(line: str, rng: random.Random) -> tuple[str, str]:
-    """A line with a placeholder between two of its words, or behind its only one; and the placeholder."""
+    """Insert a random placeholder between two words of a line, or after its only word.
+
+    Returns:
+        The changed line and the placeholder.
+    """
     words, one = line.split(" "), placeholder(rng)
     words.insert(rng.randint(1, max(1, len(words) - 1)), one)
     return " ".join(words), one
 
 
 def has_same_numbers(source: str, translation: str, reference: str) -> bool:
-    """Whether a translation has the digits of its source or those of the reference, separators apart.
+    """Check whether a translation has the digits of its source or its reference, ignoring separators.
 
     >>> has_same_numbers("1.250,5 kg", "1,250.5 kg", ""), has_same_numbers("3 Eier", "4 eggs", "3 eggs")
     (True, False)
@@ -143,7 +148,7 @@ def has_same_numbers(source: str, translation: str, reference: str) -> bool:
 
 
 def words_of(paths: Iterable[Path]) -> frozenset[str]:
-    """The words of texts, in small letters.
+    """Return the case-folded words of texts.
 
     Raises:
         DataError: a text cannot be read, is empty or has an empty line.
@@ -162,7 +167,7 @@ def _words(text: str) -> list[str]:
 
 
 def _share(held: Sequence[bool]) -> float:
-    """Of those that hold; all, where there are none."""
+    """Return the share of true values; 1.0 for an empty sequence."""
     return sum(held) / len(held) if held else 1.0
 
 

@@ -1,16 +1,16 @@
-"""The scorer's graph: how likely a translation is, and which source token each of its tokens looked at.
+"""The scorer's graph: the probability of a given translation, and its alignment with the source.
 
-The decoder's graph finds a translation step by step; this one is given it, as in training, so that all of its
-tokens are computed together.
+The decoder's graph searches for a translation step by step. The scorer's graph gets the translation as input,
+as in training, so it computes all tokens at once.
 
-Shapes: B pairs, T target tokens without BOS and EOS, S source tokens, H heads, D head dim; N targets, as
-many as pairs, or one of all pairs, which is read once as far as no source is looked at.
+Shapes: B pairs, T target tokens without BOS and EOS, S source tokens, H heads, D head dim, N targets: either
+B, or 1 if all pairs have the same target. What does not depend on the source is then computed only once.
 
-in:  target_ids i64 [N, T + 2]   BOS, the translation, EOS; PAD behind
+in:  target_ids i64 [N, T + 2]   BOS, the translation, EOS, then PAD
      source_bias f32 [B, S]      0 at tokens, MASKED at padding
-     cross_keys.N, cross_values.N [B, H, S, D]   of the encoder, fp16 unless the graph is fp32
+     cross_keys.N, cross_values.N [B, H, S, D]   from the encoder, fp16 unless the graph is fp32
 out: log_probs f32 [B]           of the translation and its EOS, in nats
-     alignment f32 [B, T, S]     the mean of the heads that align best; each row sums to 1
+     alignment f32 [B, T, S]     the mean of the chosen heads; each row sums to 1
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from service.engine.types import MASKED
 def build_scorer(
     builder: GraphBuilder, config: ModelConfig, heads: Sequence[AlignmentHead]
 ) -> onnx.ModelProto:
-    """Build the graph in the builder's precision; the mask and the outputs are fp32 in any."""
+    """Build the graph in the builder's precision; the mask and the outputs are always fp32."""
     b, layers = builder, range(config.num_decoder_layers)
     b.epsilon = config.layer_norm_epsilon
     decoder = _Decoder(b, config, heads)
@@ -54,7 +54,7 @@ def build_scorer(
 
 
 class _Decoder:
-    """The decoder over a whole translation; `picked` are the weights [B, T, S] of its chosen heads."""
+    """The decoder over a whole translation; `picked` are the chosen heads' attention weights [B, T, S]."""
 
     def __init__(
         self, builder: GraphBuilder, config: ModelConfig, heads: Sequence[AlignmentHead]
@@ -71,33 +71,33 @@ class _Decoder:
         self.cross_bias = b.op("Unsqueeze", "source_bias", b.constant([1, 2]))  # [B, 1, 1, S]
 
     def states(self) -> str:
-        """What the decoder knows before each token and EOS: [B, T + 1, d]."""
+        """Return the decoder's states, from which each token and EOS are predicted: [B, T + 1, d]."""
         b = self.b
         x = self._embedded()
         for index in range(self.config.num_decoder_layers):
             layer = f"decoder.{index}"
-            looking_back = partial(self._look_back, source=x, layer=layer)
-            x = residual(b, x, f"{layer}.norm_1", self.config, looking_back)
+            history = partial(self._history, source=x, layer=layer)
+            x = residual(b, x, f"{layer}.norm_1", self.config, history)
             crossing = partial(self._cross_attention, index=index)
             x = residual(b, x, f"{layer}.norm_2", self.config, crossing)
             feeding = partial(feed_forward, b, layer=layer, config=self.config)
             x = residual(b, x, f"{layer}.norm_3", self.config, feeding)
         return final_norm(b, x, "decoder_norm", self.config)
 
-    def _look_back(self, x: str, source: str, layer: str) -> str:
-        """Self-attention, or what is in its place."""
+    def _history(self, x: str, source: str, layer: str) -> str:
+        """Apply self-attention, or the SSRU if the network has it instead."""
         if self.config.decoder_cell == "ssru":
             return recurrence.every_step(self.b, x, f"{layer}.recurrence", self.config)
         module = f"{layer}.self_attention"
         return self_attention(self.b, x, source, self.future, module, self.config)
 
     def _embedded(self) -> str:
-        """[N, T + 1, d]: embeddings and positions."""
+        """Return the sum of embeddings and position encodings: [N, T + 1, d]."""
         b, sizes = self.b, self.config
         positions = positions_of(b, sizes, "target").astype(b.float_dtype)
         place = b.op("Range", b.constant(0), b.op("Squeeze", self.length), b.constant(1))
         table, root = b.weights["embedding.weight"], sizes.embedding_scale
-        if b.precision == "int8":  # the projection's own table, which is half of this file
+        if b.precision == "int8":  # shares the projection's table: half of the weights
             stored, scales = b.int8_rows(table, "embedding.weight", "projection")
             rows = b.to_float(b.op("Gather", stored, self.read))
             scale = b.op("Mul", b.op("Gather", scales, self.read), b.constant(root, np.float32))
@@ -107,7 +107,7 @@ class _Decoder:
         return str(b.op("Add", x, b.op("Gather", b.initializer("positions", positions), place)))
 
     def _cross_attention(self, x: str, index: int) -> str:
-        """Attention with weights [B, H, T + 1, S] that can be seen; the chosen heads' rows are picked."""
+        """Apply cross-attention, spelled out to expose its weights [B, H, T + 1, S], and add to `picked`."""
         b, module = self.b, f"decoder.{index}.cross_attention"
         [q] = b.split_heads(b.linear(x, f"{module}.w_q"), self.config.d_head)
         keys = b.op("Transpose", b.from_stored(f"cross_keys.{index}"), perm=[0, 1, 3, 2])
@@ -120,13 +120,13 @@ class _Decoder:
 
 
 def _rows(b: GraphBuilder, weights: str, head: AlignmentHead) -> str:
-    """[B, T, S]: one head's weights, from its shift on."""
+    """Return one head's weights at the rows for the T target tokens, according to its shift: [B, T, S]."""
     one = str(b.op("Gather", weights, b.constant(head.head), axis=1))  # [B, T + 1, S]
     return _slice(b, one, 0, -1) if head.shift == 0 else _slice(b, one, 1, np.iinfo(np.int64).max)
 
 
 def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
-    """From states [B, T + 1, d] to the log-probability of what follows each, summed up to EOS: [B]."""
+    """Turn states [B, T + 1, d] into the targets' log-probabilities, including EOS: [B]."""
     name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
     added = b.weights["projection_bias"] if config.projection_bias else np.zeros(config.vocab_size)
     bias = b.initializer("projection.bias", added.astype(b.float_dtype))
@@ -142,5 +142,5 @@ def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
 
 
 def _slice(b: GraphBuilder, x: str, start: int, stop: int) -> str:
-    """x[:, start:stop]."""
+    """Return x[:, start:stop]."""
     return str(b.op("Slice", x, b.constant([start]), b.constant([stop]), b.constant([1])))

@@ -1,6 +1,6 @@
-"""The end of a decoder's step: from its states to each sentence's candidates and the beams that go on.
+"""The end of a decoder's step: from its states to each sentence's candidates and the surviving beams.
 
-Shapes, and the names of what stands outside the step, are those of `decoder.py`.
+`decoder.py` explains the shapes, and the names of values from outside the step.
 """
 
 import math
@@ -16,10 +16,11 @@ from service.engine.types import DEAD
 
 
 def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[int, ...]) -> str:
-    """States [G, Q, d] to float32 log-probabilities [G, Q, V]; V is padded to whole groups.
+    """Turn states [G, Q, d] into float32 log-probabilities [G, Q, V]; V is padded to whole groups.
 
-    Padding, suppressed tokens and banned ones get none; forbidden ones get theirs, and lose it. Most runs ban
-    nothing, and spare the copy of all logits that ScatterND is.
+    Padding, suppressed and banned tokens are excluded from the softmax. The network's forbidden tokens are
+    excluded after it, so their share is not redistributed. Most runs ban nothing; for them, a branch without
+    ScatterND avoids a copy of all logits.
     """
     vocab_size = config.vocab_size
     padding = -vocab_size % group_size(vocab_size)
@@ -46,7 +47,7 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
 
 
 def _without(b: GraphBuilder, log_probs: str, forbidden: tuple[int, ...], width: int) -> str:
-    """Log-probabilities [..., width] without those of some tokens, whose share nobody gets."""
+    """Exclude tokens from log-probabilities [..., width] without redistributing their share."""
     if not forbidden:
         return log_probs
     mask = np.zeros(width, np.float32)
@@ -55,9 +56,9 @@ def _without(b: GraphBuilder, log_probs: str, forbidden: tuple[int, ...], width:
 
 
 def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:
-    """The 2K best continuations of a sentence's beams: scores, tokens and parents, [B, 2K] each, best first.
+    """Find the 2K best continuations of each sentence: scores, tokens, parents, [B, 2K] each, best first.
 
-    They lie within the 2K groups of the vocabulary whose maxima are the best, so that only those are sorted.
+    They lie in the 2K groups of the vocabulary with the best maxima, so only these groups are sorted.
     """
     size, flat = group_size(len(b.weights["embedding.weight"])), b.constant([0, -1])
     groups = b.op("Reshape", scored, "sentences_vocabulary")  # [B, K, V / size, size]
@@ -80,17 +81,17 @@ def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:
 
 
 def group_size(vocab_size: int) -> int:
-    """Tokens in a group: about as many as there are groups, in whole cache lines."""
+    """Return the number of tokens in a group: about the number of groups, rounded to whole cache lines."""
     return 16 * max(1, round(math.sqrt(vocab_size) / 16))
 
 
 def select(
     b: GraphBuilder, scored: str, carried: dict[str, str], *, narrowing: bool = False
 ) -> dict[str, str]:
-    """From log-probabilities [G, Q, V] to the candidates and the beams that go on.
+    """Choose the candidates and the surviving beams from log-probabilities [G, Q, V].
 
-    What is `carried` [G, Q, ...] goes with the beams. If `narrowing`, a sentence may ask that each hypothesis
-    that finishes leaves one beam fewer.
+    Values in `carried` [G, Q, ...] follow the surviving beams. With `narrowing`, the input `narrow` says for
+    which sentences each finished hypothesis reduces the beam by one.
     """
     p = b.prefix
     scores, tokens, parents = _candidates(b, scored)
@@ -126,18 +127,18 @@ def select(
 
 
 def _narrowed(b: GraphBuilder, ranks: str, finished: str) -> str:
-    """Which ranks are within the row's own beam, less what has finished where it narrows: [B, ranks]."""
+    """Mark the ranks within each sentence's beam, less its finished hypotheses if it narrows: [B, ranks]."""
     beams = b.op("Sub", "beam_size", b.op("Mul", finished, "narrow"))
     return str(b.op("Less", f"{ranks}.numbers", beams))
 
 
 def _carry(b: GraphBuilder, carried: dict[str, str], origins: str) -> dict[str, str]:
-    """What each beam has of the query that it goes on from."""
+    """Gather each beam's values from the query that it continues."""
     return {name: b.op("GatherND", one, origins, batch_dims=1) for name, one in carried.items()}
 
 
 def _best(b: GraphBuilder, scores: str, finishing: str, live: str) -> tuple[str, str]:
-    """The best score of any finished hypothesis, and whether no live beam is ahead of it; [B, 1] each."""
+    """Return each sentence's best finished score, and whether no live beam is ahead of it; [B, 1] each."""
     penalty = b.op("Gather", "penalties", f"{b.prefix}iteration", axis=0)  # [B, 1]
     ended = b.op("Where", finishing, b.op("Div", scores, penalty), b.constant(DEAD, np.float32))
     newly = b.op("ReduceMax", ended, b.constant([1]), keepdims=1)

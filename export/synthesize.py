@@ -1,14 +1,14 @@
-"""`python -m export.synthesize URL LINES --source en --target de --name back --out DATA`: text from a model.
+"""`python -m export.synthesize URL LINES --source en --target de --name back --out DATA`: synthetic text.
 
-A running service translates LINES. Both sides become the corpus `train.<name>.<code>`, for training beside
-the original text:
+A running service translates LINES. Both sides become the corpus `train.<name>.<code>`, which is used for
+training in addition to the original text:
 
-- back-translation (Sennrich et al., 2016): LINES is text in the language to translate into. Train only the
-  direction back to it, with `data.corpora.<name>.directions`;
+- back-translation (Sennrich et al., 2016): LINES is monolingual text in the target language of the direction
+  to be trained. Train only that direction, with `data.corpora.<name>.directions`;
 - sequence-level distillation (Kim and Rush, 2016): LINES is the source side of the training text, and the
   service has a larger network. Train the same direction.
 
-The same command continues after an interruption, or with lines that were added to LINES.
+After an interruption, or when lines were added to LINES, run the same command again to continue.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from export.client import ServiceError, translate_lines
 from model.data.text import DataError, iterate_lines
 
 UNUSABLE = ("length", "repetition", "copied")
-"""Ways in which a search that ran away, or found nothing, has ended."""
+"""Finish reasons of searches whose translations are not used."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Translate; returns the exit status."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m export.synthesize",
         description=__doc__,
@@ -62,25 +62,28 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Files:
-    """The corpus as it grows, and how far it is."""
+    """The growing files of the corpus, and a file with their progress."""
 
     def __init__(self, folder: Path, name: str, source: str, target: str) -> None:
-        """Both sides' files of the corpus `name`."""
+        """Name the files of the corpus `name` for both languages."""
         self.codes = source, target
         self.source, self.target = (folder / f"train.{name}.{code}" for code in self.codes)
         self._progress = folder / f".train.{name}.progress.json"
         self._digest = hashlib.sha256()
 
     def resume(self, text: Path) -> tuple[int, Counter[str]]:
-        """Lines of `text` that are done, and what became of them; whatever was written after is cut off.
+        """Return the number of lines of `text` that are done, and their outcomes.
+
+        The corpus files are truncated to the recorded progress.
 
         Raises:
-            DataError: those done were of another text, or the files are not this command's.
+            DataError: the lines done are not the first lines of `text`, or the corpus files exist but were
+                not written by this command.
         """
         done: dict[str, Any] = {"lines": 0, "digest": "", "sizes": [0, 0], "count": {}}
         if self._progress.exists():
             done = json.loads(self._progress.read_text(encoding="utf-8"))
-        self._count_in(line for line, _ in islice(iterate_lines(text), done["lines"]))
+        self._add_to_digest(line for line, _ in islice(iterate_lines(text), done["lines"]))
         if done["lines"] and self._digest.hexdigest() != done.get("digest"):
             raise DataError(
                 f"{text}: its first {done['lines']:,} lines are not those that {self.source.name} and "
@@ -100,17 +103,20 @@ class Files:
         lines: int,
         count: Mapping[str, int],
     ) -> None:
-        """Add the pairs that the lines of `block` gave; `lines` and `count` are those so far."""
-        if not self._progress.exists():  # from now on, the files are this command's
-            self._note(0, {})
-        self._count_in(block)
+        """Add the pairs made from the lines of `block`.
+
+        `lines` is the number of lines done, and `count` the outcomes so far, both including this block.
+        """
+        if not self._progress.exists():  # marks the files as written by this command
+            self._save_progress(0, {})
+        self._add_to_digest(block)
         for path, side in ((self.source, 0), (self.target, 1)):
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(f"{pair[side]}\n" for pair in pairs)
-        self._note(lines, count)
+        self._save_progress(lines, count)
 
-    def _note(self, lines: int, count: Mapping[str, int]) -> None:
-        """Write down how far it is."""
+    def _save_progress(self, lines: int, count: Mapping[str, int]) -> None:
+        """Write the progress file atomically."""
         files = (self.source, self.target)
         sizes = [path.stat().st_size if path.exists() else 0 for path in files]
         partial = self._progress.with_suffix(".partial")
@@ -123,16 +129,16 @@ class Files:
         partial.write_text(json.dumps(done))
         partial.rename(self._progress)
 
-    def _count_in(self, lines: Iterable[str]) -> None:
-        """What the digest of the lines that are done is made of."""
+    def _add_to_digest(self, lines: Iterable[str]) -> None:
+        """Add lines to the digest of the lines that are done."""
         for line in lines:
             self._digest.update(f"{line}\n".encode())
 
 
 def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -> Counter[str]:
-    """Translate every line that is not done yet; returns how many pairs were kept, or dropped and why.
+    """Translate every line that is not done yet; return the number of pairs by outcome, as `judge` names it.
 
-    `request` is what every request says beside its text.
+    `request` has the fields of every request besides the text.
     """
     total = sum(1 for _ in iterate_lines(text))
     done, count = files.resume(text)
@@ -153,7 +159,7 @@ def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -
 
 
 def judge(translation: str, finishes: Sequence[str]) -> str:
-    """`kept`, or why it would teach nothing good."""
+    """Return `kept`, or the reason why a translation is not used for training."""
     if not translation.strip():
         return "empty"
     bad = [finish for finish in finishes if finish in UNUSABLE]

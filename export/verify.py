@@ -1,8 +1,8 @@
-"""The proof before publication: the reference search in torch against the service's own engine.
+"""Verification before a bundle is published: the service's engine against the reference search in torch.
 
-fp32 must agree in every n-best list. The lower precisions, whose roundings flip near ties, must agree in the
-scores of equal translations, and their translations must be like the reference's by chrF: a flip that changes
-one word costs little, another sentence much.
+fp32 must give the same n-best list for every sentence. In the lower precisions, rounding can reverse near
+ties. They must give nearly the same scores where the translations are equal, and chrF of their translations
+against the reference's must be high: a changed word costs little, a different sentence costs much.
 """
 
 import logging
@@ -32,23 +32,24 @@ logger = logging.getLogger(__name__)
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6
 MAX_ELSEWHERE = 0.1
-"""Of the scorer's attention in int8, on average."""
+"""Limit on the mean share of a token's attention that the int8 scorer puts on other source tokens."""
 MAX_NATS_APART = 0.1
-"""The scorer's log-probability of a token in int8 and the reference's, on average."""
+"""Limit on the mean difference per token between the int8 scorer's log-probability and the reference's."""
 
 
 class VerificationError(RuntimeError):
-    """The graphs do not compute what the network does; nothing is published."""
+    """The graphs do not compute what the network computes; no bundle is published."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a precision may be from the reference."""
+    """How far the results of a precision may be from the reference."""
 
     score: float
-    """Difference of the best hypotheses' scores where their tokens are equal: the mean, or all if `exact`."""
+    """Maximum difference of the best hypotheses' scores where their tokens are equal: the mean difference,
+    or the largest one if `exact`."""
     chrf: float
-    """Least chrF, 0 to 100, of the best translations against the reference's."""
+    """Minimum chrF, 0 to 100, of the best translations against the reference's."""
     exact: bool = False
     """Whether the whole n-best list of every sentence must be the same."""
 
@@ -58,12 +59,12 @@ TOLERANCES: dict[Precision, Tolerance] = {
     "fp16": Tolerance(score=0.02, chrf=98),
     "int8": Tolerance(score=0.1, chrf=80),
 }
-"""Sound int8 graphs reach, with 40 sentences and without VNNI, a chrF of 97.4 (the bundled model), 95.6 to
+"""Correct int8 graphs reach, with 40 sentences and without VNNI, a chrF of 97.4 (the bundled model), 95.6 to
 98.3 (models of a toy language), 89.0 (random weights, for which nearly every step is a near tie). The bundled
 model's fp16 graphs reach 100."""
 TOLERANCES_WITHOUT_TEXT = TOLERANCES | {"int8": Tolerance(score=0.4, chrf=80)}
-"""For sources drawn from a vocabulary, which mean nothing. Their scores are further away than those of text:
-0.1 (the bundled model) to 0.2 (the same in post-norm), though both translate text as well as in fp32."""
+"""For sources drawn at random from a vocabulary. Their scores differ more than those of real text: by 0.1
+(the bundled model) to 0.2 (the same in post-norm), though both translate text as well as in fp32."""
 
 ADVICE = (
     "; this often happens after little training: train longer, calibrate with more text (--data), or leave "
@@ -77,7 +78,14 @@ def reference_translations(
     suppressed: Sequence[int],
     start: Sequence[int] = (),
 ) -> list[list[Found]]:
-    """The reference's n-best list of every source, without the tokens that all are to start with."""
+    """Return the reference search's n-best list of every source, without the `start` tokens.
+
+    Args:
+        network: the network in torch.
+        sources: token ids.
+        suppressed: tokens that get no probability.
+        start: tokens that every translation must begin with.
+    """
     found = []
     for source in sources:
         limit = max_target_length(len(source))
@@ -94,12 +102,12 @@ def engine_translations(
     sources: Sequence[Sequence[int]],
     starts: Sequence[tuple[int, ...]] = (),
 ) -> list[list[Hypothesis]]:
-    """The engine's n-best list of every source, all of them in flight together.
+    """Return the engine's n-best list of every source; all sources are submitted together.
 
-    `starts` are the tokens that the translations of each begin with, if they have any.
+    `starts` are, for each source, the tokens that its translations must begin with; by default none.
 
     Raises:
-        VerificationError: what a graph computes cannot be.
+        VerificationError: the engine cannot run the graphs, or their results are invalid.
     """
     engine = Engine(
         [OnnxModelRunner(encoder, decoder)], special, EngineConfig(max_waiting=max(1, len(sources)))
@@ -136,9 +144,10 @@ def verify(
     piece: Callable[[int], str],
     has_text: bool = True,
 ) -> str:
-    """Compare the two; returns one line that says how well they agree.
+    """Compare the engine's translations with the reference's; return one line that says how well they agree.
 
-    `piece` gives the piece of a target token's id; `has_text` is False for sources drawn from a vocabulary.
+    `piece` returns the piece of a target token's id. `has_text` is False for sources drawn at random from a
+    vocabulary.
 
     Raises:
         VerificationError: they differ by more than the precision's tolerance.
@@ -156,7 +165,7 @@ def verify(
         if same:
             differences.append(abs(expected[0].score - got[0].score))
     ours, theirs = ([text(best[0].ids) for best in one] for one in (found, reference))
-    # nothing at all, which an untrained network may say, has no characters to compare
+    # an untrained network's translations may be empty, and chrF of empty texts is undefined
     chrf = 100.0 if ours == theirs else sacrebleu.corpus_chrf(ours, [theirs]).score
     worst = max(differences, default=float("inf"))
     mean = sum(differences) / len(differences) if differences else float("inf")
@@ -180,7 +189,7 @@ def verify(
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """What the network makes of a source and its translation."""
+    """A source and its translation, with the network's attention and score."""
 
     source: list[int]
     target: list[int]
@@ -188,14 +197,14 @@ class ScoredPair:
     attention: np.ndarray
     """The mean of the chosen heads, [T, S]."""
     log_prob: float
-    """Of the translation and its EOS, in nats."""
+    """Log-probability of the translation and its EOS, in nats."""
 
 
 @torch.inference_mode()
 def scored_pairs(
     network: Transformer, heads: Sequence[AlignmentHead], pairs: Sequence[Pair]
 ) -> list[ScoredPair]:
-    """The reference that a scorer is held against."""
+    """Compute, with the network in torch, the results that a scorer is compared with."""
     found = []
     for pair in pairs:
         source = torch.tensor([pair.source.tolist()])
@@ -216,11 +225,11 @@ def scored_pairs(
 
 
 def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> str:
-    """Compare scores and alignments with the network's own; returns one line that says how well they agree.
+    """Compare a scorer's results with the network's; return one line that says how well they agree.
 
     Raises:
-        VerificationError: on average, a token's log-probability is more than a tenth of a nat away, or more
-            than a tenth of its attention elsewhere.
+        VerificationError: the mean difference of the log-probabilities per token exceeds `MAX_NATS_APART`,
+            or the mean share of a token's attention on other source tokens exceeds `MAX_ELSEWHERE`.
     """
     elsewhere: list[float] = []
     apart = []
@@ -230,7 +239,7 @@ def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> st
         bias = np.zeros((1, len(one.source)), np.float32)
         [score] = runner.score(np.array([one.source]), bias, np.array([one.target])).tolist()
         apart.append(abs(score - one.log_prob) / (len(one.target) - 1))
-    # of translations without a token, as a source without a meaning may have, there is no attention
+    # `elsewhere` is empty if all translations are, as those of random sources may be
     nats, share = sum(apart) / len(apart), sum(elsewhere) / max(1, len(elsewhere))
     line = f"scorer: {nats:.2g} nats a token away from the reference, {share:.1%} of the attention elsewhere"
     if not (nats <= MAX_NATS_APART and share <= MAX_ELSEWHERE):

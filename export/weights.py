@@ -1,7 +1,7 @@
-"""A bundle's `weights.bin`: what its graphs compute with, each tensor once, whichever graphs it is of.
+"""A bundle's `weights.bin`: the large tensors of all its graphs, each stored once.
 
-ONNX Runtime maps the file into memory, so that all sessions of all processes read the same pages. To a graph,
-it is external data: a tensor has an offset and a length.
+ONNX Runtime maps the file into memory, so the sessions of all processes share its pages. The graphs refer to
+it as external data: a tensor has an offset and a length.
 """
 
 import hashlib
@@ -13,37 +13,38 @@ from onnx.external_data_helper import set_external_data
 
 WEIGHTS = "weights.bin"
 MIN_MAPPED = 4096
-"""Bytes of a tensor that is worth a mapping, which takes a page; smaller ones stay in the graph."""
+"""Minimum size in bytes of a tensor in the file: a mapping takes at least a page. Smaller tensors stay in
+their graphs."""
 ALIGNMENT = 64
-"""Bytes; kernels read whole lines of a cache."""
+"""In bytes: a cache line."""
 
 
 class WeightsFile:
-    """Writes `weights.bin`, and beside it the graphs that refer to it."""
+    """Writes `weights.bin`, and the graphs that refer to it, into a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin an empty one in `folder`."""
+        """Create an empty `weights.bin` in `folder`."""
         self.folder = folder
         self._offsets: dict[bytes, int] = {}
         (folder / WEIGHTS).write_bytes(b"")
 
     def add(self, tensor: onnx.TensorProto, values: bytes | memoryview) -> None:
-        """Write a tensor's values, unless they are there already, and have it refer to them."""
+        """Write a tensor's values, unless the file has them already, and make the tensor refer to them."""
         digest = hashlib.sha256(values).digest()
         if digest not in self._offsets:
             with (self.folder / WEIGHTS).open("ab") as file:
                 file.write(bytes(-file.tell() % ALIGNMENT))
                 self._offsets[digest] = file.tell()
                 file.write(values)
-        tensor.raw_data = b""  # or onnx refuses to say that the values are elsewhere
+        tensor.raw_data = b""  # required by set_external_data
         set_external_data(tensor, WEIGHTS, self._offsets[digest], memoryview(values).nbytes)
         tensor.ClearField("raw_data")
 
     def save(self, model: onnx.ModelProto, name: str) -> None:
-        """Check a graph and write it as the file `name`; `model` loses its weights to the file.
+        """Write a graph as the file `name`, and check it; the large weights of `model` move to `weights.bin`.
 
         Raises:
-            onnx.checker.ValidationError: it is no valid graph.
+            onnx.checker.ValidationError: the graph is invalid.
         """
         for tensor in initializers(model.graph):
             if len(tensor.raw_data) >= MIN_MAPPED:
@@ -53,7 +54,7 @@ class WeightsFile:
 
 
 def initializers(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    """Those of a graph and of the bodies of its loops."""
+    """Yield the initializers of a graph and of its subgraphs, such as the bodies of loops."""
     yield from graph.initializer
     for node in graph.node:
         for attribute in node.attribute:

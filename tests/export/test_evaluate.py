@@ -100,7 +100,7 @@ def test_the_scores_of_another_search_are_not_recorded(
     command = ["http://service/", "--data", str(data), "--record", str(data)]
     with pytest.raises(SystemExit):
         evaluate.main([*command, "--set", "beam_size=1"])
-    assert "does not go with --set" in capsys.readouterr().err
+    assert "cannot be used with --set" in capsys.readouterr().err
 
 
 def test_a_field_without_a_value_is_an_error(
