@@ -1,5 +1,6 @@
-"""Models of others become bundles: one file a format, from files to configuration, weights and vocabulary.
+"""Import of models from other projects as bundles.
 
-A format is a module with `FORMAT`, `recognises(source)` and `read(source)`, listed in `formats.py`; all that
-comes after, calibration, graphs and proofs, is the same for every network.
+Each format has a module with `FORMAT`, `recognises(source)` and `read(source)`, listed in `formats.py`. It
+turns files into configuration, weights and vocabulary. Everything after that, such as calibration, graphs and
+verification, is the same for all networks.
 """

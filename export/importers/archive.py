@@ -1,4 +1,4 @@
-"""Archives around a model, unpacked as something that a stranger may have made."""
+"""Unpacking of zip archives, which are not trusted."""
 
 import shutil
 import stat
@@ -15,19 +15,23 @@ from export.importers.settings import shown
 MAX_FILES = 1_000
 MAX_BYTES = 1 << 33
 MAX_GROWTH, ALWAYS_ALLOWED = 20, 1 << 26
-"""Weights hardly shrink: what unpacks to more times its size, and to more bytes, is no model."""
+"""Weights hardly compress, so an archive that unpacks to more than `ALWAYS_ALLOWED` bytes and more than
+`MAX_GROWTH` times its size is no model."""
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError),
-    ValueError,  # names that are no UTF-8, places before the file
+    ValueError,  # names that are not UTF-8, negative offsets
 )
 
 
 @contextmanager
 def unpacked(source: Path) -> Iterator[Path]:
-    """The folder of a model: `source`, or what is in it if it is a zip archive, while the context lasts.
+    """Unpack a zip archive into a temporary folder; anything else is left as it is.
+
+    Yields:
+        The model's folder: `source`, or the unpacked content of the archive.
 
     Raises:
-        SourceError: the archive is broken, too large, or would write elsewhere.
+        SourceError: the archive is broken, too large, or has a member outside its folder.
     """
     if source.suffix == ".npz" or not (source.is_file() and zipfile.is_zipfile(source)):
         yield source
@@ -54,7 +58,7 @@ def _unpack(source: Path, folder: Path) -> None:
                     path.mkdir(parents=True, exist_ok=True)
                     continue
                 path.parent.mkdir(parents=True, exist_ok=True)
-                # no more than the size that was checked is read, whatever is there
+                # reads at most the size that was checked, even if the data are longer
                 with archive.open(member) as packed, path.open("xb") as file:
                     shutil.copyfileobj(packed, file)
     except SourceError:
@@ -65,10 +69,10 @@ def _unpack(source: Path, folder: Path) -> None:
 
 
 def check_sizes(source: Path, members: Sequence[zipfile.ZipInfo]) -> None:
-    """Whether a zip file unpacks to something of a sensible size.
+    """Check that a zip file has a reasonable number of members and unpacked size.
 
     Raises:
-        SourceError: it does not.
+        SourceError: it has too many members, or they are too large.
     """
     if len(members) > MAX_FILES:
         raise SourceError(f"{source}: has {len(members)} files; supported: up to {MAX_FILES}")
@@ -79,7 +83,11 @@ def check_sizes(source: Path, members: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _check_name(source: Path, member: zipfile.ZipInfo) -> None:
-    """Whether a member is a plain file or folder that stays inside."""
+    """Check that a member is an unencrypted file or folder inside the archive's folder.
+
+    Raises:
+        SourceError: it is not.
+    """
     name = member.filename
     path, kind = PurePosixPath(name), stat.S_IFMT(member.external_attr >> 16)
     is_of_windows = "\\" in name or PureWindowsPath(name).drive

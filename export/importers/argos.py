@@ -1,4 +1,4 @@
-"""Packages of Argos Translate and LibreTranslate: a CTranslate2 folder, and what Argos has to know of it."""
+"""Packages of Argos Translate and LibreTranslate: a CTranslate2 folder with Argos' metadata."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,13 @@ from service.models.bundle import DecodingDefaults, Moses
 FORMAT = "Argos Translate"
 METADATA, FOLDER = "metadata.json", "model"
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.2
-"""Of Argos itself."""
+"""Argos' own defaults."""
 MOSES = Moses(splits_hyphens=False, escapes=True)
-"""Likewise, whatever the model was trained with."""
+"""How Argos calls the Moses tokenizer, whatever the model was trained with."""
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is an unpacked package."""
+    """Check whether this is an unpacked package."""
     return (source / METADATA).is_file() and (
         source / FOLDER / ctranslate2_folder.WEIGHTS
     ).is_file()
@@ -28,7 +28,7 @@ def read(source: Path) -> Imported:
     """Read an unpacked package.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the package is missing, broken or not supported.
     """
     metadata, folder = Settings(source / METADATA), source / FOLDER
     metadata.refuse("type", "translate")

@@ -1,4 +1,4 @@
-"""Training checkpoints that torch saved: the parts of one by name, and the options of the training."""
+"""Training checkpoints saved by torch: their parts by name, and the options of the training."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ PREFERRED = "checkpoint_best.pt", "model.pt"
 
 
 def has_checkpoint(source: Path) -> bool:
-    """Whether a folder holds one."""
+    """Check whether a folder has a checkpoint."""
     return source.is_dir() and any(source.glob(PATTERN))
 
 
 def checkpoint_of(source: Path) -> Path:
-    """The only checkpoint of a folder, or the one that is called the best.
+    """Return the only checkpoint of a folder, or the first of `PREFERRED`.
 
     Raises:
-        SourceError: there are several.
+        SourceError: there are several, and none of them is preferred.
     """
     found = sorted(source.glob(PATTERN))
     best = [path for name in PREFERRED for path in found if path.name == name]
@@ -35,24 +35,24 @@ def checkpoint_of(source: Path) -> Path:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What is in it by name.
+    """Read the parts of a checkpoint, by name; no code in it is executed.
 
     Raises:
-        SourceError: it is broken, or holds code, of which nothing is run.
+        SourceError: the checkpoint is broken, or contains code.
     """
     found = load_pickle(path)
     if not isinstance(found, dict):
         raise SourceError(
-            f"{path}: is a {type(found).__name__}; supported: a table of parts by name"
+            f"{path}: contains a {type(found).__name__}; supported: a dict of parts by name"
         )
     return found
 
 
 def options(path: Path, key: str, found: object) -> Mapping[str, Any]:
-    """The options under a key of a checkpoint, however they are stored.
+    """Return the options `found` under a key of a checkpoint, stored as a dict or a `Namespace`.
 
     Raises:
-        SourceError: they are none.
+        SourceError: they are neither, or one of them is a tensor.
     """
     values = vars(found) if isinstance(found, Namespace) else found
     if isinstance(values, dict):
@@ -66,5 +66,5 @@ def options(path: Path, key: str, found: object) -> Mapping[str, Any]:
 
 
 def settings_of(path: Path, key: str, values: Mapping[str, Any]) -> Settings:
-    """Options, as settings of which what is wrong is told with the file and `key`."""
+    """Wrap options as settings, whose errors name the file and `key`."""
     return Settings(path / key, read=lambda _: dict(values))

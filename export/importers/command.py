@@ -1,7 +1,7 @@
 """`python -m export import SOURCE --out BUNDLE`: make a bundle from a model of another project.
 
-The files tell which format the model has. The bundle is verified: its graphs are compared with the network in
-torch, and the network with the library of the format, if that is installed.
+The format is recognised by the files. The bundle is verified: its graphs are compared with the network in
+torch, and the network with the format's own library, if that is installed.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from model.checks import ConfigError
 from service.errors import BundleError
 
 NON_COMMERCIAL = re.compile(r"(?<![a-z])nc(?![a-z])", re.IGNORECASE)
-"""In the name of a Creative Commons licence."""
+"""Matches the names of non-commercial Creative Commons licences."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line's options."""
+    """Return the parser of the command line's options."""
     found = argparse.ArgumentParser(prog="attendant import", description=__doc__)
     found.add_argument(
         "model",
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--target",
         default="",
-        help="target language codes, likewise; for a model with many, those to keep",
+        help="target language codes, if the model does not name them; for a model with many, those to keep",
     )
     found.add_argument(
         "--data", type=Path, metavar="FILE", help="text in the source language, one sentence per "
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    """Import; returns the exit status."""
+    """Run the command, and return the exit status."""
     options = parser().parse_args(arguments)
     options.precisions = tuple(options.precisions.split(","))
     if unknown := set(options.precisions) - {"int8", "fp16", "fp32"}:
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     sources, targets = (
-        [code for code in said.split(",") if code] for said in (options.source, options.target)
+        [code for code in codes.split(",") if code] for codes in (options.source, options.target)
     )
     try:
         with fetched(options.model) as model:

@@ -1,4 +1,4 @@
-"""The way of every format from its files to a published bundle."""
+"""Conversion of a model in any format to a published bundle."""
 
 import logging
 import tempfile
@@ -24,7 +24,7 @@ from model.transformer import PositionalEncoding, Transformer
 from service.models.bundle import Direction, Limits, Manifest, Origin, Precision, Provenance, sha256
 
 MAX_GRAPH_BYTES = 2_100_000_000
-"""Of a protocol buffer, a little less than 2 GiB."""
+"""A little less than 2 GiB, the limit of a protocol buffer."""
 logger = logging.getLogger("export")
 
 
@@ -38,21 +38,21 @@ def import_model(
     *,
     punctuation: bool | None = None,
 ) -> Manifest:
-    """Read a model of others and publish it as a bundle; `out` is as it was unless all went well.
+    """Read a model of another project and publish it as a bundle; `out` is changed only if all succeeds.
 
     Args:
         source: the model's folder, or a zip archive around it.
         out: the bundle's folder.
         options: name, precisions, licences.
-        source_languages: codes, where the model does not say.
-        target_languages: likewise, or those that are wanted.
-        data: text for calibration.
-        punctuation: whether it is normalized as by Moses; None: if the model's own files do so.
+        source_languages: codes, if the model does not name them.
+        target_languages: codes, if the model does not name them; or the ones to keep.
+        data: text in the source language, for calibration.
+        punctuation: whether to normalise punctuation as Moses does; by default, if the model's files do so.
 
     Raises:
-        SourceError: the model cannot be imported, or is not what its library makes of it.
-        VerificationError: a graph does not compute what the network does.
-        FileExistsError: `out` is there and is no bundle.
+        SourceError: the model cannot be imported, or its library computes something else.
+        VerificationError: a graph does not compute what the network computes.
+        FileExistsError: `out` exists and is not a bundle.
     """
     check_place(out)
     texts = read_lines(data) if data else []
@@ -73,10 +73,10 @@ def import_model(
 
 
 def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:
-    """Whether a graph of each precision fits into a file.
+    """Check that the decoder's graph fits into a file, in each of the precisions.
 
     Raises:
-        SourceError: one does not.
+        SourceError: it is too large in one of them.
     """
     table = config.vocab_size * config.d_model
     layers = config.num_decoder_layers * (8 * config.d_model + 2 * config.d_ff) * config.d_model
@@ -90,12 +90,12 @@ def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:
         if precision not in fit:
             raise SourceError(
                 f"--precisions: in {precision}, the decoder's graph would have {sizes[precision] / 1e9:.1f} "
-                f"GB, and a file of ONNX has at most 2; supported: {', '.join(fit) or 'none'}"
+                f"GB, and an ONNX file has at most 2; supported: {', '.join(fit) or 'none'}"
             )
 
 
 def network_of(imported: Imported) -> Transformer:
-    """The network in torch; it shares the memory of the imported weights."""
+    """Build the network in torch; it shares the memory of the imported weights."""
     with torch.device("meta"):
         network = Transformer(imported.config, PAD_ID)
     network.load_state_dict(dict(imported.weights), assign=True)
@@ -111,7 +111,7 @@ def _material(
     texts: Sequence[str],
     provenance: Provenance,
 ) -> Material:
-    """The network in torch, held against its library, with text that it has translated."""
+    """Build the network, compare it with its library, and translate text for calibration."""
     network = network_of(imported)
     with tempfile.TemporaryDirectory() as folder:
         tokenizers = tokenizers_of(imported, Path(folder), directions)
@@ -124,7 +124,7 @@ def _material(
     if oracle is not None:
         logger.info(check_log_probs(oracle, imported, network, pairs))
     else:
-        logger.warning("no library of its format is installed to compare it with")
+        logger.warning("not compared with the format's own library, which is not installed")
     return Material(
         network=network,
         pairs=pairs,

@@ -1,7 +1,7 @@
-"""CTranslate2's folders of Transformers, whatever they were converted from; its own Translator is matched.
+"""CTranslate2 folders of Transformer models, whatever they were converted from.
 
-Its specification says how the network is built. How texts are cut it does not say: a SentencePiece model must
-be there, too, as converters put it there when they are asked to.
+The results match CTranslate2's own Translator. The specification describes the network, but not how text is
+tokenized: the folder must also have the SentencePiece model or the BPE merges, which converters can copy.
 """
 
 from functools import partial
@@ -39,25 +39,25 @@ MAX_LENGTH = 512
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is a folder of that kind."""
+    """Check whether this is a folder of this format."""
     there = (source / f"{name}.{kind}" for name in VOCABULARIES for kind in KINDS)
     return (source / WEIGHTS).is_file() and any(path.is_file() for path in there)
 
 
 def read(source: Path) -> Imported:
-    """Read such a folder.
+    """Read a folder.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     return read_beside(source, source)
 
 
 def read_beside(source: Path, place: Path) -> Imported:
-    """Read such a folder; what cuts its texts is in another one.
+    """Read a folder; the tokenizer's files are in the folder `place`.
 
     Raises:
-        SourceError: something is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     variables = _variables(source / WEIGHTS)
     tokens = read_tokens(source, variables)
@@ -93,17 +93,21 @@ def read_beside(source: Path, place: Path) -> Imported:
 
 
 def _variables(path: Path) -> Variables:
-    """What is in a file of weights, if its specification is one that is built here."""
+    """Read a weights file.
+
+    Raises:
+        SourceError: the file is broken, or its specification or revision is not supported.
+    """
     variables = Variables(path)
     if variables.specification not in SPECIFICATIONS:
         raise SourceError(
             f"{path}: is a {variables.specification or 'model without a name'}; supported: "
-            f"{SPECIFICATIONS[0]}, a Transformer from sequence to sequence"
+            f"{SPECIFICATIONS[0]}, a sequence-to-sequence Transformer"
         )
     first, last = REVISIONS
     if not first <= variables.revision <= last:
         raise SourceError(
-            f"{path}: {variables.specification} is of revision {variables.revision}; supported: {first} "
+            f"{path}: {variables.specification} has revision {variables.revision}; supported: {first} "
             f"to {last}"
         )
     return variables
@@ -112,10 +116,10 @@ def _variables(path: Path) -> Variables:
 def sides_of(
     vocabularies: tuple[Vocabulary, Vocabulary], tokens: Tokens, models: tuple[Path, Path]
 ) -> tuple[Side, Side]:
-    """The vocabularies, each with its arrangement in as many ids as the larger one has.
+    """Return both sides with their arrangements, padded to the size of the larger one.
 
     Raises:
-        SourceError: a token with a meaning is missing.
+        SourceError: a special token is missing, or UNK and EOS have the same id.
     """
     source, target = vocabularies
     unk, eos = target.ids[tokens.unk], target.id_of(tokens.eos, "end of a translation")

@@ -1,4 +1,4 @@
-"""What CTranslate2 computes of a folder, where it is installed: the proof that an import means the same."""
+"""CTranslate2's own results for a folder, if it is installed, to verify an import."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -16,10 +16,12 @@ from export.importers.imported import Oracle, SourceError
 def ctranslate2_oracle(
     folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], model: Path | None, tokens: Tokens
 ) -> Oracle | None:
-    """Its Translator in fp32 behind a SentencePiece model, if one cuts texts; None where it is not installed.
+    """Load a folder with CTranslate2's Translator in fp32; return None if CTranslate2 is not installed.
+
+    `model` is the SentencePiece model; without one, the oracle cannot encode text.
 
     Raises:
-        SourceError: it is, and cannot load the folder.
+        SourceError: CTranslate2 cannot load the folder.
     """
     if importlib.util.find_spec("ctranslate2") is None:
         return None
@@ -34,8 +36,8 @@ def ctranslate2_oracle(
     ids = vocabularies[0].ids
     own_end = [tokens.eos] if tokens.ends_source else []
 
-    def as_asked(source: Sequence[int]) -> list[str]:
-        """The tokens of a source, without those that the folder asks it to add."""
+    def tokens_of(source: Sequence[int]) -> list[str]:
+        """Return a source's tokens without BOS and EOS if CTranslate2 adds them."""
         found = [read[id] for id in source]
         found = found[1:] if tokens.begins_source else found
         return found[:-1] if tokens.adds_end else found
@@ -43,7 +45,7 @@ def ctranslate2_oracle(
     def log_probs(source: Sequence[int], target: Sequence[int]) -> Tensor:
         prefix = [written[id] for id in target[1:]]
         [result] = translator.translate_batch(
-            [as_asked(source)],
+            [tokens_of(source)],
             target_prefix=[prefix],
             beam_size=1,
             max_decoding_length=len(prefix) + 1,

@@ -1,4 +1,4 @@
-"""The vocabularies of a CTranslate2 folder, and which of their tokens have a meaning."""
+"""The vocabularies of a CTranslate2 folder, and their special tokens."""
 
 import json
 from collections.abc import Mapping
@@ -16,45 +16,46 @@ CONFIG = "config.json"
 VOCABULARIES = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
 KINDS = "json", "txt"
 CONTROLS = {"<s>", "</s>", "<unk>", "<pad>", "<blank>"}
-"""Tokens that no text has, beside those that the configuration names."""
+"""Tokens that do not occur in text, in addition to those that the configuration names."""
 FIRST_WITH_CONFIG = 6
-"""Version of the file of weights; before, it holds itself what `config.json` says."""
+"""Version of the weights file; earlier ones have the settings of `config.json` themselves."""
 
 
 class Tokens(NamedTuple):
-    """What `config.json` says of tokens."""
+    """The special tokens named in `config.json`."""
 
     unk: str
     bos: str
     eos: str
     start: str
-    """What the decoder begins with."""
+    """The token that the decoder begins with."""
     begins_source: bool
-    """Whether BOS stands in front of every source."""
+    """Whether every source begins with BOS."""
     ends_source: bool
+    """Whether every source ends with EOS."""
     adds_end: bool
-    """Whether CTranslate2 puts EOS there itself."""
+    """Whether CTranslate2 adds this EOS itself."""
     epsilon: float = 1e-5
-    """Of LayerNorm, which stands there, too."""
+    """The epsilon of LayerNorm, which `config.json` has too."""
 
 
 def read_tokens(folder: Path, variables: Variables) -> Tokens:
-    """What the folder says, with CTranslate2's defaults.
+    """Read the special tokens of a folder; the defaults are CTranslate2's.
 
     Raises:
-        SourceError: it says what cannot be, or is not supported.
+        SourceError: a setting is invalid or not supported.
     """
     path = folder / CONFIG
-    said: dict[str, Any] = read_json(path) if path.exists() else {}
+    config: dict[str, Any] = read_json(path) if path.exists() else {}
     if variables.version < FIRST_WITH_CONFIG:
-        path, said = variables.path, said | _flags(variables)
-    if said.get("quantization_type"):
-        found = said["quantization_type"]
+        path, config = variables.path, config | _flags(variables)
+    if config.get("quantization_type"):
+        found = config["quantization_type"]
         raise SourceError(
             f"{path}: quantization_type = {shown(found)}; supported: int8, int16, float16"
         )
-    of = Settings(path, read=lambda _: said).get
-    start = said.get("decoder_start_token", "<s>")
+    of = Settings(path, read=lambda _: config).get
+    start = config.get("decoder_start_token", "<s>")
     if not isinstance(start, str):
         raise SourceError(
             f"{path}: decoder_start_token = {json.dumps(start)}, so the caller must choose the "
@@ -64,22 +65,22 @@ def read_tokens(folder: Path, variables: Variables) -> Tokens:
     if not 0 < epsilon < 1:
         raise SourceError(f"{path}: layer_norm_epsilon = {epsilon}; supported: between 0 and 1")
     eos = of("eos_token", str, "</s>")
-    # a decoder that begins with EOS is fairseq's or Marian's: sources end with it, whoever puts it there
+    # a decoder that begins with EOS is fairseq's or Marian's: their sources end with EOS, whatever adds it
     begins, ends = of("add_source_bos", bool, False), of("add_source_eos", bool, False)
     unk, bos = of("unk_token", str, "<unk>"), of("bos_token", str, "<s>")
     return Tokens(unk, bos, eos, start, begins, ends or start == eos, ends, epsilon)
 
 
 def _flags(variables: Variables) -> dict[str, Any]:
-    """What older files say themselves."""
-    said = variables.scalars
-    if said.get("user_decoder_start_tokens", 0):
+    """Return the settings in an older weights file, by their keys in `config.json`."""
+    flags = variables.scalars
+    if flags.get("user_decoder_start_tokens", 0):
         start = None
     else:
-        start = "<s>" if said.get("with_target_bos", 1) else "</s>"
+        start = "<s>" if flags.get("with_target_bos", 1) else "</s>"
     return {
-        "add_source_bos": bool(said.get("with_source_bos", 0)),
-        "add_source_eos": bool(said.get("with_source_eos", 0)),
+        "add_source_bos": bool(flags.get("with_source_bos", 0)),
+        "add_source_eos": bool(flags.get("with_source_eos", 0)),
         "decoder_start_token": start,
     }
 
@@ -90,30 +91,30 @@ class Vocabulary:
 
     path: Path
     ids: Mapping[str, int]
-    """Of several ids of one token, the first."""
+    """Ids by token; the first one if a token has several."""
     size: int
 
     def id_of(self, token: str, what: str) -> int:
-        """The id of a token that must be there.
+        """Return the id of a token.
 
         Raises:
-            SourceError: it is not.
+            SourceError: the vocabulary does not have it; the message calls it `what`.
         """
         if token not in self.ids:
             raise SourceError(f"{self.path}: has no {token}, which is the {what}")
         return self.ids[token]
 
     def pieces(self, tokens: Tokens) -> dict[str, int]:
-        """The ids of those that are pieces of texts, or tags."""
+        """Return the ids of the tokens that are pieces of text or tags."""
         controls = CONTROLS | {tokens.unk, tokens.bos, tokens.eos}
         return {token: id for token, id in self.ids.items() if token and token not in controls}
 
 
 def read_vocabularies(folder: Path, unk: str) -> tuple[Vocabulary, Vocabulary]:
-    """Those of source and target; the same one twice if they share it.
+    """Read the vocabularies of source and target; a shared one is returned twice.
 
     Raises:
-        SourceError: there is none, or one is broken.
+        SourceError: a vocabulary is missing or broken.
     """
     shared, *sides = (_find(folder, name) for name in VOCABULARIES)
     if shared is not None:
@@ -124,7 +125,7 @@ def read_vocabularies(folder: Path, unk: str) -> tuple[Vocabulary, Vocabulary]:
         missing = VOCABULARIES[1 if source is None else 2]
         raise SourceError(
             f"{folder}: has neither {VOCABULARIES[0]}.json nor {missing}.json; supported: one vocabulary, or "
-            "one of each side"
+            "one for each side"
         )
     return _read(source, unk), _read(target, unk)
 
@@ -145,13 +146,13 @@ def _read(path: Path, unk: str) -> Vocabulary:
 
 
 def vocabulary_of(path: Path, tokens: object, unk: str) -> Vocabulary:
-    """The vocabulary of a list of tokens that a file holds, in the order of their ids.
+    """Return the vocabulary of a list of tokens, read from a file, in the order of their ids.
 
     Raises:
-        SourceError: it is none.
+        SourceError: it is not a list of tokens, or is too short or too long.
     """
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
-        raise SourceError(f"{path}: is no list of tokens")
+        raise SourceError(f"{path}: is not a list of tokens")
     if not 4 <= len(tokens) < MAX_VOCABULARY:
         raise SourceError(f"{path}: has {len(tokens)} tokens; supported: 4 to {MAX_VOCABULARY - 1}")
     check_text(path, tokens)

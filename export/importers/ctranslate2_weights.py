@@ -1,4 +1,4 @@
-"""The variables of CTranslate2's TransformerSpec: a configuration, and parameters by their names here."""
+"""Conversion of CTranslate2's TransformerSpec to a network's configuration and parameters."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from model.tokenizer import BOS_ID
 
 ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu", 4: "gelu_sigmoid"}
 HEADS_BY_NAME = {"TransformerBase": 8, "TransformerBig": 16}
-"""Of files so old that the name of their specification says it."""
+"""Number of heads in old files, which do not store it: implied by the specification's name."""
 MIN_POSITIONS, MAX_POSITIONS = 64, 1024
 MAX_LAYERS = 100
 UNSUPPORTED = {
@@ -35,7 +35,7 @@ UNSUPPORTED = {
     "embeddings_1": "several embeddings of a source token",
     "weight_zero": "weights with a zero point",
 }
-"""What a part of a variable's name stands for."""
+"""Unsupported variants, by a part of the names of their variables."""
 SUPPORTED = "stored and sinusoidal positions, LayerNorm, plain attention and feed-forward layers"
 READ_SCALARS = {
     *("num_heads", "pre_norm", "activation", "scale_embeddings", "multiply_by_sqrt_depth"),
@@ -43,7 +43,7 @@ READ_SCALARS = {
     *("with_source_bos", "with_source_eos", "with_target_bos", "user_decoder_start_tokens"),
 }
 OTHER_SCALARS = {"alignment_layer", "alignment_heads", "embeddings_merge"}
-"""They change no translation."""
+"""Scalars that do not affect translations."""
 SELF = {
     "self_attention/linear_0": tuple(f"self_attention.w_{part}" for part in "qkv"),
     "self_attention/linear_1": ("self_attention.w_o",),
@@ -55,7 +55,7 @@ CROSS = {
     "attention/linear_1": ("cross_attention.w_k", "cross_attention.w_v"),
     "attention/linear_2": ("cross_attention.w_o",),
 }
-"""Modules whose rows stand one below the other."""
+"""By CTranslate2's name, the modules whose rows it stacks in one matrix."""
 LINEARS = {"encoder": SELF, "decoder": SELF | CROSS}
 NORMS = {
     "encoder": ("self_attention", "ffn"),
@@ -65,10 +65,10 @@ POSITIONS = {"encoder": "source_positions.table", "decoder": "target_positions.t
 
 
 def check_supported(variables: Variables) -> None:
-    """Whether nothing is there that is not built here.
+    """Check that the network has no unsupported parts.
 
     Raises:
-        SourceError: something is.
+        SourceError: a variable or scalar is not supported.
     """
     scalars = {name: value for name, value in variables.scalars.items() if value}
     for name in (*variables, *scalars):
@@ -85,10 +85,10 @@ def check_supported(variables: Variables) -> None:
 def read_network(
     variables: Variables, sides: tuple[Side, Side], sizes: tuple[int, int], epsilon: float
 ) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """The network, and its parameters by their names here; `sizes` are those of the vocabularies.
+    """Return the network's configuration and parameters; `sizes` are the vocabularies' sizes.
 
     Raises:
-        SourceError: it is none that is built here, or a variable is missing, left over or of another shape.
+        SourceError: the network is not supported, or a variable is missing, unused or has a wrong shape.
     """
     check_supported(variables)
     tensors = Tensors(variables.path, variables)
@@ -137,7 +137,7 @@ def _tables(
     sizes: tuple[int, int],
     width: int,
 ) -> tuple[Any, dict[str, Tensor]]:
-    """How many tables there are, and these, in the bundle's order of ids."""
+    """Return the kind of `embeddings`, and the tables and the projection's bias in the bundle's order."""
     first = "encoder/embeddings_0/weight"
     name = first if first in variables else "encoder/embeddings/weight"
     read = tensors.take(name, sizes[0], width)
@@ -155,11 +155,11 @@ def _tables(
 def _positions(
     variables: Variables, tensors: Tensors, width: int
 ) -> tuple[bool, dict[str, Tensor]]:
-    """Whether they are stored, and the tables of both sides."""
+    """Return whether position encodings are stored, and the tables of both sides if they are."""
     names = {stack: f"{stack}/position_encodings/encodings" for stack in POSITIONS}
     there = [name for name in names.values() if name in variables]
     if len(there) == 1:
-        raise SourceError(f"{variables.path}: has {there[0]} and not that of the other side")
+        raise SourceError(f"{variables.path}: has {there[0]}, but not that of the other side")
     if not there:
         return False, {}
     found = {}
@@ -167,24 +167,24 @@ def _positions(
         rows = variables.shape(name)[0]
         if rows < MIN_POSITIONS:
             raise SourceError(
-                f"{variables.path}: {name} has {rows} positions; supported: {MIN_POSITIONS} at least"
+                f"{variables.path}: {name} has {rows} positions; supported: at least {MIN_POSITIONS}"
             )
         found[POSITIONS[stack]] = tensors.take(name, rows, width)
     return True, found
 
 
 def _of_both(variables: Variables, key: str, default: float) -> float:
-    """What both stacks say of a key, or the file says of both.
+    """Return a setting of both stacks, stored for each of them or for both.
 
     Raises:
-        SourceError: they differ.
+        SourceError: the stacks differ.
     """
     scalars = variables.scalars
     whole = scalars.get(key, default)
     encoder, decoder = (scalars.get(f"{stack}/{key}", whole) for stack in ("encoder", "decoder"))
     if encoder != decoder:
         raise SourceError(
-            f"{variables.path}: decoder/{key} = {decoder:g}; supported: that of the encoder, {encoder:g}"
+            f"{variables.path}: decoder/{key} = {decoder:g}; supported: the encoder's, {encoder:g}"
         )
     return encoder
 
@@ -212,7 +212,11 @@ def _activation(variables: Variables) -> Any:
 
 
 def _is_scaled(variables: Variables, d_model: int) -> bool:
-    """Whether embeddings are multiplied by sqrt(d_model)."""
+    """Check whether embeddings are multiplied by sqrt(d_model).
+
+    Raises:
+        SourceError: they are multiplied by something else.
+    """
     scalars, root, found = variables.scalars, math.sqrt(d_model), []
     for stack in ("encoder", "decoder"):
         names = f"{stack}/scale_embeddings", f"{stack}/embeddings/multiply_by_sqrt_depth"
@@ -225,8 +229,8 @@ def _is_scaled(variables: Variables, d_model: int) -> bool:
         if all(math.isclose(value, wanted, rel_tol=1e-3) for value in found):
             return wanted == root
     raise SourceError(
-        f"{variables.path}: scale_embeddings = {found[0]:g} of the encoder, {found[1]:g} of the decoder; "
-        f"supported: 1 or {root:g} of both"
+        f"{variables.path}: scale_embeddings = {found[0]:g} in the encoder, {found[1]:g} in the decoder; "
+        f"supported: 1 or {root:g} in both"
     )
 
 

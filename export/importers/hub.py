@@ -1,4 +1,4 @@
-"""Models by their names at Hugging Face, downloaded with its own library into its cache, or found there."""
+"""Models by their names on Hugging Face, downloaded by its own library or found in its cache."""
 
 import importlib.util
 import re
@@ -12,17 +12,20 @@ from service.errors import quoted
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 NOT_NEEDED = ["*.h5", "*.msgpack", "*.ot", "*.onnx", "*.onnx_data", "*.gguf"]
-"""The same weights for other libraries."""
+"""Files that are not downloaded: the same weights for other libraries."""
 CACHED = re.compile(r"models--(?:.+--)?(.+)")
 SNAPSHOTS, MAIN = "snapshots", Path("refs", "main")
 
 
 @contextmanager
 def fetched(source: str) -> Iterator[Path]:
-    """What `source` names, while the context lasts: a path that is there, or a download's folder.
+    """Provide the model that `source` names: an existing path, or a name on Hugging Face.
+
+    Yields:
+        The path; for a download or a folder of the cache, a temporary folder with links to the files.
 
     Raises:
-        SourceError: it is to be downloaded, and cannot be.
+        SourceError: the model cannot be downloaded, or a folder of the cache is ambiguous.
     """
     path = Path(source)
     if not path.exists() and NAME.fullmatch(source):
@@ -33,7 +36,7 @@ def fetched(source: str) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="import.") as parent:
-        folder = Path(parent) / name  # as the cache calls it otherwise
+        folder = Path(parent) / name  # named as the model: snapshots are named by their hash
         folder.mkdir()
         for file in snapshot.iterdir():
             (folder / file.name).symlink_to(file.resolve())
@@ -41,10 +44,10 @@ def fetched(source: str) -> Iterator[Path]:
 
 
 def _in_cache(path: Path) -> tuple[Path, str] | None:
-    """The files and the name of a model, if the path is its folder in the cache, or a snapshot there.
+    """Return snapshot and name of a model if the path is its folder or a snapshot in the cache, else None.
 
     Raises:
-        SourceError: there are several snapshots, and none is named.
+        SourceError: there are several snapshots, and `refs/main` does not name one of them.
     """
     place = path.absolute()
     if place.parent.name == SNAPSHOTS and (found := CACHED.fullmatch(place.parents[1].name)):
@@ -61,7 +64,7 @@ def _in_cache(path: Path) -> tuple[Path, str] | None:
     if len(snapshots) != 1:
         raise SourceError(
             f"{path / SNAPSHOTS}: has {len(snapshots)} versions, and there is no {MAIN} that names one; "
-            "supported: the folder of one"
+            "supported: the folder of one version"
         )
     return snapshots[0], found[1]
 
@@ -69,15 +72,15 @@ def _in_cache(path: Path) -> tuple[Path, str] | None:
 def _download(name: str) -> Path:
     if importlib.util.find_spec("huggingface_hub") is None:
         raise SourceError(
-            f"{name}: is no file here; to download it by that name from Hugging Face, huggingface_hub is "
-            "needed: pip install -e '.[hub]'"
+            f"{name}: is not a local file or folder; to download a model of this name from Hugging Face, "
+            "huggingface_hub is needed: pip install -e '.[hub]'"
         )
     import huggingface_hub
 
     try:
         return Path(huggingface_hub.snapshot_download(name, ignore_patterns=NOT_NEEDED))
-    except Exception as error:  # whatever its many layers raise
+    except Exception as error:  # it may raise anything
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise SourceError(
-            f"{name}: is no file here, and cannot be downloaded from Hugging Face: {reason}"
+            f"{name}: is not a local file or folder, and cannot be downloaded from Hugging Face: {reason}"
         ) from None

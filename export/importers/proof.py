@@ -1,4 +1,4 @@
-"""The proof that an import means the same as its library: texts become the same ids, ids as likely tokens."""
+"""Comparison of an imported model with its library: token ids of texts and log-probabilities of tokens."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from model.transformer import Transformer
 from service.models.bundle import Direction
 
 MAX_NATS_APART = 1e-3
-"""Of any token's log-probability, here and there; both are in fp32."""
+"""Maximum difference of any token's log-probability; both sides compute in fp32."""
 SENTENCES, TEXTS = 8, 100
 
 
@@ -24,13 +24,13 @@ def check_texts(
     texts: Sequence[str],
     tokenizers: PieceTokenizers,
 ) -> str:
-    """Compare the ids of some texts; returns one line that says how many there were.
+    """Compare the token ids of texts; return one line that says how many were compared.
 
     Raises:
-        SourceError: those of one differ.
+        SourceError: the ids of a text differ.
     """
     if oracle.encode is None:
-        return f"{oracle.name}: cuts no texts, so their ids are not compared"
+        return f"{oracle.name}: does not tokenize text, so token ids are not compared"
     count, arrangement = 0, imported.source.arrangement
     pieces = {arrangement.place[id]: piece for piece, id in imported.source.ids.items()}
     for at, text in enumerate(texts[:TEXTS]):
@@ -51,13 +51,13 @@ def check_texts(
 def check_log_probs(
     oracle: Oracle, imported: Imported, network: Transformer, pairs: Sequence[Pair]
 ) -> str:
-    """Compare the log-probabilities of all tokens; returns one line that says how far they are apart.
+    """Compare the log-probabilities of all tokens; return one line with the largest difference.
 
     Raises:
-        SourceError: one is too far away.
+        SourceError: the difference exceeds `MAX_NATS_APART`.
     """
     source_side, target_side = imported.source.arrangement, imported.target.arrangement
-    places = torch.tensor(list(target_side.place.values()))  # in the bundle
+    places = torch.tensor(list(target_side.place.values()))  # the bundle's ids
     rows = torch.tensor(list(target_side.place))
     apart = []
     for pair in pairs[:: max(1, len(pairs) // SENTENCES)][:SENTENCES]:
@@ -65,7 +65,7 @@ def check_log_probs(
         ours = network(torch.tensor([source]), torch.tensor([target]))[0].log_softmax(-1)
         theirs = oracle.log_probs(source_side.to_format(source), target_side.to_format(target))
         apart.append((ours[:, places] - theirs[:, rows]).abs().max())
-    worst = float(torch.stack(apart).max())  # which is none if one of them is no number
+    worst = float(torch.stack(apart).max())  # NaN if any value is NaN
     line = f"{oracle.name}: log-probabilities differ by {worst:.2g} at most"
     if not worst <= MAX_NATS_APART:
         raise SourceError(f"{line}; the limit is {MAX_NATS_APART}")

@@ -1,4 +1,4 @@
-"""What cuts a model's text into pieces: SentencePiece, or Moses' tokenizer and BPE."""
+"""Detection of a model's tokenizer: SentencePiece, or the Moses tokenizer and BPE."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -18,27 +18,27 @@ MODELS_BY_SIDE = "source.spm", "target.spm"
 CODES = "bpecodes", "bpe.codes", "bpe.model"
 CODES_BY_SIDE = "source.bpe", "target.bpe"
 OTHER_JOINT, TRUECASER = "\uffed", "*.tcmodel"
-"""A mark of pyonmttok's, and tables by which Moses gives words their usual case."""
+"""The joiner mark of pyonmttok, and the tables of the Moses truecaser."""
 MOST_JOINTS = 0.1
-"""Share of tokens that may have such a mark by chance."""
+"""Maximum share of tokens that may have such a mark by chance."""
 
 
 class Segmentation(NamedTuple):
-    """What cuts the text of both sides."""
+    """The tokenizers of both sides."""
 
     models: tuple[Path, Path]
-    """SentencePiece's, or merges of a BPE."""
+    """SentencePiece models, or BPE merges."""
     moses: Moses | None = None
-    """How words are cut before BPE."""
+    """How words are tokenized before BPE; None for SentencePiece."""
 
 
 def segmentation_of(
     folder: Path, vocabularies: Mapping[Path, Collection[str]], languages: Sequence[str] = ()
 ) -> Segmentation:
-    """What cuts texts into the tokens of these vocabularies, by the files in a folder.
+    """Find the tokenizers that belong to these vocabularies, among the files in a folder.
 
     Raises:
-        SourceError: a file is missing or broken, or another tool cuts them.
+        SourceError: a file is missing or broken, or the tokenizer is not supported.
     """
     if marked := _marked(vocabularies, OTHER_JOINT):
         raise SourceError(f"{marked}pyonmttok; supported: SentencePiece, subword-nmt, fastBPE")
@@ -60,19 +60,19 @@ def segmentation_of(
 
 
 def _marked(vocabularies: Mapping[Path, Collection[str]], joint: str) -> str:
-    """Says how many tokens have a mark where words were cut; nothing if they may have it by chance."""
+    """Return the beginning of an error message if many tokens have the mark of a split word, otherwise ""."""
     for path, tokens in vocabularies.items():
         marked = [token for token in tokens if token.startswith(joint) or token.endswith(joint)]
         if len(marked) > MOST_JOINTS * len(tokens):
             return (
                 f"{path}: {len(marked)} of {len(tokens)} tokens are marked with {joint}, like "
-                f"{shown(marked[0])}: the model reads words cut by "
+                f"{shown(marked[0])}: the model needs words split by "
             )
     return ""
 
 
 def _codes(folder: Path) -> tuple[Path, Path] | None:
-    """The merges of source and target; the same file twice if they share it."""
+    """Return the BPE merges of source and target, a shared file twice; None if there are none."""
     by_side = [folder / name for name in CODES_BY_SIDE]
     shared = [folder / name for name in CODES if (folder / name).is_file()]
     if not all(path.is_file() for path in by_side):
@@ -86,37 +86,37 @@ def _codes(folder: Path) -> tuple[Path, Path] | None:
 
 
 def load_sentencepiece(path: Path) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model.
+    """Load a SentencePiece model.
 
     Raises:
-        SourceError: it is missing, or none.
+        SourceError: the file is missing, or is not a SentencePiece model.
     """
     model = read_small(path)
     try:
         processor = sentencepiece.SentencePieceProcessor()
         processor.LoadFromSerializedProto(model)
         for id in range(processor.vocab_size()):
-            processor.id_to_piece(id)  # which is only now known to be UTF-8
+            processor.id_to_piece(id)  # raises if it is not UTF-8
     except (RuntimeError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: is not a SentencePiece model: {error}") from None
     return processor
 
 
 def sentencepiece_model(path: Path) -> Path:
-    """A file that is one.
+    """Check that a file is a SentencePiece model, and return its path.
 
     Raises:
-        SourceError: it is missing, or is none.
+        SourceError: the file is missing, or is not a SentencePiece model.
     """
     load_sentencepiece(path)
     return path
 
 
 def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[Path, Path]:
-    """The SentencePiece models of source and target in a folder; the same one twice if they share it.
+    """Find the SentencePiece models of source and target in a folder; a shared one is returned twice.
 
     Raises:
-        SourceError: there is none, or which is whose cannot be told.
+        SourceError: there is none, or it is unclear which one belongs to which side.
     """
     by_side = [source / name for name in MODELS_BY_SIDE]
     if all(path.is_file() for path in by_side):
@@ -132,5 +132,5 @@ def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[P
         return one[0], one[0]
     raise SourceError(
         f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
-        f"{' and '.join(MODELS_BY_SIDE)}, copied there from what it was trained or converted with"
+        f"{' and '.join(MODELS_BY_SIDE)}, copied from the files of the training or the conversion"
     )

@@ -1,4 +1,4 @@
-"""Configurations of others: a value of another kind than expected is told with file and key."""
+"""Configuration files of other projects; errors name the file, the key and the value."""
 
 import json
 import reprlib
@@ -16,19 +16,19 @@ MAX_BYTES = 1 << 26
 
 
 class _Shown(reprlib.Repr):
-    """Bounded: the values that YAML's anchors or a pickle share may be endless when they are written out."""
+    """A bounded `repr`: values with YAML anchors or from pickles may have endless ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self.maxlevel, self.maxstring, self.maxother = 2, 80, 80
 
     def repr_int(self, x: int, level: int) -> str:
-        """Python writes no number of more than some thousand digits."""
+        """Abbreviate large integers: Python refuses to format those of more than 4,300 digits."""
         return super().repr_int(x, level) if x.bit_length() < 128 else f"({x.bit_length()} bits)"
 
 
 def shown(value: object) -> str:
-    """A value as Python writes it, in one line; of what is long or deep, a part.
+    """Return the `repr` of a value in one line; long or deep values are abbreviated.
 
     >>> print(shown(["x"] * 9), shown(10**5000))
     ['x', 'x', 'x', 'x', 'x', 'x', ...] (16610 bits)
@@ -37,10 +37,10 @@ def shown(value: object) -> str:
 
 
 def read_small(path: Path) -> bytes:
-    """A file that holds no weights.
+    """Read a file of at most `MAX_BYTES`, such as a configuration.
 
     Raises:
-        SourceError: it is missing, no file, or too large for what it is.
+        SourceError: it is missing, not a file, too large, or cannot be read.
     """
     if not path.exists():
         raise SourceError(f"{path}: is missing")
@@ -55,24 +55,24 @@ def read_small(path: Path) -> bytes:
 
 
 def named_values(path: Path, pairs: Iterable[tuple[Name, Value]]) -> dict[Name, Value]:
-    """A table of them.
+    """Make a dict of pairs, whose names must be unique.
 
     Raises:
-        SourceError: a name is there twice: libraries differ in which of the values they take.
+        SourceError: a name occurs twice: libraries differ in which of the values they use.
     """
     found: dict[Name, Value] = {}
     for name, value in pairs:
         if name in found:
-            raise SourceError(f"{path}: {shown(name)} is there twice")
+            raise SourceError(f"{path}: {shown(name)} occurs twice")
         found[name] = value
     return found
 
 
 def parse_json(path: Path, text: bytes) -> Any:
-    """What a file of JSON says.
+    """Parse the JSON `text` of a file.
 
     Raises:
-        SourceError: it is none, or names a value twice.
+        SourceError: it is not valid JSON, or an object has a name twice.
     """
     try:
         return json.loads(text.decode(), object_pairs_hook=partial(named_values, path))
@@ -83,10 +83,10 @@ def parse_json(path: Path, text: bytes) -> Any:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object out of a file.
+    """Read a file with a JSON object.
 
     Raises:
-        SourceError: the file is missing, is no JSON, or holds something else.
+        SourceError: the file is missing, or is not a valid JSON object.
     """
     found = parse_json(path, read_small(path))
     if not isinstance(found, dict):
@@ -95,23 +95,23 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 class Settings:
-    """What some files say, the first one before the others."""
+    """Settings from one or several files; the first file that has a key is used."""
 
     def __init__(self, *paths: Path, read: Callable[[Path], dict[str, Any]] = read_json) -> None:
-        """Read those that are there.
+        """Read the files that exist.
 
         Raises:
-            SourceError: none is there, or one cannot be read.
+            SourceError: none exists, or one cannot be read.
         """
         there = [path for path in paths if path.exists()] or list(paths[-1:])
         self._values = [(path, read(path)) for path in there]
         self.path = there[-1]
 
     def get(self, key: str, kind: type[Kind], default: Kind | None = None) -> Kind:
-        """A value; null is none.
+        """Return a value; null counts as missing.
 
         Raises:
-            SourceError: it is of another kind, or missing without a default.
+            SourceError: the value has another type, or is missing and there is no default.
         """
         path, value = self._find(key)
         if value is None and default is None:
@@ -125,10 +125,10 @@ class Settings:
         return value
 
     def number(self, key: str, low: int, high: int, default: int | None = None) -> int:
-        """A whole number within limits.
+        """Return an integer between `low` and `high`.
 
         Raises:
-            SourceError: it is none.
+            SourceError: the value is not an integer, is out of range, or is missing without a default.
         """
         value = self.get(key, int, default)
         if not low <= value <= high:
@@ -137,17 +137,17 @@ class Settings:
         return value
 
     def _find(self, key: str) -> tuple[Path, Any]:
-        """The file that says something of a key, and what it says; the last file where none does."""
+        """Return the first file that has a key, and the value; or the last file and None."""
         for path, values in self._values:
             if values.get(key) is not None:
                 return path, values[key]
         return self.path, None
 
     def refuse(self, key: str, *supported: object) -> None:
-        """Of a key that is there, no other values will do.
+        """Check that a key is missing or null, or has one of the supported values, in every file.
 
         Raises:
-            SourceError: it has one.
+            SourceError: it has another value.
         """
         for path, values in self._values:
             value = values.get(key)
@@ -156,5 +156,5 @@ class Settings:
                 raise SourceError(f"{path}: {key} = {shown(value)}; supported: {names}")
 
     def all(self, key: str) -> list[Any]:
-        """What the files say of a key, those that say anything."""
+        """Return the values of a key, from all files that have it."""
         return [values[key] for _, values in self._values if key in values]

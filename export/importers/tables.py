@@ -1,4 +1,4 @@
-"""Tables of embeddings whose values tell which of them are one."""
+"""Detection of shared embedding tables by their values."""
 
 from typing import Literal
 
@@ -11,13 +11,16 @@ from export.importers.imported import Side
 def tables_of(
     sides: tuple[Side, Side], read: Tensor, written: Tensor, output: Tensor
 ) -> tuple[Literal["shared", "target", "separate"], dict[str, Tensor]]:
-    """What the network's configuration calls them, and they, in the bundle's order of ids.
+    """Find out which tables are the same, and rearrange them in the bundle's order of ids.
 
     Args:
         sides: the vocabularies of source and target.
-        read: embeddings of the source, in the format's order: [V, d_model].
-        written: those of the target.
-        output: the projection.
+        read: the source's embeddings, in the format's order: [V, d_model].
+        written: the target's embeddings.
+        output: the projection's weight.
+
+    Returns:
+        The `embeddings` of the network's configuration, and the tables as its parameters.
     """
     source, target = (side.arrangement for side in sides)
     weights = {"embedding.weight": target.table(written)}

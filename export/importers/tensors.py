@@ -1,4 +1,4 @@
-"""Weights out of files of others: tensors only, no code of theirs is run, and each is what it should be."""
+"""Weights read from files of other projects: only tensors are read and checked; no code is executed."""
 
 import argparse
 import pickle
@@ -26,29 +26,29 @@ UNREADABLE = (
     RuntimeError, ValueError, TypeError, EOFError, OSError, KeyError, IndexError, AttributeError,
     AssertionError, OverflowError, MemoryError, RecursionError, ImportError, NotImplementedError,
 )  # fmt: skip
-"""What torch raises for one broken file or another."""
+"""Errors that torch raises for broken files."""
 LARGEST = 1e9
-"""Of a weight; sums of products of larger ones are no numbers in float32."""
+"""Largest absolute value of a weight: with larger ones, sums of products may overflow in float32."""
 CODE = re.compile(r"GLOBAL ([\w.]+)")
-"""What torch says that a pickle would call."""
+"""Finds in torch's error message what a pickle would call."""
 LOCAL_FILE = b"PK\x03\x04"
-"""How the archives begin that torch writes."""
+"""First bytes of the archives that torch writes."""
 
 
 class Tensors:
-    """The tensors of one file, each taken once."""
+    """The tensors of one file, with a record of those that have not been used yet."""
 
     def __init__(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
-        """Nothing has been taken."""
+        """Wrap tensors; `path` is named in error messages."""
         self.path, self._tensors = path, tensors
         self._left = set(tensors)
 
     @classmethod
     def of_folder(cls, folder: Path) -> "Tensors":
-        """The weights of a Hugging Face folder.
+        """Open the weights of a Hugging Face folder.
 
         Raises:
-            SourceError: there are none, or they are not tensors alone.
+            SourceError: they are missing, broken, split into several files, or contain more than tensors.
         """
         for name in (SAFETENSORS, PICKLED):
             path = folder / name
@@ -61,54 +61,56 @@ class Tensors:
         raise SourceError(f"{folder}: has no weights; supported: {SAFETENSORS}, {PICKLED}")
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is a tensor of this name."""
+        """Check whether there is a tensor of this name."""
         return key in self._tensors
 
     def take(self, key: str, *shape: int) -> Tensor:
-        """A tensor as float32.
+        """Return a tensor as float32, and mark it as used.
 
         Raises:
-            SourceError: it is missing, has another shape or kind, or holds what is no number.
+            SourceError: it is missing, has another shape, is not floating point, or has values that are not
+                finite or too large.
         """
         if key not in self._tensors:
-            raise SourceError(f"{self.path}: has no {key}, which must be of shape {list(shape)}")
+            raise SourceError(f"{self.path}: has no {key}, which must have shape {list(shape)}")
         tensor = self._tensors[key]
         self._left.discard(key)
         if tuple(tensor.shape) != shape:
             raise SourceError(
-                f"{self.path}: {key} is of shape {list(tensor.shape)}, the configuration says {list(shape)}"
+                f"{self.path}: {key} has shape {list(tensor.shape)}, but the configuration requires "
+                f"{list(shape)}"
             )
         if not tensor.is_floating_point():
-            raise SourceError(f"{self.path}: {key} is of {tensor.dtype}; supported: floating point")
+            raise SourceError(f"{self.path}: {key} is {tensor.dtype}; supported: floating point")
         tensor = tensor.detach().float()
         low, high = map(float, tensor.aminmax())
         if not (low >= -LARGEST and high <= LARGEST):
             raise SourceError(
-                f"{self.path}: {key} holds values that are not finite, or larger than {LARGEST:g}"
+                f"{self.path}: {key} has values that are not finite, or larger than {LARGEST:g}"
             )
         return tensor
 
     def ignore(self, *keys: str) -> None:
-        """Tensors that are not needed."""
+        """Mark tensors that are not needed as used."""
         self._left -= set(keys)
 
     def check_all_taken(self) -> None:
-        """Nothing may be left: it would be a part of the network that is not built.
+        """Check that all tensors were used: others would be parts of the network that are not built.
 
         Raises:
-            SourceError: with the name of what is.
+            SourceError: a tensor was not used.
         """
         if self._left:
             raise SourceError(
-                f"{self.path}: {min(self._left)} is no part of the network that the configuration describes"
+                f"{self.path}: {min(self._left)} is not part of the network that the configuration describes"
             )
 
 
 def load_tensors(path: Path) -> Mapping[str, Tensor]:
-    """All tensors of a file.
+    """Read all tensors of a file.
 
     Raises:
-        SourceError: it is broken, or holds anything else.
+        SourceError: the file is broken, or contains more than tensors.
     """
     try:
         if path.suffix == ".safetensors":
@@ -121,19 +123,20 @@ def load_tensors(path: Path) -> Mapping[str, Tensor]:
 
 
 class MappedTensors(Mapping[str, Tensor]):
-    """The tensors of a file of safetensors, each mapped anew whenever it is asked for.
+    """The tensors of a safetensors file, each mapped separately on access.
 
-    So what is no longer used leaves the memory; safetensors itself maps the whole file for as long as one is.
+    So tensors that are no longer used do not occupy memory. safetensors itself keeps the whole file mapped as
+    long as one of its tensors is in use.
     """
 
     def __init__(self, path: Path) -> None:
-        """Check the file, and read where its tensors are.
+        """Check the file, and read the positions of its tensors.
 
         Raises:
-            SafetensorError, OSError: it is broken.
+            SafetensorError, OSError: the file is broken or cannot be read.
         """
         self._path = path
-        with safe_open(path, "pt"):  # which checks all that is read here
+        with safe_open(path, "pt"):  # checks everything that is read below
             pass
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
@@ -142,24 +145,24 @@ class MappedTensors(Mapping[str, Tensor]):
         self._first = 8 + size
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of tensors."""
         return len(self._described)
 
     def __iter__(self) -> Iterator[str]:
-        """Their names."""
+        """Iterate over the names."""
         return iter(self._described)
 
     def __getitem__(self, name: str) -> Tensor:
-        """One of them, in the type that it is stored in."""
+        """Return a tensor in the type that it is stored in."""
         one = self._described[name]
         if one["dtype"] not in STORED_TYPES:
             known = ", ".join(STORED_TYPES)
-            raise SourceError(f"{self._path}: {name} is of {one['dtype']}; supported: {known}")
+            raise SourceError(f"{self._path}: {name} is {one['dtype']}; supported: {known}")
         begin, end = one["data_offsets"]
         dtype, shape = STORED_TYPES[one["dtype"]], one["shape"]
         if begin == end:
             return torch.empty(shape, dtype=dtype)
-        # "c": what is written to a tensor never reaches the file
+        # "c" is copy-on-write: changes of a tensor never reach the file
         raw: np.ndarray = np.memmap(self._path, np.uint8, "c", self._first + begin, end - begin)
         if begin % dtype.itemsize:
             raw = np.array(raw)
@@ -167,23 +170,25 @@ class MappedTensors(Mapping[str, Tensor]):
 
 
 def load_pickle(path: Path) -> Any:
-    """What torch saved: tensors, numbers, texts, tables and lists, and argparse's options.
+    """Read a file saved by torch: tensors, numbers, strings, dicts, lists, and argparse's options.
 
     Raises:
-        SourceError: the file is broken, or holds anything else, of which nothing is run.
+        SourceError: the file is broken, or contains anything else; no code in it is executed.
     """
     if not path.is_file():
         raise SourceError(f"{path}: is not a file")
     try:
         _check_archive(path)
         with torch.serialization.safe_globals([argparse.Namespace]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of kinds of files and tensors that are refused
+            warnings.simplefilter(
+                "ignore"
+            )  # they concern kinds of files and tensors that are rejected
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         if (found := CODE.search(str(error))) is None:
-            raise unreadable(path, ValueError("torch has not written it")) from None
+            raise unreadable(path, ValueError("it was not written by torch")) from None
         raise SourceError(
-            f"{path}: holds more than tensors, and none of it was run: {found[1]}; supported: tensors alone"
+            f"{path}: contains code, which was not executed: {found[1]}; supported: only tensors"
         ) from None
     except SourceError:
         raise
@@ -192,10 +197,10 @@ def load_pickle(path: Path) -> Any:
 
 
 def _check_archive(path: Path) -> None:
-    """Whether an archive has no more bytes when it is unpacked; torch compresses none of them.
+    """Check that an archive does not grow when it is unpacked, as torch writes no compressed ones.
 
     Raises:
-        SourceError: it has.
+        SourceError: it would unpack to more bytes than it has.
     """
     with path.open("rb") as file:
         if file.read(len(LOCAL_FILE)) != LOCAL_FILE:
@@ -207,19 +212,19 @@ def _check_archive(path: Path) -> None:
 
 
 def unreadable(path: Path, error: Exception) -> SourceError:
-    """What is said of a file that its library cannot read."""
+    """Return the error for a file that its library cannot read."""
     reason = str(error).partition("\n")[0].partition(". ")[0] or type(error).__name__
     return SourceError(f"{path}: cannot be read, it may be truncated: {reason}")
 
 
 def tensors_of(path: Path, found: object) -> Mapping[str, Tensor]:
-    """What is to be a table of tensors.
+    """Check that `found` is a dict of tensors by name, and return it.
 
     Raises:
-        SourceError: it is none.
+        SourceError: it is not.
     """
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise SourceError(f"{path}: is no table of tensors by name")
+        raise SourceError(f"{path}: is not a dict of tensors by name")
     for name, one in found.items():
         if not _is_plain(one):
             raise SourceError(f"{path}: {shown(name)} is {shown(one)}; supported: dense tensors")
@@ -227,7 +232,7 @@ def tensors_of(path: Path, found: object) -> Mapping[str, Tensor]:
 
 
 def _is_plain(found: object) -> bool:
-    """Whether this is a tensor all of whose numbers are in the file."""
+    """Check whether this is a dense tensor whose values are all in the file."""
     return (
         isinstance(found, Tensor)
         and not found.is_nested

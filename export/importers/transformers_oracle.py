@@ -1,4 +1,4 @@
-"""What transformers computes of a folder, where it is installed: the proof that an import means the same."""
+"""The results of transformers for a folder, if it is installed, to verify an import."""
 
 import importlib.util
 import warnings
@@ -14,10 +14,10 @@ from export.importers.imported import Oracle, SourceError
 
 
 def marian_oracle(folder: Path) -> Oracle | None:
-    """A MarianMTModel and its tokenizer; None where transformers is not installed.
+    """Load a MarianMTModel and its tokenizer; return None if transformers is not installed.
 
     Raises:
-        SourceError: it is, and cannot load the folder.
+        SourceError: transformers cannot load the folder.
     """
 
     def encode(tokenizer: Any, tag: str, text: str) -> Sequence[int]:
@@ -28,10 +28,10 @@ def marian_oracle(folder: Path) -> Oracle | None:
 
 
 def m2m100_oracle(folder: Path) -> Oracle | None:
-    """An M2M100ForConditionalGeneration and the tokenizer that the folder asks for; None likewise.
+    """Load an M2M100ForConditionalGeneration and the folder's tokenizer; return None without transformers.
 
     Raises:
-        SourceError: it is, and cannot load the folder.
+        SourceError: transformers cannot load the folder.
     """
 
     def encode(tokenizer: Any, tag: str, text: str) -> Sequence[int]:
@@ -48,7 +48,10 @@ def _oracle(
     tokenizer_kind: str,
     encode: Callable[[Any, str, str], Sequence[int]],
 ) -> Oracle | None:
-    """Classes of transformers by their names; `encode` is given the tokenizer, a tag and a text."""
+    """Load a network and a tokenizer by the names of their classes.
+
+    `encode` is called with the tokenizer, a tag and a text.
+    """
     if importlib.util.find_spec("transformers") is None:
         return None
     import transformers
@@ -62,7 +65,7 @@ def _oracle(
             tokenizer: Any = getattr(transformers, tokenizer_kind).from_pretrained(
                 str(folder), local_files_only=True
             )
-    except Exception as error:  # whatever its many layers raise
+    except Exception as error:  # it may raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SourceError(f"{folder}: transformers cannot load it: {reason}") from None
     model.eval()

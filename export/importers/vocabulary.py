@@ -1,4 +1,4 @@
-"""An imported model's vocabulary as a bundle has it: what cuts texts, and a list of pieces by id."""
+"""An imported model's vocabulary as in a bundle: the tokenizer's files and lists of pieces by id."""
 
 import json
 import shutil
@@ -19,14 +19,14 @@ TARGET_PIECES = "target_pieces.json"
 
 
 class PieceTokenizers(NamedTuple):
-    """Those of both sides, as the service will have them."""
+    """The tokenizers of both sides, as the service will use them."""
 
     source: PieceTokenizer
     target: PieceTokenizer
 
 
 def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
-    """Write the vocabulary into a folder, and say in which files it is."""
+    """Write the vocabulary into a folder, and return the names of its files."""
     files = BPE_FILES if imported.moses else FILES
     if imported.source.ids != imported.target.ids:
         files = FILES._replace(target_pieces=TARGET_PIECES)
@@ -45,10 +45,10 @@ def save_vocabulary(imported: Imported, folder: Path) -> VocabularyFiles:
 def tokenizers_of(
     imported: Imported, folder: Path, directions: Sequence[Direction] = ()
 ) -> PieceTokenizers:
-    """The tokenizers, by way of files in an empty folder.
+    """Write the vocabulary into an empty folder, and load the tokenizers from it.
 
     Raises:
-        BundleError: a file is broken, or what a tokenizer needs is not installed.
+        BundleError: a file is broken, or a package that a tokenizer needs is not installed.
     """
     files = save_vocabulary(imported, folder)
     source, target, pieces, target_pieces = (folder / (name or "") for name in files)
@@ -66,7 +66,7 @@ def tokenizers_of(
 
 
 def _write_pieces(side: Side, path: Path, hidden: Container[int | None]) -> None:
-    """The pieces by id, but for those that are no part of a text."""
+    """Write the pieces by id, except the `hidden` ones, which are not part of a text."""
     ids = {piece: id for piece, id in side.ids.items() if id not in hidden}
     pieces = side.arrangement.pieces(ids)
     path.write_text(json.dumps(pieces, ensure_ascii=False) + "\n", encoding="utf-8")

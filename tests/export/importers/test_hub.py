@@ -91,7 +91,7 @@ def test_a_download_that_fails_says_why(
     assert main(["import", NAME, "--out", str(tmp_path / "bundle")]) == 1
     line = capsys.readouterr().err
     assert line == (
-        f"error: {NAME}: is no file here, and cannot be downloaded from Hugging Face: "
+        f"error: {NAME}: is not a local file or folder, and cannot be downloaded from Hugging Face: "
         "404: Repository Not Found\n"
     )
 

@@ -182,7 +182,7 @@ def with_more(folder: Path) -> None:
             "activation_function = 'tanh'; supported: 'swish'",
         ),
         (setting("decoder_ffn_dim", 50), "decoder_ffn_dim = 50; supported: 48"),
-        (setting("d_model", 40), "is of shape [32], the configuration says [40]"),
+        (setting("d_model", 40), "has shape [32], but the configuration requires [40]"),
         (setting("vocab_size", 20), "ids below vocab_size, 20"),
         (
             setting("legacy_behaviour", True, "tokenizer_config.json"),
@@ -197,7 +197,7 @@ def with_more(folder: Path) -> None:
             "eos_token_id = 5, pad_token_id = 1;",
         ),
         (without_languages, "have no tokens of languages, like deu_Latn or __de__"),
-        (with_more, "model.more is no part of the network"),
+        (with_more, "model.more is not part of the network"),
         (truncated("tokenizer.json"), "tokenizer.json: is not valid JSON"),
         (removed("sentencepiece.bpe.model"), "sentencepiece.bpe.model: is missing"),
         (removed("model.safetensors"), "has no weights; supported: model.safetensors"),

@@ -156,7 +156,7 @@ def test_a_vocabulary_need_not_be_yaml(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("vocab.yml", "</s>: 0\n<unk> 1\n", "vocab.yml: line 2: '<unk> 1'; supported: piece: id"),
-        ("vocab.yml", "</s>: 0\na: 1\na: 2\n", "vocab.yml: line 3: 'a' is there twice"),
+        ("vocab.yml", "</s>: 0\na: 1\na: 2\n", "vocab.yml: line 3: 'a' occurs twice"),
         (
             "vocab.yml",
             "</s>: 0\n<unk>: 7\n",

@@ -121,5 +121,5 @@ def test_tensors_of_safetensors_are_mapped_one_by_one(tmp_path: Path) -> None:
     mapped["number"].zero_()
     assert path.read_bytes() == before
     save_file({"odd": torch.zeros(2, dtype=torch.int16)}, path)
-    with pytest.raises(SourceError, match="odd is of I16; supported: F64, F32, F16"):
+    with pytest.raises(SourceError, match="odd is I16; supported: F64, F32, F16"):
         load_tensors(path)["odd"]
