@@ -1,7 +1,7 @@
-"""fairseq's checkpoints of Transformers with their dictionaries: tensors and options, and no code of theirs.
+"""fairseq checkpoints of Transformers with their dictionaries; only tensors and options are read, no code.
 
-Positions are all sines, then all cosines, from 2 on, with the exponent i/(T-1), or learnt; a translation
-begins with `</s>`; padding has a probability, and may not be produced.
+Position encodings are learnt, or sinusoids: all sines, then all cosines, with the exponent i/(T-1), starting
+at position 2. A translation begins with `</s>`. Padding has a probability, but is never produced.
 """
 
 import re
@@ -63,15 +63,15 @@ SUPPORTED: dict[str, tuple[object, ...]] = {
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is a folder of that kind."""
+    """Check whether this is a folder of this format."""
     return has_checkpoint(source) and any(source.glob(DICTIONARIES))
 
 
 def read(source: Path) -> Imported:
-    """Read such a folder.
+    """Read a folder.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     path = checkpoint_of(source)
     checkpoint = read_checkpoint(path)
@@ -102,7 +102,7 @@ def read(source: Path) -> Imported:
 
 
 def _language(settings: Settings, key: str) -> str:
-    """A code, which is a part of names of files."""
+    """Return a language code that is valid as a part of file names."""
     found = settings.get(key, str)
     if not LANGUAGE.fullmatch(found):
         raise SourceError(
@@ -112,15 +112,15 @@ def _language(settings: Settings, key: str) -> str:
 
 
 def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
-    """The options of the network and of its task, old and new."""
+    """Return the options of network and task, stored as `args`, or as `cfg` by newer versions."""
     if checkpoint.get("args") is not None:
         key, values = "args", dict(options(path, "args", checkpoint["args"]))
     else:
         key, config = "cfg", options(path, "cfg", checkpoint.get("cfg"))
         values = {}
         for part in ("task", "model"):
-            said = options(path, f"cfg.{part}", config.get(part))
-            values |= {name: value for name, value in said.items() if value is not None}
+            given = options(path, f"cfg.{part}", config.get(part))
+            values |= {name: value for name, value in given.items() if value is not None}
     settings = settings_of(path, key, values)
     name = settings.get("arch", str, values.get("_name"))
     if not name.startswith("transformer") or "_lm" in name:
@@ -133,7 +133,7 @@ def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
 
 
 def _sides(ids: list[dict[str, int]], models: tuple[Path, Path]) -> tuple[Side, Side]:
-    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    """Return both sides with their arrangements, padded to the size of the larger one."""
     most = max(map(len, ids)) + 1  # BOS has an id of its own
     pad, eos, unk = (SPECIAL[name] for name in ("<pad>", "</s>", "<unk>"))
     found = [
@@ -148,7 +148,7 @@ def _sides(ids: list[dict[str, int]], models: tuple[Path, Path]) -> tuple[Side, 
 
 
 def _read_dictionary(path: Path) -> dict[str, int]:
-    """A token and how often it was seen a line, behind fairseq's own tokens."""
+    """Read a dictionary with a token and its count in each line; fairseq's special tokens come first."""
     try:
         lines = read_small(path).decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
@@ -159,28 +159,29 @@ def _read_dictionary(path: Path) -> dict[str, int]:
         if not (token and count.isdecimal()):
             raise SourceError(f"{path}: line {number}: {shown(line[:80])}; supported: token count")
         if token in ids:
-            raise SourceError(f"{path}: line {number}: {shown(token)} is there twice")
+            raise SourceError(f"{path}: line {number}: {shown(token)} occurs twice")
         ids[token] = len(ids)
     if len(ids) >= MAX_VOCABULARY:
-        raise SourceError(f"{path}: has {len(lines)} tokens; supported: {MAX_VOCABULARY - 5}")
+        raise SourceError(f"{path}: has {len(lines)} tokens; supported: up to {MAX_VOCABULARY - 5}")
     return ids
 
 
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
-    """The network's sizes and variants."""
+    """Return the network's configuration."""
 
     def of_both(option: str) -> bool:
         found = settings.get(f"encoder_{option}", bool, False)
         if settings.get(f"decoder_{option}", bool, False) != found:
             raise SourceError(
-                f"{settings.path}: decoder_{option} = {not found}; supported: that of the encoder, {found}"
+                f"{settings.path}: decoder_{option} = {not found}; supported: the encoder's, {found}"
             )
         return found
 
     shares_all = settings.get("share_all_embeddings", bool, False)
     if shares_all and sides[0].ids != sides[1].ids:
         raise SourceError(
-            f"{settings.path}: share_all_embeddings = True with two dictionaries; supported: one, twice"
+            f"{settings.path}: share_all_embeddings = True with two different dictionaries; supported: equal "
+            "ones"
         )
     tied = settings.get("share_decoder_input_output_embed", bool, False)
     is_learnt = of_both("learned_pos")

@@ -1,6 +1,6 @@
-"""Parameters by their names here, of fairseq's Transformer and of all that took its names over.
+"""Conversion of the parameters of fairseq's Transformer and of networks with the same names.
 
-So did transformers' MarianMTModel and M2M100ForConditionalGeneration.
+These are transformers' MarianMTModel and M2M100ForConditionalGeneration.
 """
 
 from typing import NamedTuple
@@ -30,17 +30,17 @@ DECODER_LAYER = ENCODER_LAYER | {
 
 
 class Names(NamedTuple):
-    """What is called differently in different libraries."""
+    """The names that differ between libraries."""
 
     stacks: str
-    """In front of the names of both stacks."""
+    """Prefix of the names of encoder and decoder."""
     shared: str | None
-    """The table of all, where it has a name of its own."""
+    """The shared embedding table, if it has its own name."""
     source: str
     target: str
     output: str
     bias: str | None
-    """What is added to the logits."""
+    """The bias of the logits, if there is one."""
 
 
 HUGGING_FACE = Names(
@@ -69,10 +69,10 @@ def read_weights(
     sizes: tuple[int, int],
     names: Names,
 ) -> dict[str, Tensor]:
-    """The network's parameters by their names here; `sizes` are those of the vocabularies.
+    """Return the network's parameters by name; `sizes` are the vocabularies' sizes.
 
     Raises:
-        SourceError: one is missing, of another shape, or more than the configuration describes.
+        SourceError: a tensor is missing, has a wrong shape, or is not used.
     """
     weights: dict[str, Tensor] = {}
     for stack, count, modules in (
@@ -115,7 +115,7 @@ def _tables(
     sizes: tuple[int, int],
     names: Names,
 ) -> dict[str, Tensor]:
-    """Embeddings and projection, in the bundle's order of ids."""
+    """Return embeddings and projection in the bundle's order of ids."""
     (source, target), (size, target_size) = (side.arrangement for side in sides), sizes
     shared = [names.shared] if names.shared else []
     output = [names.output] * (config.embeddings != "separate")
@@ -144,23 +144,23 @@ def _tables(
 
 
 def _one_of(tensors: Tensors, size: int, config: ModelConfig, *names: str) -> Tensor:
-    """A table that is stored under one name or several.
+    """Return a table that is stored under one or several names.
 
     Raises:
-        SourceError: it is stored twice, and differs.
+        SourceError: it is missing, or its copies differ.
     """
     there = [name for name in names if name in tensors] or [names[0]]
     first, *others = [tensors.take(name, size, config.d_model) for name in there]
     for name, other in zip(there[1:], others, strict=True):
         if not torch.equal(first, other):
             raise SourceError(
-                f"{tensors.path}: {name} must be {there[0]}, which is tied to it, and differs"
+                f"{tensors.path}: {name} differs from {there[0]}, which is tied to it"
             )
     return first
 
 
 def _positions(tensors: Tensors, theirs: str, stack: str, config: ModelConfig) -> dict[str, Tensor]:
-    """The table of a stack's positions, if they are learnt; if they are computed, none may differ."""
+    """Return a stack's table of learnt positions; if positions are computed, check a stored table."""
     name, width = f"{theirs}.embed_positions.weight", config.d_model
     tensors.ignore(f"{theirs}.embed_positions.weights", f"{theirs}.embed_positions._float_tensor")
     if config.positions == "stored":
@@ -172,14 +172,14 @@ def _positions(tensors: Tensors, theirs: str, stack: str, config: ModelConfig) -
 
 
 def check_positions(tensors: Tensors, name: str, stored: Tensor, config: ModelConfig) -> None:
-    """Whether encodings that a file holds are those that are computed: [P, d_model].
+    """Check that stored position encodings [P, d_model] equal the computed ones.
 
     Raises:
-        SourceError: they are others.
+        SourceError: they differ.
     """
     error = float((stored - position_table(config)[: len(stored)]).abs().max())
     if error > MAX_POSITION_ERROR:
         raise SourceError(
-            f"{tensors.path}: {name} is up to {error:.2g} away from the sinusoids that the configuration "
-            "describes, which are supported"
+            f"{tensors.path}: {name} differs by up to {error:.2g} from the sinusoids that the configuration "
+            "describes; supported: these sinusoids"
         )

@@ -1,4 +1,4 @@
-"""What folders of several formats have: pieces and ids, names of languages, tags."""
+"""Parts that several formats have in common: pieces and ids, language codes, tags."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,25 +9,25 @@ from export.importers.imported import SourceError
 from export.importers.settings import read_json, shown
 
 TAG = re.compile(r">>(.+)<<")
-"""A piece in front of a source that asks for a language."""
+"""A piece at the beginning of a source that names the target language."""
 LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
-"""A token of a language, as NLLB or M2M-100 has them."""
+"""A language token of NLLB or M2M-100."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 LENGTH_PENALTY_FACTOR = 1.25
 MAX_LENGTH_PENALTY = 10.0
 
 
 def has_model_type(source: Path, model_type: str) -> bool:
-    """Whether this is a folder of transformers' that says so."""
+    """Check whether this is a folder of transformers with this model type."""
     path = source / "config.json"
     return path.is_file() and read_json(path).get("model_type") == model_type
 
 
 def read_ids(path: Path, size: int) -> dict[str, int]:
-    """The ids of a vocabulary's pieces, as transformers has them.
+    """Read the ids of a vocabulary's pieces from a file of transformers.
 
     Raises:
-        SourceError: they are no ids, or two pieces have the same.
+        SourceError: an id is invalid, or two pieces have the same id.
     """
     ids = read_json(path)
     check_ids(path, ids, size, f"vocab_size, {size}")
@@ -35,10 +35,10 @@ def read_ids(path: Path, size: int) -> dict[str, int]:
 
 
 def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None:
-    """Whether these are ids of pieces; `limit` says what `size` is.
+    """Check that the ids of pieces are unique and below `size`, which error messages call `limit`.
 
     Raises:
-        SourceError: they are no ids, or two pieces have the same.
+        SourceError: an id is invalid, two pieces have the same id, or a piece is not valid Unicode.
     """
     check_text(path, ids)
     seen: dict[int, str] = {}
@@ -53,10 +53,10 @@ def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None
 
 
 def check_text(path: Path, pieces: Iterable[str]) -> None:
-    """Whether pieces are Unicode; JSON and pickles can hold half of a character's code, which no file can.
+    """Check that pieces have no unpaired surrogates, which JSON and pickles allow, but UTF-8 does not.
 
     Raises:
-        SourceError: one is not.
+        SourceError: a piece has one.
     """
     for piece in pieces:
         if not piece.isascii() and SURROGATE.search(piece):
@@ -66,13 +66,13 @@ def check_text(path: Path, pieces: Iterable[str]) -> None:
 
 
 def languages_of_name(name: str) -> tuple[str, str]:
-    """What `opus-mt-de-en` and `opus-mt-tc-big-gmw-gmw` say; nothing where it is called otherwise."""
+    """Return the two codes of a name such as `opus-mt-tc-big-de-en`; empty ones for any other name."""
     found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
     return (found[1], found[2]) if found else ("", "")
 
 
 def languages_among(pieces: Iterable[str]) -> dict[str, str]:
-    """Tokens of languages by their codes.
+    """Return the language tokens among pieces, by code.
 
     >>> languages_among(["deu_Latn", "__pt__", "d"])
     {'deu_Latn': 'deu_Latn', 'pt': '__pt__'}
@@ -82,7 +82,7 @@ def languages_among(pieces: Iterable[str]) -> dict[str, str]:
 
 
 def tags_among(pieces: Iterable[str]) -> dict[str, str]:
-    """Pieces in front of a source that ask for a language, by its code.
+    """Return the tags among pieces, by the code of the target language.
 
     >>> tags_among([">>deu<<", "d"])
     {'deu': '>>deu<<'}

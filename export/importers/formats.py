@@ -1,4 +1,4 @@
-"""The formats that can be imported, in the order in which they are looked for."""
+"""The formats that can be imported, in the order in which they are tried."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,10 +40,10 @@ FORMATS = [
 
 
 def format_of(source: Path) -> Format:
-    """What a folder or file is.
+    """Find the format of a folder or file.
 
     Raises:
-        SourceError: it is none of the formats.
+        SourceError: it is missing, or has none of the formats.
     """
     names = ", ".join(one.name for one in FORMATS)
     if not source.exists():

@@ -1,6 +1,6 @@
-"""Text by which an imported model is calibrated and proven: the user's, or sources drawn from its vocabulary.
+"""Text to calibrate and verify an imported model: the user's, or sources drawn from its vocabulary.
 
-The translations are the model's own in either case; int8 needs to know the values that really occur.
+In both cases, the model itself translates it: int8 must be calibrated with values that really occur.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ from service.models.bundle import Direction
 
 SENTENCES = 160
 MAX_TOKENS = 64
-"""Of a source's pieces."""
+"""Maximum number of a source's pieces."""
 GENERATED_TOKENS = 4, 25
-"""Fewest and most of a source that is drawn."""
+"""Minimum and maximum number of tokens of drawn sources."""
 BATCH = 16
 
 
 def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
-    """The first lines of a text that are not empty.
+    """Read the first `count` non-empty lines of a text.
 
     Raises:
-        SourceError: it has none, or is no UTF-8.
+        SourceError: the file cannot be read, is not UTF-8, or has no text.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -49,7 +49,11 @@ def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
 
 
 def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
-    """Sources of pieces at random, the likelier ones more often: the bundle's ids, without tag and EOS."""
+    """Draw sources of random pieces, frequent ones more often; return the bundle's ids, without tag and EOS.
+
+    Raises:
+        SourceError: none of the tokenizer's pieces is in the vocabulary.
+    """
     side = imported.source
     pieces, share = _listed(imported) if imported.moses else _scored(side)
     if not pieces:
@@ -62,7 +66,7 @@ def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
 
 
 def _scored(side: Side) -> tuple[list[str], NDArray[np.float64]]:
-    """SentencePiece's pieces of texts, and how frequent they are, by their scores."""
+    """Return SentencePiece's text pieces and their relative frequencies, estimated from their scores."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(side.model))
     pieces, weights = [], []
     for id in range(processor.vocab_size()):
@@ -73,7 +77,7 @@ def _scored(side: Side) -> tuple[list[str], NDArray[np.float64]]:
         if is_text and piece in side.ids:
             pieces.append(piece)
             weights.append(processor.get_score(id))
-    # a unigram model's scores are log-probabilities; BPE's are ranks, and frequency falls as 1 / rank
+    # scores of unigram models are log-probabilities; those of BPE are ranks, with a frequency of 1 / rank
     scores = np.array(weights)
     if len(scores) and (scores.min() < -1e3 or np.exp(scores).sum() > 2):
         return pieces, 1 / (1 + np.argsort(np.argsort(-scores)))
@@ -81,12 +85,12 @@ def _scored(side: Side) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def _listed(imported: Imported) -> tuple[list[str], NDArray[np.float64]]:
-    """A vocabulary's pieces of texts, the most frequent one first; frequency falls as 1 / rank."""
-    side, asking = imported.source, {*imported.tags.values(), *imported.languages.values()}
+    """Return a vocabulary's text pieces, sorted by frequency, which is assumed to be 1 / rank."""
+    side, tags = imported.source, {*imported.tags.values(), *imported.languages.values()}
     pieces = [
         piece
         for piece, id in sorted(side.ids.items(), key=itemgetter(1))
-        if piece not in asking and side.arrangement.place[id] > EOS_ID
+        if piece not in tags and side.arrangement.place[id] > EOS_ID
     ]
     return pieces, 1 / np.arange(1.0, len(pieces) + 1)
 
@@ -97,7 +101,7 @@ def pairs_of(
     directions: Sequence[Direction],
     sources: Sequence[Sequence[int]],
 ) -> list[Pair]:
-    """Sources, shared out among the directions, with what the network makes of them.
+    """Distribute sources among the directions, and translate them with the network.
 
     Raises:
         SourceError: no source is short enough.

@@ -1,7 +1,8 @@
-"""Hugging Face's folders of Marian models, as OPUS-MT's are; what transformers computes of them is matched.
+"""Hugging Face's folders of Marian models, such as those of OPUS-MT.
 
-Its MarianMTModel is post-norm without a norm of the embeddings, has all sines before all cosines with the
-exponent i/T, and begins with padding, whose vector is zero; padding has a logit, and may not be produced.
+The results match those of transformers. Its MarianMTModel is post-norm without a norm of the embeddings. Its
+position encodings have all sines before all cosines, with the exponent i/T. Translations begin with padding,
+whose vector is zero. Padding has a logit, but is never produced.
 """
 
 from collections.abc import Mapping
@@ -37,18 +38,18 @@ MIN_POSITIONS = 64
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is a folder of that kind."""
+    """Check whether this is a folder of this format."""
     return has_model_type(source, MODEL_TYPE)
 
 
 def read(source: Path) -> Imported:
-    """Read such a folder.
+    """Read a folder.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     settings = Settings(source / "generation_config.json", source / "config.json")
-    _refuse_what_is_not_built(settings)
+    _refuse_unsupported(settings)
     sides = _sides(source, settings)
     config = _config(settings, sides)
     tensors = Tensors.of_folder(source)
@@ -57,9 +58,9 @@ def read(source: Path) -> Imported:
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
     more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
     languages = languages_of_name(source.resolve().name)
-    said = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
+    stated = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
     spoken = [
-        [one or other] if one or other else [] for one, other in zip(said, languages, strict=True)
+        [one or other] if one or other else [] for one, other in zip(stated, languages, strict=True)
     ]
     return Imported(
         format=FORMAT,
@@ -79,8 +80,12 @@ def read(source: Path) -> Imported:
     )
 
 
-def _refuse_what_is_not_built(settings: Settings) -> None:
-    """Variants that transformers itself does not compute, or that change a search."""
+def _refuse_unsupported(settings: Settings) -> None:
+    """Refuse variants that transformers itself does not compute, or that change the search.
+
+    Raises:
+        SourceError: the model is such a variant.
+    """
     for key in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
         settings.refuse(key, False)
     settings.refuse("static_position_embeddings", True)
@@ -90,13 +95,13 @@ def _refuse_what_is_not_built(settings: Settings) -> None:
 
 
 def _sizes(settings: Settings) -> tuple[int, int]:
-    """Those of the vocabularies."""
+    """Return the sizes of the source's and the target's vocabulary."""
     size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
     return size, settings.number("decoder_vocab_size", 4, MAX_VOCABULARY - 1, size)
 
 
 def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
-    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    """Return both sides with their arrangements, padded to the size of the larger one."""
     size, target_size = _sizes(settings)
     pad = Settings(source / "config.json").number("pad_token_id", 0, target_size - 1)
     start = settings.number("decoder_start_token_id", 0, target_size - 1)
@@ -147,7 +152,7 @@ def _arrangement(
 
 
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
-    """The network's sizes and variants."""
+    """Return the network's configuration."""
     one_table = settings.get("share_encoder_decoder_embeddings", bool, True)
     tied = settings.get("tie_word_embeddings", bool, True)
     return network_settings(
@@ -164,7 +169,11 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
 
 
 def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
-    """Padding, and what may not be produced besides."""
+    """Return the bundle's ids of tokens that must not be produced: padding and single-token `bad_words_ids`.
+
+    Raises:
+        SourceError: `bad_words_ids` has anything but lists of one token.
+    """
     never: list[int] = []
     for words in settings.get("bad_words_ids", list, []):
         if not (
@@ -178,5 +187,5 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
 
 
 def _renormalizes(settings: Settings) -> bool:
-    """Whether others get the probability of what may not be produced."""
+    """Check whether the probability of forbidden tokens is redistributed to the others."""
     return settings.get("renormalize_logits", bool, False)

@@ -1,4 +1,4 @@
-"""What every format's file gives, and how it says that a model cannot be imported."""
+"""The common result of all formats, and the error for models that cannot be imported."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +14,23 @@ from service.models.bundle import DecodingDefaults, Moses
 
 
 class SourceError(ValueError):
-    """A model that cannot be imported; the message names file, key, value and what is supported."""
+    """The model cannot be imported; the message names file, key, value and what is supported."""
 
 
 LogProbs = Callable[[Sequence[int], Sequence[int]], Tensor]
-"""Ids of the source as the format has them, and of the decoder's input, to log-probabilities [T, V]."""
+"""Maps the format's ids of the source and of the decoder's input to log-probabilities [T, V]."""
 Encode = Callable[[str, str], Sequence[int]]
-"""A tag, or nothing, and a text to ids as the format has them."""
+"""Maps a tag, which may be empty, and a text to the format's ids."""
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """The library that the format is of, with the very same model."""
+    """The format's own library with the same model, to compare with."""
 
     name: str
     log_probs: LogProbs
     encode: Encode | None = None
-    """None where nothing but the service's own tokenizer cuts texts."""
+    """None if the library does not tokenize text."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Side:
     """The vocabulary of the source or of the target."""
 
     model: Path
-    """SentencePiece's, or the merges of a BPE; see `Imported.moses`."""
+    """SentencePiece model, or BPE merges; see `Imported.moses`."""
     ids: Mapping[str, int]
-    """The format's own ids by piece."""
+    """The format's ids by piece."""
     arrangement: Arrangement
-    """Where they are in the bundle."""
+    """The mapping of these ids to the bundle's."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A model of others: everything that a bundle is made of, but for text to calibrate and prove it with."""
+    """An imported model: everything for a bundle except text for calibration and verification."""
 
     format: str
     config: ModelConfig
@@ -55,41 +55,41 @@ class Imported:
     source: Side
     target: Side
     max_length: int
-    """Tokens of a source or a translation, EOS counted."""
+    """Maximum number of tokens of a source or a translation, including EOS."""
     decoding: DecodingDefaults
     files: Sequence[Path]
-    """All that it was read from."""
+    """All files that the model was read from."""
     source_languages: Sequence[str] = ()
-    """Codes as the format has them, as far as it says."""
+    """The format's codes; empty if the model does not name its languages."""
     target_languages: Sequence[str] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
-    """By code, the piece in front of the source that asks for a target."""
+    """By code, the piece at the beginning of a source that names the target language."""
     languages: Mapping[str, str] = field(default_factory=dict)
-    """By code, the piece in front of a source in a language, and of a translation into it."""
+    """By code, the piece at the beginning of a source in a language and of a translation into it."""
     source_start: int | None = None
-    """The format's id of a token in front of every source."""
+    """The format's id of a token that every source begins with."""
     target_start: int | None = None
-    """That of one which every translation begins with, and which is no part of its text."""
+    """The format's id of a token that every translation begins with, and that is not part of its text."""
     ends_source: bool = True
-    """Whether EOS stands behind a source."""
+    """Whether EOS follows a source."""
     suppressed: Sequence[int] = ()
-    """The bundle's ids of tokens that may not be produced, and leave their probability to the others."""
+    """The bundle's ids of tokens that must not be produced; their probability goes to the others."""
     moses: Moses | None = None
-    """How words are cut before BPE, where SentencePiece does not cut the text."""
+    """How words are tokenized before BPE; None for SentencePiece."""
     rules: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    """What is done to a source before it is cut into pieces: names and parameters of text rules."""
+    """Names and parameters of text rules that a source needs before it is tokenized."""
     licence: str = ""
     oracle: Callable[[], Oracle | None] = lambda: None
-    """None where the library is not installed."""
+    """Loads the format's library; returns None if it is not installed."""
 
     @property
     def source_end(self) -> tuple[int, ...]:
-        """The bundle's ids behind a source's pieces."""
+        """The bundle's ids after a source's pieces."""
         return (EOS_ID,) if self.ends_source else ()
 
     @property
     def suppressed_ids(self) -> tuple[int, ...]:
-        """Those, and ids of the target that are no tokens."""
+        """`suppressed`, and the target's ids of no token."""
         order = self.target.arrangement.order
         absent = [id for id, old in enumerate(order) if old is None]
         return tuple(sorted({*absent, *self.suppressed}))

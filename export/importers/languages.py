@@ -1,4 +1,4 @@
-"""Directions of an imported model: which codes it translates from and into, as people write them."""
+"""The directions of an imported model, with standard language codes."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -10,18 +10,18 @@ from service.text import languages
 logger = logging.getLogger(__name__)
 
 OTHERS = {"pob": "pt-BR"}
-"""Codes of OPUS-MT that no standard has, or has otherwise."""
+"""OPUS-MT's codes that are not standard, or have another meaning there."""
 SEVERAL = {"mul", "und", "zxx", "mis"}
-"""Codes that have a name, and are no language."""
+"""Codes that have a name, but are not languages."""
 
 
 def directions_of(
     imported: Imported, sources: Sequence[str], targets: Sequence[str]
 ) -> list[Direction]:
-    """All directions; `sources` and `targets` are what the user says, if anything.
+    """Return all directions; `sources` and `targets` are the codes given by the user, if any.
 
     Raises:
-        SourceError: which languages they are stands nowhere.
+        SourceError: neither the model nor the user names the languages, or the model does not have them.
     """
     if imported.languages:
         return _among(imported, sources, targets)
@@ -29,7 +29,7 @@ def directions_of(
     froms = list(sources) or [code_of(code) for code in spoken]
     if not froms:
         raise SourceError(
-            f"the model does not name its source languages ({_said(imported.source_languages)}): "
+            f"the model does not name its source languages ({_listed(imported.source_languages)}): "
             "--source de, or --source de,nl"
         )
     into = _targets(imported, targets)
@@ -47,7 +47,7 @@ def directions_of(
 
 
 def _among(imported: Imported, sources: Sequence[str], targets: Sequence[str]) -> list[Direction]:
-    """Each of a model's languages, or of those that are wanted, into each other one."""
+    """Return the directions from each language into each other one, restricted to the wanted ones."""
     place = imported.source.arrangement.place
     tokens: dict[str, int] = {}
     for code, piece in imported.languages.items():
@@ -66,7 +66,7 @@ def _among(imported: Imported, sources: Sequence[str], targets: Sequence[str]) -
 
 
 def _wanted(option: str, wanted: Sequence[str], tokens: Mapping[str, int]) -> Mapping[str, int]:
-    """Languages by the codes that the user wants, or all."""
+    """Return the tokens of the wanted languages by the user's codes, or all if none are wanted."""
     found = {code: languages.lookup(code, tokens) for code in wanted}
     for code, known in found.items():
         if known is None:
@@ -75,7 +75,7 @@ def _wanted(option: str, wanted: Sequence[str], tokens: Mapping[str, int]) -> Ma
 
 
 def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]:
-    """The targets with their tags; a model that has no tags has one target."""
+    """Return the target languages with their tags; a model without tags has one target."""
     tags: dict[str, int] = {}
     for code, piece in imported.tags.items():
         known = code_of(code)
@@ -99,17 +99,17 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
     into = list(wanted) or [code_of(code) for code in spoken]
     if len(into) != 1:
         raise SourceError(
-            f"the model does not name its target language ({_said(imported.target_languages)}): "
+            f"the model does not name its target language ({_listed(imported.target_languages)}): "
             "--target en"
             if not into
-            else f"--target {','.join(into)}: the model has no tags, and so one target"
+            else f"--target {','.join(into)}: the model has no tags, so it has only one target"
         )
     begin = imported.source_start
     return {into[0]: None if begin is None else imported.source.arrangement.place[begin]}
 
 
 def code_of(code: str) -> str:
-    """A code as people write it.
+    """Return the standard form of a code.
 
     >>> [code_of(code) for code in ("deu", "pob", "zh_Hant", "cmn_Hans")]
     ['de', 'pt-BR', 'zh-Hant', 'zh']
@@ -118,7 +118,7 @@ def code_of(code: str) -> str:
 
 
 def is_language(code: str) -> bool:
-    """Whether a code is a language's, not a group's, as "gmw" and "mul" are.
+    """Check whether a code is that of a language, not of a group such as "gmw" or "mul".
 
     >>> is_language("deu"), is_language("gmw"), is_language("ROMANCE")
     (True, False, False)
@@ -128,5 +128,5 @@ def is_language(code: str) -> bool:
     return base not in SEVERAL and languages.name(known) != known and base.islower()
 
 
-def _said(codes: Sequence[str]) -> str:
-    return ", ".join(codes) or "nothing is said"
+def _listed(codes: Sequence[str]) -> str:
+    return ", ".join(codes) or "none given"

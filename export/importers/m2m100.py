@@ -1,7 +1,7 @@
-"""Hugging Face's folders of M2M-100 and NLLB-200: one network between a hundred languages, or two hundred.
+"""Hugging Face's folders of M2M-100 and NLLB-200: one network for a hundred or two hundred languages.
 
-Pre-norm with a norm behind each stack, one table for all, positions from 2 on. A source begins with the token
-of its language, and a translation with that of its own.
+The network is pre-norm with a norm after each stack, has one shared embedding table, and counts positions
+from 2. A source begins with the token of its language, and so does a translation.
 """
 
 from collections.abc import Mapping
@@ -41,22 +41,22 @@ VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
 TOKEN_LISTS = "special_tokens_map.json", "tokenizer_config.json"
 FAIRSEQ_FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
 OFFSET = 1
-"""By which NLLB's ids exceed SentencePiece's."""
+"""Difference between NLLB's ids and SentencePiece's."""
 FIRST_POSITION = 2
 MAX_POSITIONS = 512
-"""Of more, no model has seen any."""
+"""The models were not trained with more positions."""
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is a folder of that kind."""
+    """Check whether this is a folder of this format."""
     return has_model_type(source, MODEL_TYPE)
 
 
 def read(source: Path) -> Imported:
-    """Read such a folder.
+    """Read a folder.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     settings = Settings(source / "generation_config.json", source / "config.json")
     for key in ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids"):
@@ -89,7 +89,7 @@ def read(source: Path) -> Imported:
 
 
 def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
-    """The vocabulary, and the tokens of its languages by their codes."""
+    """Return the vocabulary, and the language tokens by code."""
     size = settings.number("vocab_size", 4, MAX_VOCABULARY - 1)
     model, path = source / MODEL, source / VOCABULARY
     processor = load_sentencepiece(model)
@@ -99,7 +99,7 @@ def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
     languages = languages_among(ids)
     if len(languages) < 2:
         raise SourceError(
-            f"{source}: {', '.join(TOKEN_LISTS)} and {TOKENIZER} have no tokens of languages, like deu_Latn "
+            f"{source}: {', '.join(TOKEN_LISTS)} and {TOKENIZER} have no language tokens, such as deu_Latn "
             "or __de__"
         )
     pad, eos = (settings.number(f"{name}_token_id", 0, size - 1) for name in ("pad", "eos"))
@@ -108,29 +108,29 @@ def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
         raise SourceError(f"{source}: the vocabulary has no {min(missing)}")
     if ids["</s>"] != eos or len({pad, eos, ids["<unk>"]}) < 3:
         raise SourceError(
-            f"{settings.path}: eos_token_id = {eos}, pad_token_id = {pad}; supported: </s>, {ids['</s>']}, "
-            "and another"
+            f"{settings.path}: eos_token_id = {eos}, pad_token_id = {pad}; supported: the id of </s>, "
+            f"{ids['</s>']}, and another id"
         )
     return Side(model, ids, Arrangement.of(size, pad, ids["<unk>"], eos, start)), languages
 
 
 def _fairseq_ids(processor: SentencePieceProcessor) -> dict[str, int]:
-    """NLLB's: SentencePiece's, moved by one, behind fairseq's own."""
+    """Return NLLB's ids: fairseq's special tokens, then SentencePiece's pieces, shifted by `OFFSET`."""
     pieces = (processor.id_to_piece(id) for id in range(processor.vocab_size()))
     moved = {piece: id + OFFSET for id, piece in enumerate(pieces)}
     return moved | FAIRSEQ_FIRST
 
 
 def _added(source: Path, ids: Mapping[str, int], size: int) -> dict[str, int]:
-    """Tokens behind the pieces: with their ids, or in their order."""
+    """Return the ids of added tokens, which are listed with their ids, or in order after the pieces."""
     if (path := source / TOKENIZER).exists():
         added = read_json(path).get("added_tokens")
         entries = [one for one in added if isinstance(one, dict)] if isinstance(added, list) else []
         found = {one.get("content"): one.get("id") for one in entries}
         return {piece: id for piece, id in found.items() if type(piece) is str and type(id) is int}
     for path in (source / name for name in TOKEN_LISTS):
-        said = read_json(path) if path.exists() else {}
-        listed = said.get("additional_special_tokens") or said.get("extra_special_tokens")
+        found = read_json(path) if path.exists() else {}
+        listed = found.get("additional_special_tokens") or found.get("extra_special_tokens")
         if isinstance(listed, list) and all(isinstance(piece, str) for piece in listed):
             tokens = [piece for piece in listed if LANGUAGE.fullmatch(piece)]
             first = max(ids.values()) + 1
@@ -139,7 +139,7 @@ def _added(source: Path, ids: Mapping[str, int], size: int) -> dict[str, int]:
 
 
 def _config(settings: Settings, side: Side) -> ModelConfig:
-    """The network's sizes and variants."""
+    """Return the network's configuration."""
     return network_settings(
         settings,
         TRANSFORMERS,

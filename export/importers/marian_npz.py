@@ -1,7 +1,8 @@
-"""Marian's own models: an npz file with its vocabularies, as in OPUS-MT's zip archives; Marian is matched.
+"""Marian's own models: an npz file and its vocabularies, as in OPUS-MT's zip archives.
 
-Positions are all sines, then all cosines, with the exponent i/(T-1); a translation begins with a vector of
-zeros; `<unk>` has a probability, and may not be produced. Settings that are not there have Marian's defaults.
+The results match Marian's. Position encodings are all sines, then all cosines, with the exponent i/(T-1). A
+translation begins with a vector of zeros. `<unk>` has a probability, but is never produced. Missing settings
+have Marian's defaults.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ KEYS = SizeKeys(
 )
 CELLS = {"self-attention": "attention", "rnn": "ssru"}
 MAX_TOKENS = 512
-"""Of a sentence; Marian itself has no limit."""
+"""Maximum number of tokens of a sentence; Marian itself has no limit."""
 DECODER = "decoder.yml"
 INTGEMM = "*intgemm*.bin*"
 SUPPORTED: dict[str, tuple[object, ...]] = {
@@ -60,16 +61,19 @@ SUPPORTED: dict[str, tuple[object, ...]] = {
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is a folder of that kind; weights of intgemm are so that it can say what it needs."""
+    """Check whether this is a folder of this format.
+
+    Folders with only intgemm weights are recognised too, so that `read` can say which file is needed.
+    """
     patterns = "*.npz", DECODER, INTGEMM
     return source.is_dir() and any(any(source.glob(pattern)) for pattern in patterns)
 
 
 def read(source: Path) -> Imported:
-    """Read such a folder.
+    """Read a folder.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     path = _model(source)
     decoder = _decoder_settings(source, path)
@@ -114,7 +118,11 @@ def read(source: Path) -> Imported:
 
 
 def _model(source: Path) -> Path:
-    """The file of the weights: what `decoder.yml` names, or the only one, or the best by chrF."""
+    """Return the weights file: the one named in `decoder.yml`, the only one, or the best by chrF.
+
+    Raises:
+        SourceError: there is no such file, or several.
+    """
     decoder = source / DECODER
     if decoder.is_file():
         named = Settings(decoder, read=read_yaml).get("models", list, [])
@@ -140,20 +148,20 @@ def _model(source: Path) -> Path:
 
 
 def _decoder_settings(source: Path, model: Path) -> Settings:
-    """How Marian is to search; where nothing says it, all is as it is by default."""
+    """Return the settings for Marian's search; empty if there is no file with them."""
     own = source / f"{model.name}.{DECODER}"
     return Settings(own if own.is_file() else source / DECODER, read=read_yaml)
 
 
 def _base_name(name: object) -> str:
-    """The last part of a path of another machine."""
+    """Return the last part of a POSIX or Windows path."""
     return PureWindowsPath(PurePosixPath(str(name)).name).name
 
 
 def _segmentation(
     source: Path, paths: Sequence[Path], ids: Sequence[Mapping[str, int]]
 ) -> Segmentation:
-    """What cuts texts: the vocabularies, if they are SentencePiece models, or files beside them."""
+    """Return the tokenizers: the vocabularies if they are SentencePiece models, otherwise other files."""
     if all(path.suffix == ".spm" for path in paths):
         return Segmentation((paths[0], paths[1]))
     return segmentation_of(source, dict(zip(paths, ids, strict=True)))
@@ -162,7 +170,7 @@ def _segmentation(
 def _sides(
     settings: Settings, paths: Sequence[Path], ids: Sequence[Mapping[str, int]], cut: Segmentation
 ) -> tuple[Side, Side]:
-    """The vocabularies, each with its arrangement in as many ids as the larger one has."""
+    """Return both sides with their arrangements, padded to the size of the larger one."""
     sizes = settings.get("dim-vocabs", list)
     if len(sizes) != 2 or not all(
         type(size) is int and 4 <= size < MAX_VOCABULARY for size in sizes
@@ -185,11 +193,15 @@ def _sides(
 
 
 def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
-    """Those of source and target."""
+    """Return the vocabulary files of source and target.
+
+    Raises:
+        SourceError: it is unclear which files they are.
+    """
     named = decoder.get("vocabs", list, [])
     if named:
         if len(named) != 2:
-            raise SourceError(f"{decoder.path}: vocabs = {shown(named)}; supported: one each side")
+            raise SourceError(f"{decoder.path}: vocabs = {shown(named)}; supported: two files")
         return [source / _base_name(name) for name in named]
     kinds = {".yml", ".yaml", ".json", ".spm", ".vocab", ".txt"}
     found = [path for path in sorted(source.glob("*vocab*")) if path.suffix in kinds]
@@ -206,10 +218,10 @@ def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
 
 
 def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> ModelConfig:
-    """The network's sizes and variants.
+    """Return the network's configuration.
 
     Raises:
-        SourceError: it is none that is built here.
+        SourceError: the network is not supported.
     """
     cell = CELLS[settings.get("transformer-decoder-autoreg", str, "self-attention")]
     if cell == "ssru" and (unit := settings.get("dec-cell", str, "gru")) != cell:
@@ -236,7 +248,7 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
 
 
 def _norm(settings: Settings) -> str:
-    """Where the norms are: d(ropout), a(dd) and n(orm) before and after each sub-layer."""
+    """Return the kind of norm, from the d(ropout), a(dd) and n(orm) before and after each sub-layer."""
     before = settings.get("transformer-preprocess", str, "")
     after = settings.get("transformer-postprocess", str, "dan")
     orders = {("", "an"): "post", ("n", "a"): "pre"}

@@ -1,4 +1,4 @@
-"""Parameters of Marian's models by their names here; its matrices are [in, out], its vectors [1, n]."""
+"""Conversion of the parameters of Marian's models; its matrices are [in, out], its vectors [1, n]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ OUTPUT = "decoder_ff_logit_out"
 
 @dataclass(frozen=True)
 class Tables:
-    """The names of the embeddings' tables, and whether the target's is the projection, too."""
+    """The names of the embedding tables, and whether the target's table is also the projection."""
 
     source: str
     target: str
@@ -24,7 +24,7 @@ class Tables:
 
     @classmethod
     def of(cls, settings: Settings) -> "Tables":
-        """As the configuration says."""
+        """Derive the names from Marian's configuration."""
         every, between, output = (
             settings.get(key, bool, False)
             for key in ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")
@@ -34,7 +34,7 @@ class Tables:
 
     @property
     def embeddings(self) -> str:
-        """What the network's configuration calls it."""
+        """The `embeddings` of the network's configuration."""
         if not self.tied:
             return "separate"
         return "shared" if self.source == self.target else "target"
@@ -43,10 +43,10 @@ class Tables:
 def read_weights(
     tensors: Tensors, config: ModelConfig, settings: Settings, sides: Sequence[Side]
 ) -> dict[str, Tensor]:
-    """The network's parameters by their names here.
+    """Return the network's parameters by name.
 
     Raises:
-        SourceError: one is missing, of another shape, or more than the configuration describes.
+        SourceError: a tensor is missing, has a wrong shape, or is not used.
     """
     reader = _Reader(tensors, config)
     for index in range(config.num_encoder_layers):
@@ -70,7 +70,7 @@ def read_weights(
 
 
 def _decoder_layers(settings: Settings, config: ModelConfig) -> list[int]:
-    """The number under which each of the decoder's layers is stored; several may share one."""
+    """Return the stored number of each of the decoder's layers; tied layers share one."""
     count = config.num_decoder_layers
     tied = settings.get("transformer-tied-layers", list, [])
     if tied and not (len(tied) == count and all(one in range(1, count + 1) for one in tied)):
@@ -81,7 +81,7 @@ def _decoder_layers(settings: Settings, config: ModelConfig) -> list[int]:
 
 
 class _Reader:
-    """Takes the tensors of one module after another."""
+    """Collects the parameters, module by module."""
 
     def __init__(self, tensors: Tensors, config: ModelConfig) -> None:
         self.tensors, self.config = tensors, config
@@ -108,7 +108,7 @@ class _Reader:
         self.norm(f"{theirs}_ffn", norm, self.kind)
 
     def linear(self, theirs: str, ours: str, inputs: int, outputs: int) -> None:
-        """`theirs` has W or b in the place of its braces."""
+        """Add a linear module; W or b replaces the braces in `theirs`."""
         self.weights[f"{ours}.weight"] = self.tensors.take(theirs.format("W"), inputs, outputs).T
         self.weights[f"{ours}.bias"] = self.tensors.take(theirs.format("b"), 1, outputs)[0]
 
@@ -121,7 +121,7 @@ class _Reader:
 def _tables(
     tensors: Tensors, config: ModelConfig, settings: Settings, sides: Sequence[Side]
 ) -> dict[str, Tensor]:
-    """Embeddings and projection, in the bundle's order of ids."""
+    """Return embeddings and projection in the bundle's order of ids."""
     tables, (source, target) = Tables.of(settings), (side.arrangement for side in sides)
     source_size, target_size = settings.get("dim-vocabs", list)
     width = config.d_model
@@ -131,7 +131,7 @@ def _tables(
         read = tensors.take(tables.source, source_size, width)
         weights["source_embedding.weight"] = source.table(read)
     if not tables.tied:
-        if f"{OUTPUT}_W" in tensors:  # as older versions have it
+        if f"{OUTPUT}_W" in tensors:  # in older versions
             projection = tensors.take(f"{OUTPUT}_W", width, target_size).T
         else:
             projection = tensors.take(f"{OUTPUT}_Wt", target_size, width)

@@ -1,4 +1,4 @@
-"""Marian's vocabularies: `piece: id` a line, a piece a line, or a SentencePiece model with the ids."""
+"""Marian's vocabularies: lines of `piece: id`, lines of pieces, or a SentencePiece model."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from export.importers.settings import parse_json, read_small, shown
 LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 ESCAPED = dict(zip("0abtnvfre_NLP", "\0\a\b\t\n\v\f\r\x1b\xa0\x85\u2028\u2029", strict=True))
-"""What YAML's escapes of one letter stand for; any other letter is itself."""
+"""YAML's single-letter escapes; any other letter stands for itself."""
 
 
 def read_vocabulary(path: Path) -> dict[str, int]:
-    """The ids of its pieces.
+    """Read the ids of a vocabulary's pieces.
 
     Raises:
-        SourceError: it is missing, broken, or of another kind.
+        SourceError: the file is missing, broken, or of an unsupported kind.
     """
     if path.suffix == ".fsv":
         raise SourceError(f"{path}: factored vocabularies are not supported")
@@ -33,10 +33,10 @@ def read_vocabulary(path: Path) -> dict[str, int]:
 
 
 def side_of(path: Path, ids: Mapping[str, int], model: Path, size: int) -> Side:
-    """The side of a vocabulary, whose text `model` cuts.
+    """Return the side of a vocabulary with the tokenizer `model`.
 
     Raises:
-        SourceError: a piece is missing, or they do not fit a table of `size` rows.
+        SourceError: a special piece is missing, or an id is invalid for a table of `size` rows.
     """
     check_ids(path, ids, size, f"rows of the table, {size}")
     for piece in ("</s>", "<unk>"):
@@ -54,7 +54,7 @@ def _read(path: Path) -> str:
 
 
 def _parse(path: Path) -> dict[str, int]:
-    """Line by line: what is written so is not always YAML."""
+    """Parse JSON, or lines of `piece: id`, which are not always valid YAML."""
     text = _read(path)
     if text.lstrip().startswith("{"):
         ids: dict[str, int] = parse_json(path, text.encode())
@@ -66,18 +66,18 @@ def _parse(path: Path) -> dict[str, int]:
         found = LINE.fullmatch(line.rstrip("\r"))
         piece = _unquoted(found[1]) if found else ""
         if found is None or piece in ids:
-            why = (
-                f"{shown(piece)} is there twice"
+            problem = (
+                f"{shown(piece)} occurs twice"
                 if found
                 else f"{shown(line[:80])}; supported: piece: id"
             )
-            raise SourceError(f"{path}: line {number}: {why}")
+            raise SourceError(f"{path}: line {number}: {problem}")
         ids[piece] = int(found[2])
     return ids
 
 
 def _unquoted(piece: str) -> str:
-    r"""A piece without YAML's quotes.
+    r"""Remove YAML's quotes and escapes from a piece.
 
     >>> [_unquoted(piece) for piece in ("the", "'it''s'", r'"\"\u00e4\_"')]
     ['the', "it's", '"ä\xa0']

@@ -1,4 +1,4 @@
-"""What the documents beside a model say of its languages and its licence."""
+"""A model's languages, licence and text rules, from the documents and scripts in its folder."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from pathlib import Path
 
 MAX_BYTES = 65_536
 NORMALIZER = "normalize-punctuation"
-"""Moses' script, which OPUS-MT's pipelines call."""
+"""The Moses script that OPUS-MT's pipelines call."""
 STATED = r"^[*-] *{} languages?(?:\(s\))?: *(.+)$"
-"""As in the README of an OPUS-MT archive."""
+"""The line with the languages of a side in the README of an OPUS-MT archive."""
 LICENCES = {
     "Attribution 4.0 International": "cc-by-4.0",
     "Attribution-ShareAlike 4.0 International": "cc-by-sa-4.0",
@@ -20,13 +20,13 @@ LICENCES = {
     "MIT License": "mit",
     "Mozilla Public License Version 2.0": "mpl-2.0",
 }
-"""By how their texts begin."""
+"""Licences by the beginning of their texts."""
 NLLB_LANGUAGES, NLLB_LICENCE = 200, "cc-by-nc-4.0"
-"""Whatever has so many languages has that, unless it says otherwise."""
+"""A model with so many languages that states no licence is assumed to have NLLB's."""
 
 
 def licence_of(folder: Path, languages: Sized = ()) -> str:
-    """What the front matter of a model card says, how the licence begins, or what the languages give away."""
+    """Return the licence stated in the model card or in `LICENSE`, or implied by the languages, or ""."""
     head = _head(folder / "README.md")
     if found := re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head):
         return found[1]
@@ -37,15 +37,15 @@ def licence_of(folder: Path, languages: Sized = ()) -> str:
 
 
 def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
-    """The codes of the source's and of the target's languages, as far as anything says them."""
+    """Return the source and target codes stated in `metadata.json` or the README, as far as there are any."""
     try:
-        said = json.loads(_head(folder / "metadata.json") or "{}")
+        metadata = json.loads(_head(folder / "metadata.json") or "{}")
     except (ValueError, RecursionError):
-        said = {}
+        metadata = {}
     text = _head(folder / "README.md")
     sides = []
     for side in ("source", "target"):
-        code = said.get(f"{side}Language") if isinstance(said, dict) else None
+        code = metadata.get(f"{side}Language") if isinstance(metadata, dict) else None
         found = re.search(STATED.format(side), text, re.MULTILINE)
         written = re.findall(r"[\w-]+", found[1]) if found else []
         sides.append([code] if isinstance(code, str) else written)
@@ -53,12 +53,12 @@ def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def rules_of(folder: Path) -> dict[str, dict[str, str]]:
-    """The text rules that do what a script beside the model does before it cuts text into pieces."""
+    """Return the text rules that replace the preprocessing in the model's `preprocess.sh`."""
     return {"punctuation": {}} if NORMALIZER in _head(folder / "preprocess.sh") else {}
 
 
 def _head(path: Path) -> str:
-    """The beginning of a text; nothing where there is none."""
+    """Return the beginning of a text file, or "" if there is no such file."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What the configurations of others' models have in common: a network's sizes, and how it is searched."""
+"""Settings that several formats have in common: a network's sizes and the search."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,18 +14,18 @@ MAX_SIZE = 65_536
 
 
 class Size(NamedTuple):
-    """Where a size stands in a configuration."""
+    """The key of a size in a configuration."""
 
     key: str
     default: int | None = None
     same: str = ""
-    """A second key, often the decoder's, which may not say anything else."""
+    """A second key, often the decoder's, which must have the same value."""
     unset: int | None = None
-    """What the second one has where it says nothing."""
+    """The value of the second key that means that it is not set."""
 
 
 class SizeKeys(NamedTuple):
-    """What a format calls a network's sizes and its activation."""
+    """A format's keys of a network's sizes and activation."""
 
     d_model: Size
     d_ff: Size
@@ -35,7 +35,7 @@ class SizeKeys(NamedTuple):
     activation: str
     default_activation: str
     activations: Mapping[str, str]
-    """Names here by the format's."""
+    """The names in `ModelConfig` by the format's names."""
 
 
 TRANSFORMERS = SizeKeys(
@@ -51,10 +51,10 @@ TRANSFORMERS = SizeKeys(
 
 
 def network_settings(settings: Settings, keys: SizeKeys, **variants: Any) -> ModelConfig:
-    """A network's sizes and activation, with the variants of its format.
+    """Return a network's configuration: sizes and activation from the settings, and its format's variants.
 
     Raises:
-        SourceError: it is none that is built here.
+        SourceError: the network is not supported.
     """
     sizes: dict[str, Any] = {}
     for name, size in zip(keys._fields[:5], keys[:5], strict=True):

@@ -1,4 +1,4 @@
-"""Marian's weights and the configuration within them: arrays alone, nothing that a file holds is run."""
+"""Marian's weights files, with the configuration inside them; only arrays are read, no code is executed."""
 
 import zipfile
 from pathlib import Path
@@ -18,24 +18,28 @@ MAX_YAML_BYTES = 1 << 20
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without code, and without tables that name a value twice."""
+    """Loads YAML without code and without duplicate keys."""
 
     def __init__(self, where: Path, text: str) -> None:
         super().__init__(text)
         self.where = where
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A table."""
+        """Construct a dict.
+
+        Raises:
+            SourceError: a key occurs twice.
+        """
         keys = (key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
         named_values(self.where, ((key, None) for key in keys))
         return super().construct_mapping(node, deep)
 
 
 def load_npz(path: Path) -> tuple[Settings, Tensors]:
-    """The configuration and the tensors of a model.
+    """Read the configuration and the tensors of a model.
 
     Raises:
-        SourceError: the file is broken, too large, or none of Marian's.
+        SourceError: the file is missing, broken, too large, or was not saved by Marian.
     """
     if not path.is_file():
         raise SourceError(f"{path}: is missing")
@@ -61,16 +65,20 @@ def load_npz(path: Path) -> tuple[Settings, Tensors]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """A configuration of Marian's; nothing where there is none.
+    """Read a YAML configuration; return an empty one if there is no such file.
 
     Raises:
-        SourceError: it is too long, or no table of values by name.
+        SourceError: it is too long, or is not a valid YAML mapping.
     """
     return parse_yaml(path, read_small(path)) if path.exists() else {}
 
 
 def parse_yaml(where: Path, text: bytes) -> dict[str, Any]:
-    """Likewise, of what has been read."""
+    """Parse a YAML configuration; `where` is named in error messages.
+
+    Raises:
+        SourceError: it is too long, or is not a valid YAML mapping.
+    """
     if len(text) > MAX_YAML_BYTES:
         raise SourceError(f"{where}: has more than {MAX_YAML_BYTES} bytes")
     try:
@@ -81,5 +89,5 @@ def parse_yaml(where: Path, text: bytes) -> dict[str, Any]:
         reason = " ".join(str(error).split()) or "it is nested too deeply"
         raise SourceError(f"{where}: is not valid YAML: {reason}") from None
     if not isinstance(found, dict):
-        raise SourceError(f"{where}: is not a table of named values")
+        raise SourceError(f"{where}: is not a YAML mapping")
     return found

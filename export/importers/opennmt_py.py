@@ -1,6 +1,6 @@
-"""OpenNMT-py 3's checkpoints of Transformers, which hold their vocabularies: tensors and options, no code.
+"""OpenNMT-py 3 checkpoints of Transformers, with their vocabularies; only tensors and options are read.
 
-Pre-norm with a norm behind each stack; a source has neither BOS nor EOS.
+The network is pre-norm with a norm after each stack. A source has neither BOS nor EOS.
 """
 
 from collections.abc import Iterator
@@ -92,15 +92,15 @@ TABLE, STORED = "embeddings.make_embedding.emb_luts.0.weight", "embeddings.make_
 
 
 def recognises(source: Path) -> bool:
-    """Whether this is a folder of that kind, if it is of no other one."""
+    """Check whether this is a folder of this format; formats with more specific checks are tried first."""
     return has_checkpoint(source)
 
 
 def read(source: Path) -> Imported:
-    """Read such a folder.
+    """Read a folder.
 
     Raises:
-        SourceError: something in it is missing, broken or not supported.
+        SourceError: a part of the model is missing, broken or not supported.
     """
     path = checkpoint_of(source)
     checkpoint = read_checkpoint(path)
@@ -136,12 +136,12 @@ def read(source: Path) -> Imported:
 def _vocabularies(
     path: Path, checkpoint: dict[str, Any]
 ) -> tuple[tuple[Vocabulary, Vocabulary], str]:
-    """Those of source and target, and what a translation begins with."""
-    said = Settings(
+    """Return the vocabularies of source and target, and the token that a translation begins with."""
+    settings = Settings(
         path / "vocab", read=lambda _: dict(options(path, "vocab", checkpoint.get("vocab")))
     )
-    start = said.get("decoder_start_token", str, BOS)
-    read, written = (said.get(side, list) for side in ("src", "tgt"))
+    start = settings.get("decoder_start_token", str, BOS)
+    read, written = (settings.get(side, list) for side in ("src", "tgt"))
     source = vocabulary_of(path / "vocab.src", read, UNK)
     if read == written:
         return (source, source), start
@@ -149,7 +149,7 @@ def _vocabularies(
 
 
 def _tensors(path: Path, checkpoint: dict[str, Any]) -> Tensors:
-    """The weights: in the checkpoint, or in a file of safetensors beside it."""
+    """Return the weights, from the checkpoint or a safetensors file of the same name."""
     beside = path.with_suffix(".safetensors")
     if "model" not in checkpoint and beside.is_file():
         return Tensors(beside, load_tensors(beside))
@@ -160,7 +160,7 @@ def _tensors(path: Path, checkpoint: dict[str, Any]) -> Tensors:
 def _network(
     settings: Settings, tensors: Tensors, sides: tuple[Side, Side], sizes: tuple[int, int]
 ) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """The network, and its parameters by their names here; `sizes` are those of the vocabularies."""
+    """Return the network's configuration and parameters; `sizes` are the vocabularies' sizes."""
     width = settings.number("enc_hid_size", 1, MAX_SIZE)
     for side in ("src", "tgt"):
         settings.refuse(f"{side}_word_vec_size", width)
@@ -218,7 +218,7 @@ def _layer(
 def _linear(
     tensors: Tensors, theirs: str, ours: str, rows: int, columns: int
 ) -> Iterator[tuple[str, Tensor]]:
-    """A matrix, and its bias, which only some models have."""
+    """Yield a matrix and its bias, or zeros if the model has no biases."""
     yield f"{ours}.weight", tensors.take(f"{theirs}.weight", rows, columns)
     bias = f"{theirs}.bias"
     yield f"{ours}.bias", tensors.take(bias, rows) if bias in tensors else torch.zeros(rows)

@@ -196,7 +196,7 @@ def with_more(folder: Path) -> None:
             setting("eos_token_id", 5, "generation_config.json"),
             "eos_token_id = 5, pad_token_id = 1;",
         ),
-        (without_languages, "have no tokens of languages, like deu_Latn or __de__"),
+        (without_languages, "have no language tokens, such as deu_Latn or __de__"),
         (with_more, "model.more is not part of the network"),
         (truncated("tokenizer.json"), "tokenizer.json: is not valid JSON"),
         (removed("sentencepiece.bpe.model"), "sentencepiece.bpe.model: is missing"),

@@ -126,7 +126,7 @@ POSITIONS = "encoder.embeddings.make_embedding.pe.pe"
         (changing("vocab", src=["<unk>", "</s>", "un￭", "￭do"]), "marked with ￭, like 'un￭'"),
         (changing("vocab", decoder_start_token="<q>"), "has no <q>, which is the start"),
         (changing("model", more=torch.zeros(2)), "more is not part of the network"),
-        (changing("model", **{POSITIONS: torch.zeros(5000, 1, 32)}), "away from the sinusoids"),
+        (changing("model", **{POSITIONS: torch.zeros(5000, 1, 32)}), "from the sinusoids"),
         (changing("generator", bias=torch.zeros(3)), "generator.bias has shape [3]"),
         (truncated(CHECKPOINT), f"{CHECKPOINT}: cannot be read, it may be truncated"),
         (removed("sentencepiece.model"), "has no SentencePiece model"),
