@@ -67,7 +67,7 @@ def evaluate(
         url: the service's URL.
         data: folder with the aligned texts `<split>.<code>`.
         split: name of the test set.
-        lowercase: whether to ignore case; everything else is sacreBLEU's default.
+        lowercase: ignore case; everything else is sacreBLEU's default.
         out: folder for the translations, saved as `<split>.<source>-<target>.<target>`.
         on_direction: called after each direction.
         fields: fields of every request besides the text and the languages.
@@ -76,8 +76,7 @@ def evaluate(
         A line with the scores and their signatures for each direction.
 
     Raises:
-        ServiceError: a request failed.
-        DataError: a text cannot be read, or the texts are not aligned.
+        ServiceError, DataError: a request failed, or a text cannot be read or is not aligned.
     """
     if out:
         out.mkdir(parents=True, exist_ok=True)

@@ -16,9 +16,7 @@ from export.importers.imported import Oracle, SourceError
 def ctranslate2_oracle(
     folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], model: Path | None, tokens: Tokens
 ) -> Oracle | None:
-    """Load a folder with CTranslate2's Translator in fp32; return None if CTranslate2 is not installed.
-
-    `model` is the SentencePiece model; without one, the oracle cannot encode text.
+    """Load a folder, and its SentencePiece model if any, in fp32; return None if CTranslate2 is not installed.
 
     Raises:
         SourceError: CTranslate2 cannot load the folder.
