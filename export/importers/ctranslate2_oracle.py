@@ -16,7 +16,7 @@ from export.importers.imported import Oracle, SourceError
 def ctranslate2_oracle(
     folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], model: Path | None, tokens: Tokens
 ) -> Oracle | None:
-    """Load a folder, and its SentencePiece model if any, in fp32; return None if CTranslate2 is not installed.
+    """Load a folder, and its SentencePiece model if any; return None if CTranslate2 is not installed.
 
     Raises:
         SourceError: CTranslate2 cannot load the folder.

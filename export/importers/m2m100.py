@@ -129,8 +129,8 @@ def _added(source: Path, ids: Mapping[str, int], size: int) -> dict[str, int]:
         found = {one.get("content"): one.get("id") for one in entries}
         return {piece: id for piece, id in found.items() if type(piece) is str and type(id) is int}
     for path in (source / name for name in TOKEN_LISTS):
-        found = read_json(path) if path.exists() else {}
-        listed = found.get("additional_special_tokens") or found.get("extra_special_tokens")
+        config = read_json(path) if path.exists() else {}
+        listed = config.get("additional_special_tokens") or config.get("extra_special_tokens")
         if isinstance(listed, list) and all(isinstance(piece, str) for piece in listed):
             tokens = [piece for piece in listed if LANGUAGE.fullmatch(piece)]
             first = max(ids.values()) + 1
