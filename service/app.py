@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from service.api import admin, docs, errors, health, page, tracing
 from service.api.access import Gate
+from service.api.deepl import languages as deepl_languages
 from service.api.deepl import routes as deepl
 from service.api.dependencies import Services
 from service.api.inference import infer
@@ -76,7 +77,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     for part in (native, deepl):
         app.include_router(part.translating)
         app.include_router(part.router)
-    for other in (health, inference, infer, admin):
+    for other in (deepl_languages, health, inference, infer, admin):
         app.include_router(other.router)
     page.install(app)
     docs.install(app)

@@ -36,6 +36,7 @@ PATHS = (
         "/v2/translate",
         "/v2/translate",
         "/v2/languages",
+        "/v3/languages",
         "/v2/usage",
         "/v2/glossary-language-pairs",
     ),

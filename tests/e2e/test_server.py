@@ -237,6 +237,7 @@ def test_the_documented_interface_is_the_one_that_answers() -> None:
             "/v2/models/{name}/versions/{version}/ready",
             "/v2/translate",
             "/v2/languages",
+            "/v3/languages",
             "/v2/repository/index",
             "/v2/usage",
             "/v2/glossary-language-pairs",

@@ -15,8 +15,6 @@ from service.api.access import Gate
 from service.api.deepl.schemas import (
     DeepLError,
     GlossaryPairs,
-    Language,
-    LanguagesRequest,
     TranslatedText,
     TranslateRequest,
     TranslateResponse,
@@ -24,7 +22,6 @@ from service.api.deepl.schemas import (
     UsageRequest,
 )
 from service.api.dependencies import (
-    ModelsDependency,
     PlainRoute,
     ServicesDependency,
     all_translated,
@@ -49,22 +46,6 @@ router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
 translating = APIRouter(prefix="/v2", tags=["DeepL's dialect"], route_class=PlainRoute)
 NO_LIMIT = 10**12
 """The limit of characters in answers, as clients require one and there is none."""
-_VARIANTS = {
-    "en": ("EN-GB", "EN-US"),
-    "pt": ("PT-BR", "PT-PT"),
-    "zh": ("ZH", "ZH-HANS"),
-}
-"""DeepL's codes of targets, by our language code; its clients refuse plain English and Portuguese."""
-_NAMES = {
-    "EN-GB": "English (British)",
-    "EN-US": "English (American)",
-    "PT-BR": "Portuguese (Brazilian)",
-    "PT-PT": "Portuguese (European)",
-    "ZH": "Chinese (simplified)",
-    "ZH-HANS": "Chinese (simplified)",
-    "ZH-HANT": "Chinese (traditional)",
-}
-"""DeepL's names of targets."""
 _UNSUPPORTED = (
     *("glossary_id", "glossary_ids", "style_id", "translation_memory_id"),
     "custom_instructions",
@@ -73,7 +54,7 @@ _UNSUPPORTED = (
 ERRORS = documented(DeepLError, 400, 403, 408, 413, 429, 500, 503, 504)
 
 
-async def _fields_of(request: Request, gate: Gate) -> dict[str, Any]:
+async def entered_fields(request: Request, gate: Gate) -> dict[str, Any]:
     """Return the fields of a request, once access is checked; DeepL's clients expect 403, never 401."""
 
     def enter(request: Request, key: object) -> None:
@@ -110,7 +91,7 @@ def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
 async def translate(request: Request) -> Response:
     """Translate texts."""
     service = services(request)
-    body = _translate_request(await _fields_of(request, service.gate))
+    body = _translate_request(await entered_fields(request, service.gate))
     models, timeout = service.models, service.settings.request_timeout_seconds
     source = AUTO
     if body.source_lang:
@@ -131,50 +112,18 @@ async def translate(request: Request) -> Response:
     return Response(answer.model_dump_json(exclude_none=True), media_type=JSON)
 
 
-@router.get(
-    "/languages",
-    openapi_extra=openapi_query(LanguagesRequest),
-    responses=ERRORS,
-    response_model_exclude_none=True,
-)
-@router.post(
-    "/languages",
-    openapi_extra=openapi_body(LanguagesRequest),
-    responses=ERRORS,
-    response_model_exclude_none=True,
-)
-async def list_languages(
-    request: Request, service: ServicesDependency, models: ModelsDependency
-) -> list[Language]:
-    """List the source languages, or with `type=target` the target languages."""
-    asked = parse(LanguagesRequest, await _fields_of(request, service.gate))
-    if asked.type not in ("source", "target"):
-        raise InvalidRequestError("Value for 'type' not supported.")
-    if asked.type == "source":
-        codes = sorted({languages.parse(code).language for code in models.sources})
-        return [Language(language=_as_source(code), name=languages.name(code)) for code in codes]
-    names = {
-        variant: _NAMES.get(variant) or languages.name(code)
-        for code in models.targets
-        for variant in _VARIANTS.get(code, (code.upper(),))
-    }
-    return [
-        Language(language=code, name=name, supports_formality=False) for code, name in names.items()
-    ]
-
-
 @router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 @router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
 async def usage(request: Request, service: ServicesDependency) -> Usage:
     """Return the number of characters translated in DeepL's dialect since the start; there is no limit."""
-    parse(UsageRequest, await _fields_of(request, service.gate))
+    parse(UsageRequest, await entered_fields(request, service.gate))
     return Usage(character_count=service.metrics.characters_so_far, character_limit=NO_LIMIT)
 
 
 @router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 async def glossary_language_pairs(request: Request, service: ServicesDependency) -> GlossaryPairs:
     """Return an empty list: glossaries are not supported."""
-    parse(UsageRequest, await _fields_of(request, service.gate))
+    parse(UsageRequest, await entered_fields(request, service.gate))
     return GlossaryPairs(supported_languages=[])
 
 

@@ -6,6 +6,15 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from service.api.fields import Choice, Code, Key, SplitSentences, Text, TextList
 
+Resource = Literal[
+    "translate_text",
+    "translate_document",
+    "glossary",
+    "voice",
+    "write",
+    "style_rules",
+    "translation_memory",
+]
 TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
 
 
@@ -54,6 +63,15 @@ class LanguagesRequest(UsageRequest):
     type: Annotated[Choice, Field(description="`source` or `target`.")] = "source"
 
 
+class ResourceLanguagesRequest(UsageRequest):
+    """`GET /v3/languages`."""
+
+    resource: Annotated[
+        Resource | None,
+        Field(description="What the languages are for; only `translate_text` has any."),
+    ] = None
+
+
 class TranslatedText(BaseModel):
     """The translation of one text."""
 
@@ -77,6 +95,23 @@ class Language(BaseModel):
     language: str
     name: str
     supports_formality: Annotated[bool | None, Field(description="For targets only.")] = None
+
+
+class Feature(BaseModel):
+    """A feature that a language has."""
+
+    status: Literal["stable"] = "stable"
+
+
+class ResourceLanguage(BaseModel):
+    """A language, with its sides and features."""
+
+    lang: str
+    name: str
+    usable_as_source: bool
+    usable_as_target: bool
+    status: Literal["stable"] = "stable"
+    features: dict[str, Feature]
 
 
 class Usage(BaseModel):

@@ -48,6 +48,9 @@ def test_a_key_is_needed_only_where_it_is_required(settings: Settings, tmp_path:
         assert client.get("/frontend/settings").json()["keyRequired"]
         deepl = client.post("/v2/translate", json={"text": ["Hund"], "target_lang": "EN"})
         assert deepl.status_code == 403
+        for path in ("/v2/languages", "/v3/languages?resource=write", "/v2/usage"):
+            assert client.get(path).status_code == 403
+            assert client.get(path, headers=bearer("root")).status_code == 200
 
 
 def test_a_wrong_key_is_refused_though_none_is_needed(settings: Settings, tmp_path: Path) -> None:

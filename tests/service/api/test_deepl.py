@@ -225,6 +225,17 @@ def test_languages_by_side_from_query_or_body(client: TestClient) -> None:
         assert {one["supports_formality"] for one in request.json()} == {False}
 
 
+def test_languages_of_a_resource(client: TestClient) -> None:
+    assert client.get("/v3/languages", params={"resource": "glossary"}).json() == []
+    for fields, message in (
+        ({}, "Bad request. Reason: Value for 'resource' missing."),
+        ({"resource": "bogus"}, 'Invalid request: resource parameter must be "translate_text", '),
+    ):
+        answer = client.get("/v3/languages", params=fields)
+        assert answer.status_code == 400
+        assert answer.json()["message"].startswith(message)
+
+
 def test_usage_counts_characters(fresh_client: TestClient) -> None:
     fresh_client.post("/v2/translate", json={"text": [TEXT, "x"], "target_lang": "EN"})
     usage = fresh_client.get("/v2/usage").json()

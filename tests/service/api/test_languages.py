@@ -73,6 +73,28 @@ def test_the_targets_of_deepl_are_its_variants(client: TestClient) -> None:
     }
 
 
+def test_the_newer_list_of_deepl_has_both_sides(client: TestClient) -> None:
+    found = client.get("/v3/languages", params={"resource": "translate_text"}).json()
+    assert [
+        (one["lang"], one["name"], one["usable_as_source"], one["usable_as_target"])
+        for one in found
+    ] == [
+        ("de", "German", True, True),
+        ("en", "English", True, True),
+        ("en-GB", "English (British)", False, True),
+        ("en-US", "English (American)", False, True),
+        ("pt", "Portuguese", True, False),
+        ("pt-BR", "Portuguese (Brazilian)", False, True),
+        ("zh", "Chinese", True, True),
+        ("zh-Hans", "Chinese (simplified)", False, True),
+        ("zh-Hant", "Chinese (traditional)", False, True),
+    ]
+    features = {one["lang"]: one["features"] for one in found}
+    stable = {"status": "stable"}
+    assert features["de"] == {"tag_handling": stable, "auto_detection": stable}
+    assert features["en-US"] == {"tag_handling": stable}
+
+
 @pytest.mark.parametrize(
     ("source", "told"),
     [
