@@ -1,4 +1,4 @@
-"""Cuts words as subword-nmt and fastBPE do: byte-pair encoding over characters, by a list of merges."""
+"""Splits words like subword-nmt and fastBPE: byte-pair encoding over characters, by a list of merges."""
 
 import heapq
 from collections.abc import Iterator
@@ -9,23 +9,23 @@ from service.errors import BundleError, quoted
 from service.models.bundle_files import read_text
 
 END = "</w>"
-"""Behind a word's last character, in merges."""
+"""Follows a word's last character in merges."""
 VERSION = "#version:"
 CACHED, CACHED_LENGTH = 1 << 14, 32
-"""Words whose pieces are kept, and most characters of each."""
+"""Number of words whose pieces are cached, and the maximum length of each."""
 
 
 class Bpe:
-    """Merges neighbouring symbols of a word, the pair that was learnt first before all others.
+    """Merges adjacent symbols of a word, in the order in which the merges were learnt.
 
     Sennrich, Haddow and Birch, 2016, section 3.2.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read a file of merges, two symbols a line; fastBPE puts a count behind them.
+        """Read a file of merges, two symbols per line; fastBPE adds a count.
 
         Raises:
-            BundleError: it is none.
+            BundleError: the file is invalid.
         """
         lines = read_text(path).removesuffix("\n").split("\n")
         version = lines.pop(0).split()[-1] if lines[0].startswith(VERSION) else ""
@@ -39,12 +39,12 @@ class Bpe:
             self._ranks.setdefault((symbols[0], symbols[1]), len(self._ranks))
         if not self._ranks:
             raise BundleError(": has no pair of symbols", path)
-        # in subword-nmt's first files, which have no version, the end of a word is a symbol of its own
+        # in subword-nmt's first format, which has no version, the end of a word is a separate symbol
         self._ends_apart = version != "0.2" and len(symbols) == 2
         self._kept = lru_cache(CACHED)(self._cut)
 
     def cut(self, word: str) -> tuple[str, ...]:
-        """The pieces of a word that is not empty, without marks of where it goes on."""
+        """Return the pieces of a non-empty word, without continuation marks."""
         return self._kept(word) if len(word) <= CACHED_LENGTH else self._cut(word)
 
     def _cut(self, word: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Bpe:
         return tuple(filter(None, merged))
 
     def _merged(self, symbols: list[str]) -> Iterator[str]:
-        """All occurrences of a pair at once, from left to right, in O(n log n) of n symbols."""
+        """Apply the merges, each to all its occurrences from left to right, in O(n log n) for n symbols."""
         size = len(symbols)
         before, behind = list(range(-1, size - 1)), list(range(1, size + 1))
         found: list[tuple[int, int]] = []
@@ -76,7 +76,7 @@ class Bpe:
             while found and found[0][0] == rank:
                 places.append(heapq.heappop(found)[1])
             for at in places:
-                if rank_at(at) == rank:  # neither side was merged with another meanwhile
+                if rank_at(at) == rank:  # unless one of the two has been merged with another symbol
                     other = behind[at]
                     symbols[at], symbols[other] = symbols[at] + symbols[other], ""
                     behind[at] = behind[other]

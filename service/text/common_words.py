@@ -1,4 +1,4 @@
-"""How common a word is in about forty languages; `common_words.md` says where the table comes from."""
+"""Word frequencies in about forty languages; `common_words.md` describes the table's origin."""
 
 import functools
 import lzma
@@ -8,24 +8,24 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("common_words.txt.xz")
 DECADE = 10
-"""By how much a word weighs more that is ten times as common; one in a million weighs nothing."""
+"""Weights are logarithmic: this much per factor of ten, from 0 for one word in a million."""
 
 FREQUENT = 30
-"""Weight of a word that is a thousandth of all text."""
+"""Weight of one word in a thousand."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommonWords:
-    """The 5,000 commonest words of each language, in lower case. Never changed: safe in many threads."""
+    """The 5,000 most common words of each language, in lower case. Immutable, so safe for threads."""
 
     languages: tuple[str, ...]
     entries: dict[str, bytes]
-    """Of a word, pairs of bytes: a language's number, and the word's weight there."""
+    """For each word, pairs of bytes: the index of a language, and the word's weight in it."""
     frequent: dict[str, list[str]] = field(default_factory=dict)
-    """By language, the words that weigh `FREQUENT` or more."""
+    """By language, the words with a weight of at least `FREQUENT`."""
 
     def weights(self, words: Iterable[str]) -> tuple[list[int], int]:
-        """By language, the sum of all weights; and how many of the words are in the table at all."""
+        """Return the sum of the words' weights in each language, and how many words are in the table."""
         sums, num_known = [0] * len(self.languages), 0
         for word in words:
             entry = self.entries.get(word)
@@ -36,7 +36,7 @@ class CommonWords:
         return sums, num_known
 
     def telling(self, language: str, other: str, lead: int) -> frozenset[str]:
-        """The frequent words of one language that weigh by `lead` less in another.
+        """Return the frequent words of a language whose weight in another is lower by `lead` or more.
 
         Raises:
             ValueError: one of the languages has no table.
@@ -48,7 +48,7 @@ class CommonWords:
         )
 
     def weights_in(self, words: Iterable[str], language: str, other: str) -> list[tuple[int, int]]:
-        """Each word's weight in one language, and in another.
+        """Return each word's weights in two languages.
 
         Raises:
             ValueError: one of the languages has no table.
@@ -68,11 +68,11 @@ class CommonWords:
 
 @functools.cache
 def common_words() -> CommonWords:
-    """The table, read once: about 0.2 seconds and 20 MiB."""
+    """Read the table on first use, which takes about 0.2 seconds and 20 MiB."""
     numbers: dict[str, int] = {}
     entries: dict[str, bytes] = {}
     frequent: dict[str, list[str]] = {}
-    same: dict[bytes, bytes] = {}  # most entries are equal to another: they share their memory
+    same: dict[bytes, bytes] = {}  # equal entries, which are frequent, share memory
     for line in lzma.decompress(TABLE.read_bytes()).decode().splitlines():
         languages, weight, words = line.split("\t")
         added = b"".join(

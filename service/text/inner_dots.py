@@ -1,17 +1,17 @@
-"""Dots that do not end a sentence: those of abbreviations, initials and ordinal numbers."""
+"""Recognises dots that do not end a sentence: of abbreviations, initials and ordinal numbers."""
 
 from service.text.languages import Language
 
 LOOKED_AT = 48
-"""Characters in front of a dot."""
+"""Characters before a dot that are examined."""
 MAX_PARTS = 4
-"""Words that are looked at as one abbreviation: i. d. R."""
+"""Maximum words of an abbreviation: i. d. R."""
 _ROMAN = frozenset("IVX")
 _IN_FRONT = "(\"'„“”‚‘’«»‹›「『（[¿¡"
 
 
 def is_inner(before: str, following: str, language: Language) -> bool:
-    """Whether a dot belongs to the last word of `before`, if `following` is the next word.
+    """Check whether the dot between `before` and the next word, `following`, is part of an abbreviation.
 
     >>> from service.text.languages import profile
     >>> is_inner("am 3", "Mai", profile("de")), is_inner("um 3", "Dann", profile("de"))
@@ -36,7 +36,7 @@ def is_inner(before: str, following: str, language: Language) -> bool:
         return True  # "No. 5", "Hauptstr. 5"
     if kind == "inner" or any(f"{one}.{following}" in pairs for one in read):
         return True
-    if kind == "unit":  # "5 Min. Verspätung" has a noun
+    if kind == "unit":  # in "5 Min. Verspätung", the capital belongs to a noun
         counts = any(one[-1:].isdecimal() for one in words[-2:-1])
         return not counts or (language.capitalizes_nouns and not starts)
     if kind == "final" and len(word) > 1:
@@ -45,12 +45,12 @@ def is_inner(before: str, following: str, language: Language) -> bool:
 
 
 def _is_initials(word: str) -> bool:
-    """Whether it is single capitals: J, U.S."""
+    """Check whether a word consists of single capitals: J, U.S."""
     return word[-1:].isupper() and all(len(one) == 1 and one.isupper() for one in word.split("."))
 
 
 def _readings(word: str, words: list[str]) -> list[str]:
-    """The abbreviations that words may end with, the longest first: i.d.r, d.r, r; l'av, av."""
+    """Return the abbreviations with which words may end, longest first: i.d.r, d.r, r; l'av, av."""
     read = [word.casefold()]
     for one in words[-2::-1]:
         if not one.endswith("."):

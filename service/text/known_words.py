@@ -1,4 +1,4 @@
-"""Words that a model may be trusted with, out of a table of its bundle, and compounds of these."""
+"""Words that a model can be expected to translate, from a table in its bundle, and their compounds."""
 
 from array import array
 from bisect import bisect_left
@@ -13,33 +13,33 @@ from service.models.bundle_files import printable, read_text
 from service.text.languages import profile
 
 MIN_PART, MIN_TELLING_PART, MIN_UNKNOWN_HEAD = 4, 6, 3
-"""Letters of a part of a compound; of one that tells a compound by itself; of what is before such a one."""
+"""Minimum letters of a compound's part, of a part that is sufficient by itself, and of what precedes it."""
 MIN_MISTYPED = 6
-"""Letters of a word that may be another, mistyped."""
+"""Minimum letters of a word that may be a mistyped known one."""
 MAX_LETTERS = 40
-"""Of a word that is looked at: longer ones are no names."""
+"""Longer words are never names, so they count as known."""
 MAX_PARTS = 3
 _INFLECTIONS = ("", "s", "es")
 _UMLAUTS = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"))
 
 
 class KnownWords:
-    """Those of one language, whatever their case. Never changed: safe in many threads.
+    """The known words of one language, case-insensitive. Immutable, so safe for threads.
 
-    Only hashes are kept, 8 bytes a word.
+    Only hashes are kept, 8 bytes per word.
     """
 
     def __init__(
         self, words: Iterable[str], parts: Iterable[str] = (), links: Iterable[str] = ()
     ) -> None:
-        """Take them in.
+        """Hash the words.
 
         Args:
-            words: in the form of `str.casefold`, as are `parts`; a string may have several, parted by blanks.
-            parts: more words, of which there are other forms, and compounds.
-            links: what may stand between two parts of a compound; without any, the language has none.
+            words: case-folded words; a string may have several, separated by spaces.
+            parts: more such words, which may be inflected and be parts of compounds.
+            links: what may link two parts of a compound; if empty, the language has no compounds.
         """
-        # all at once, which is faster
+        # joined, because one large string is faster than many small ones
         folded = _without_umlauts(" ".join(parts))
         self._letters = _letters(folded)
         self._words = _hashes(_without_umlauts(" ".join(words)).split())
@@ -48,12 +48,12 @@ class KnownWords:
 
     @classmethod
     def read(cls, path: Path) -> dict[str, Self]:
-        """A table, by language.
+        """Read a table; return the known words by language.
 
-        A line has a language's code, `word` or `part`, and such words, parted by blanks; tabs part the three.
+        A line has three tab-separated cells: a language code, `word` or `part`, and words with spaces between.
 
         Raises:
-            BundleError: it cannot be read, or a line is none of these.
+            BundleError: the file cannot be read, or has an invalid line.
         """
         found: dict[str, dict[str, list[str]]] = {}
         for number, line in enumerate(read_text(path).splitlines(), start=1):
@@ -61,7 +61,7 @@ class KnownWords:
             if kind not in {"word", "part"} or not words:
                 raise BundleError(
                     f": line {number} must be a language, 'word' or 'part', and words, "
-                    f"parted by tabs, but is {printable(repr(line))}",
+                    f"separated by tabs, but is {printable(repr(line))}",
                     path,
                 )
             found.setdefault(code, {"word": [], "part": []})[kind].append(words)
@@ -71,11 +71,11 @@ class KnownWords:
         }
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether there are any words."""
         return len(self._words) + len(self._parts) > 0
 
     def __contains__(self, word: str) -> bool:
-        """Whether a word is one of them, or a form or a compound of such, or mistyped; ue may be ü.
+        """Check whether a word is known, or is a form, a compound or a typo of known words. `ue` equals `ü`.
 
         >>> known = KnownWords(["siemen"], ["haus", "boot", "führer"], ["", "s"])
         >>> [word in known for word in ("Hauses", "Hausboot", "Fuehrer", "Führerr", "Hausing", "Siemens")]
@@ -91,7 +91,7 @@ class KnownWords:
         )
 
     def _is_compound(self, word: str, parts: int) -> bool:
-        """Whether a word is made of known parts, or has one that is long enough to tell."""
+        """Check whether a word consists of known parts, or has a known part that is long enough."""
         if not self._links or parts < 2:
             return False
         for at in range(MIN_UNKNOWN_HEAD, len(word) - MIN_PART + 1):
@@ -104,14 +104,14 @@ class KnownWords:
         return False
 
     def _is_mistyped(self, word: str) -> bool:
-        """Whether a letter too much or too few, or two exchanged, but not the first, make a part of it."""
+        """Check for one extra, missing or swapped letter after the first."""
         if len(word) < MIN_MISTYPED or not self._parts:
             return False
         cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
         meant = [head + tail[1:] for head, tail in cuts]
         meant += [head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1]
         meant += [head + letter + tail for head, tail in cuts for letter in self._letters]
-        hashes = np.fromiter(map(hash, meant), np.int64)  # hundreds, looked up all at once
+        hashes = np.fromiter(map(hash, meant), np.int64)  # hundreds, which NumPy looks up together
         parts = np.frombuffer(self._parts, np.int64)
         places = np.searchsorted(parts, hashes).clip(max=len(parts) - 1)
         return bool((parts[places] == hashes).any())

@@ -1,4 +1,4 @@
-"""Maps a model's language code to the detector's label, and to the scripts of the language."""
+"""Maps language codes to fastText's labels, and to scripts."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ import regex
 from service.text.languages import lookup, parse
 
 _OF_WIKIPEDIA = {"als": "gsw"}
-"""Labels are Wikipedia's codes: those that are another language's in ISO 639."""
+"""Labels are Wikipedia's codes, some of which stand for another language in ISO 639."""
 _ALSO_IN = {"eml": "Latn", "hif": "Latn", "nah": "Latn", "sr": "Latn"}
-"""By label, a script that CLDR does not have as the usual one."""
+"""By label, a further script besides CLDR's usual one."""
 _PARTS = {"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani Kana", "Kore": "Hang"}
-"""Of scripts that are written with others' letters."""
+"""Scripts that consist of other scripts' letters."""
 _FIRST_OTHER = "\u0370"
-"""Letters before it are Latin."""
+"""All letters before it are Latin."""
 _SCRIPTS = [
     "Latn", "Cyrl", "Arab", "Deva", "Grek", "Hang", "Hebr", "Thai", "Armn", "Beng", "Ethi",
     "Geor", "Gujr", "Guru", "Khmr", "Knda", "Laoo", "Mlym", "Mymr", "Orya", "Sinh", "Taml",
@@ -28,7 +28,7 @@ _LETTER = regex.compile(
 
 
 def label_of(code: str, labels: Iterable[str]) -> str | None:
-    """The one of the detector's labels that stands for a language; None if there is none.
+    """Return the label of a language, or None if there is none.
 
     >>> [label_of(code, ["als", "no", "pt", "sq"]) for code in ("nob_Latn", "pb", "als", "gsw", "de")]
     ['no', 'pt', 'sq', 'als', None]
@@ -39,7 +39,7 @@ def label_of(code: str, labels: Iterable[str]) -> str | None:
 
 
 def script_of(text: str) -> str:
-    """The script of most letters, "" if it is a rare one. Japanese is Kana, however much Han is in it."""
+    """Return the script of most letters; "" for a rare one. Any Kana makes Han letters count as Kana."""
     if text.isascii() or max(text) < _FIRST_OTHER:
         return "Latn"
     counts: Counter[str] = Counter()
@@ -52,7 +52,7 @@ def script_of(text: str) -> str:
 
 
 def is_written_in(label: str, script: str) -> bool:
-    """Whether texts in a language may be in a script; any may be in a rare one.
+    """Check whether a language is written in a script; always true for rare scripts ("").
 
     >>> is_written_in("ru", "Cyrl"), is_written_in("ru", "Latn")
     (True, False)
@@ -61,7 +61,7 @@ def is_written_in(label: str, script: str) -> bool:
 
 
 def fits(code: str, text: str, script: str) -> bool:
-    """Whether a text is in the script that a code names, or that its language is mostly written in.
+    """Check whether a text is in the script that a code names, or else in its language's usual script.
 
     >>> fits("zh-Hant", "你在幹什麼啊", "Hani"), fits("zh", "你在幹什麼啊", "Hani")
     (True, False)
@@ -69,7 +69,7 @@ def fits(code: str, text: str, script: str) -> bool:
     written = parse(code).script
     if script != "Hani" or written not in ("Hans", "Hant"):
         return script in _scripts(code)
-    simplified, traditional = (  # each has the characters of its own orthography only
+    simplified, traditional = (  # each encoding has the characters of one orthography only
         sum(bool(one.encode(encoding, "ignore")) for one in text) for encoding in ("gb2312", "big5")
     )
     return traditional > simplified if written == "Hant" else simplified >= traditional
@@ -77,7 +77,7 @@ def fits(code: str, text: str, script: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _scripts(code: str) -> tuple[str, ...]:
-    """Those whose letters a language is written with; none where that is not known."""
+    """Return the scripts of the letters that a language is written with; none if unknown."""
     script = parse(code).script
     return tuple(_PARTS.get(script, script).split())
 

@@ -1,6 +1,6 @@
-"""Words cut by Moses' tokenizer and then by subword-nmt's BPE, as before SentencePiece.
+"""Moses' tokenizer followed by subword-nmt's BPE, for models from before SentencePiece.
 
-Moses' rules are those of sacremoses, which is optional: the extra `moses`.
+Moses' rules come from sacremoses, which is optional (the extra `moses`).
 """
 
 import re
@@ -14,16 +14,16 @@ from service.text.bpe import Bpe
 from service.text.piece_tokenizer import PieceTokenizer
 
 JOINT = "@@"
-"""Behind a piece whose word goes on."""
+"""Follows a piece that does not end its word."""
 HYPHEN = "@-@"
 """A hyphen within a word, with `splits_hyphens`."""
 _JOINTS = re.compile(f"{JOINT}(?: |$)")
 _CHARACTER = re.compile(r"&(?:amp|lt|gt|apos|quot|#91|#93|#124);|.", re.DOTALL)
-"""A character as Moses writes it."""
+"""A character, which Moses may have escaped."""
 
 
 class MosesTokenizer(PieceTokenizer):
-    """Cuts as Moses and subword-nmt do, and takes the ids of the pieces from a list."""
+    """Splits like Moses and subword-nmt, and maps pieces to ids by a list."""
 
     def __init__(
         self, codes: Path, pieces: Path, language: str, *, splits_hyphens: bool, escapes: bool
@@ -33,12 +33,12 @@ class MosesTokenizer(PieceTokenizer):
         Args:
             codes: subword-nmt's or fastBPE's file.
             pieces: see `PieceTokenizer`.
-            language: code without a region, whose abbreviations and apostrophes are known; English otherwise.
-            splits_hyphens: whether hyphens within words are tokens, `@-@`.
-            escapes: whether quotes, brackets, `&` and `|` are written as XML's entities.
+            language: code without a region, for abbreviations and apostrophes; unknown ones mean English.
+            splits_hyphens: whether hyphens within words become tokens, `@-@`.
+            escapes: whether quotes, brackets, `&` and `|` are written as XML entities.
 
         Raises:
-            BundleError: a file is not what it should be, or sacremoses is not installed.
+            BundleError: a file is invalid, or sacremoses is not installed.
         """
         try:
             import sacremoses
@@ -49,7 +49,7 @@ class MosesTokenizer(PieceTokenizer):
                 codes,
             ) from None
         self._split = sacremoses.MosesTokenizer(language)
-        # both sets are made anew for each word there
+        # sacremoses builds both sets again for each word
         self._split.isanyalpha = frozenset(self._split.IsAlpha).intersection
         self._split.islower = frozenset(self._split.IsLower).issuperset
         self._join = sacremoses.MosesDetokenizer(language)
@@ -61,11 +61,11 @@ class MosesTokenizer(PieceTokenizer):
         self._bpe = Bpe(path)
 
     def pieces(self, sentence: str) -> list[str]:
-        """What a sentence is cut into."""
+        """Split a sentence into pieces."""
         return [piece for word in self._words(sentence) for piece in self._cut(word)]
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids of a sentence, and the characters that each stands for."""
+        """Return the ids of a sentence, and each one's span of characters."""
         ids, spans, at = [], [], 0
         for word in self._words(sentence):
             places, at = self._places(sentence, word, at)
@@ -78,11 +78,11 @@ class MosesTokenizer(PieceTokenizer):
         return ids, spans
 
     def has_piece(self, piece: str) -> bool:
-        """Whether that is a token."""
+        """Check whether a piece has an id."""
         return piece in self._ids
 
     def spells(self, character: str) -> bool:
-        """Whether a character can be written with pieces; Moses changes none."""
+        """Check whether a character occurs in pieces; Moses does not normalise any."""
         return character in self._characters
 
     def _words(self, sentence: str) -> list[str]:
@@ -96,7 +96,7 @@ class MosesTokenizer(PieceTokenizer):
         return [*(part + JOINT for part in parts), last]
 
     def _places(self, sentence: str, word: str, at: int) -> tuple[list[tuple[int, int]], int]:
-        """Where in the sentence each character of a word is, from `at` on; and where it ends."""
+        """Return the span of each character of a word in the sentence, from `at` on, and the word's end."""
         places = []
         for written in [HYPHEN] if word == HYPHEN else self._characters_of(word):
             found = sentence.find("-" if written == HYPHEN else unescape(written), at)
@@ -111,12 +111,12 @@ class MosesTokenizer(PieceTokenizer):
         words = _JOINTS.sub("", " ".join(pieces)).split()
         try:
             text: Any = self._join.detokenize(words, unescape=self._escapes)
-        except TypeError:  # by sacremoses' rule for Czech "-li"
+        except TypeError:  # a bug in sacremoses' rule for the Czech "-li"
             text = self._join_plainly.detokenize(words, unescape=self._escapes)
         return str(text)
 
     def _spelled_pieces(self) -> Iterator[str]:
-        """Those that have an id."""
+        """Yield all pieces that have an id, without continuation marks."""
         for piece in self._ids:
             plain = piece.removesuffix(JOINT)
             yield unescape(plain) if self._escapes else plain
@@ -125,5 +125,5 @@ class MosesTokenizer(PieceTokenizer):
         return self.pieces(word) == [word] and word in self._ids
 
     def _score(self, word: str) -> float:
-        """The fewer pieces, the likelier."""
+        """Return the negative number of pieces: a word with fewer pieces counts as more probable."""
         return -float(len(self.pieces(word)))

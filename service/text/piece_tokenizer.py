@@ -1,7 +1,7 @@
-"""A SentencePiece model whose pieces have other ids than its own, as in Marian's models.
+"""A SentencePiece model whose pieces have ids from a separate list, as in Marian's models.
 
-The ids are in a separate file: a JSON list of pieces, with null for ids without a piece. Both sides may share
-one list even if each has its own SentencePiece model.
+The list is a JSON file of pieces, with null for ids without a piece. Both sides may share a list even if each
+has its own SentencePiece model.
 """
 
 import json
@@ -15,20 +15,20 @@ from service.text.tokenizer import Tokenizer
 
 NAMES = {"<pad>": "pad", "<unk>": "unk", "</s>": "eos"}
 UNSPELLED = {*NAMES, "<s>"}
-"""Pieces that no text spells."""
+"""Pieces that are not part of any text."""
 BLANK = "▁"
-"""As pieces have it."""
+"""A space in pieces."""
 MAX_BYTES = 64 * 1024 * 1024
 
 
 class PieceTokenizer(Tokenizer):
-    """Cuts as SentencePiece does, and takes the ids of the pieces from a list."""
+    """Splits like SentencePiece, and maps pieces to ids by a list."""
 
     def __init__(self, path: Path, pieces: Path) -> None:
-        """Load a SentencePiece model, and the pieces by id.
+        """Load a SentencePiece model, and the list of pieces.
 
         Raises:
-            BundleError: a file is not what it should be.
+            BundleError: a file is invalid.
         """
         self._pieces = read_pieces(pieces)
         self._ids = {piece: id for id, piece in enumerate(self._pieces) if piece is not None}
@@ -39,55 +39,55 @@ class PieceTokenizer(Tokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return len(self._pieces)
 
     @property
     def special_ids(self) -> dict[str, int]:
-        """Those of pad, unk and eos, as far as it has them; what a translation begins with is no piece."""
+        """The ids of pad, unk and eos, if they exist. BOS has no piece."""
         return {name: self._ids[piece] for piece, name in NAMES.items() if piece in self._ids}
 
     def id_of(self, piece: str) -> int:
-        """The id of a piece; that of `<unk>` where it has none."""
+        """Return the id of a piece, or that of `<unk>`."""
         return self._ids.get(piece, self._unknown)
 
     def piece(self, id: int) -> str:
-        """The piece of an id; empty where it has none."""
+        """Return the piece of an id, or "" if it has none."""
         return self._pieces[id] or ""
 
     def has_piece(self, piece: str) -> bool:
-        """Whether that is a token: SentencePiece cuts it out, and it has an id."""
+        """Check whether a piece exists in SentencePiece's model and has an id."""
         return super().has_piece(piece) and piece in self._ids
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence, without tag, BOS or EOS."""
+        """Return the ids of each sentence, without tag, BOS or EOS."""
         return [[self.id_of(piece) for piece in self.pieces(sentence)] for sentence in sentences]
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids of a sentence, and the characters that each stands for."""
+        """Return the ids of a sentence, and each one's span of characters."""
         found = self._processor.encode(sentence, return_type="offset_mapping")
         return [self.id_of(piece) for piece in found["pieces"]], found["offsets"]
 
     def unknown_pieces(self, sentence: str) -> list[str]:
-        """What of a sentence has no id, in its order."""
+        """Return the pieces of a sentence that have no id."""
         return [piece for piece in self.pieces(sentence) if self.id_of(piece) == self._unknown]
 
     def decode(self, ids: Sequence[Sequence[int]], unknown: Sequence[str] = ()) -> list[str]:
-        """Text of each list of ids; what no text spells is left out.
+        """Return the text of each list of ids, without special tokens.
 
-        `unknown` is what unknown tokens stand for, one after another. Pieces may be those of the other side's
-        model alone, whose blanks SentencePiece leaves as they are.
+        The unknown tokens are replaced by `unknown`, in order. Pieces that are only in the other side's model
+        keep their space marks in SentencePiece, so these are replaced here.
         """
         rows = (list(self._spelled(row, unknown)) for row in ids)
         return [self._joined(row).replace(BLANK, " ").strip() if row else "" for row in rows]
 
     def _joined(self, pieces: Sequence[str]) -> str:
-        """The text that pieces spell."""
+        """Join pieces to a text."""
         text: str = self._processor.decode(pieces)
         return text
 
     def _spelled(self, ids: Sequence[int], unknown: Sequence[str]) -> Iterator[str]:
-        """The pieces of a text."""
+        """Yield the pieces of ids, except special tokens."""
         rest = iter(unknown)
         for id in ids:
             piece = next(rest, None) if id == self._unknown else self._pieces[id]
@@ -95,15 +95,15 @@ class PieceTokenizer(Tokenizer):
                 yield piece
 
     def _spelled_pieces(self) -> Iterator[str]:
-        """Those that it cuts texts into, as far as they have an id."""
+        """Yield all pieces that have an id."""
         return (piece for piece in super()._spelled_pieces() if piece in self._ids)
 
 
 def read_pieces(path: Path) -> list[str | None]:
-    """The pieces by id.
+    """Read the list of pieces.
 
     Raises:
-        BundleError: it is no list of different pieces.
+        BundleError: the file is not a list of different pieces.
     """
     try:
         pieces: Any = json.loads(read_text(path, MAX_BYTES))

@@ -1,7 +1,7 @@
-"""Splits text into sentences, the units on which models are trained, and keeps the layout between them.
+"""Splits text into sentences, the units on which models are trained, and preserves the layout.
 
-`"".join(segment.text for segment in split(text))` is always `text`: whatever is not a sentence (line breaks,
-indentation, list markers, spaces between sentences, lines without a letter) is kept as it is.
+`"".join(segment.text for segment in split(text))` is always `text`: everything that is not a sentence (line
+breaks, indentation, list markers, spaces between sentences, lines without letters) is kept as segments.
 """
 
 import re
@@ -23,22 +23,22 @@ _LINE_BREAKS = re.compile(
 )  # begins with a set, which `re` finds fast
 _BLANK_LINES = re.compile(rf"((?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+)")
 _DOTS = frozenset(".۔")
-# "- ", "* ", "1. ", "(2) ", "a) " in front of a line
+# "- ", "* ", "1. ", "(2) ", "a) " at the beginning of a line
 _MARKER = regex.compile(
     r"[ \t\u00a0]*+(?:[-*+•‣–—>#]++[ \t]++|・[ \t]*+|\d{1,3}[.)][ \t]++"
     r"|\(?(?:\d{1,3}|[^\W\d_\p{Lu}])\)[ \t]++)*+"
 )
 _MAY_BE_MARKED = re.compile(r"[ \t\u00a0*+•‣–—>#・(-]|[\d\x80-\U0010ffff]{1,3}[.)]|.\)", re.DOTALL)
-"""A quick look: hardly a line begins so. `regex` lets another thread have the interpreter each time."""
+"""A fast check that rejects most lines, because each call to `regex` releases Python's lock."""
 _WORD = re.compile(r"\w*")
 
 
 @lru_cache(maxsize=256)
 def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
-    """What may end a sentence, with the quotes and brackets that close behind it, and what follows.
+    """Return a pattern for a possible end of a sentence, with closing quotes and brackets, and what follows.
 
-    Possessive quantifiers, and one look at a row of marks: a text may hold nothing else. The pattern begins
-    with a set, which `re` finds fast.
+    Its time is linear even in a text of nothing but marks: quantifiers are possessive, and a run of marks is
+    matched once. It begins with a set, which `re` finds fast.
     """
     marks, unspaced = re.escape(sentence_marks), re.escape(unspaced_marks)
     without_blank = (
@@ -60,21 +60,21 @@ def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the text."""
+    """A part of the text."""
 
     text: str
     is_sentence: bool
-    """Whether it is to be translated; what is not comes back as it is."""
+    """Whether it is translated; other parts are kept unchanged."""
 
 
 Splitting = Literal["all", "paragraphs", "sentences", "none"]
-"""Where to cut: between sentences, and at all line breaks, at blank lines only, or at none; or nowhere."""
+"""Where to split: between sentences, and at all line breaks, blank lines or no line breaks; or nowhere."""
 
 
 def split(
     text: str, splitting: Splitting = "all", language: Language = NEUTRAL
 ) -> Iterator[Segment]:
-    """Cut a text in `language` into sentences and what lies between them, no further than is asked for."""
+    """Split a text into sentences and the parts between them."""
     if splitting == "none":
         yield from _trimmed(text)
     elif splitting == "sentences":
@@ -89,7 +89,7 @@ def split(
 
 
 def _split_line(line: str, language: Language) -> Iterator[Segment]:
-    """Sentences of a stretch whose line breaks, if any, end none."""
+    """Split a part of the text in which line breaks, if any, do not end sentences."""
     marker = _MARKER.match(line) if _MAY_BE_MARKED.match(line) else None
     start = marker.end() if marker and marker.end() < len(line) else 0
     if start:
@@ -102,7 +102,7 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
 
 
 def _trimmed(sentence: str) -> list[Segment]:
-    """A sentence without the spaces around it, which become segments of their own."""
+    """Separate a sentence from the whitespace around it."""
     core = sentence.strip()
     if not has_letter(core):
         return [Segment(sentence, False)] if sentence else []
@@ -118,12 +118,12 @@ def _trimmed(sentence: str) -> list[Segment]:
 
 
 def has_letter(text: str) -> bool:
-    """Whether there is anything to translate."""
+    """Check whether there is anything to translate."""
     return any(map(str.isalpha, text))
 
 
 def _boundaries(line: str, start: int, language: Language) -> Iterator[tuple[int, int]]:
-    """Where each sentence from `start` on ends, and where what follows it begins."""
+    """Yield the end of each sentence from `start` on, and the beginning of the next."""
     pattern = _boundary(language.sentence_marks, language.unspaced_marks)
     for match in pattern.finditer(line, start):
         if not _ends_sentence(match, start, language):
@@ -136,12 +136,12 @@ def _boundaries(line: str, start: int, language: Language) -> Iterator[tuple[int
 
 
 def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool:
-    """Whether marks end the sentence from `start` on."""
+    """Check whether a match of `_boundary` ends the sentence that begins at `start`."""
     line, at = match.string, match.start()
     if match["caseless"]:
         return match["caseless"].lower() == match["caseless"].upper()
     first = match["first"] or ""
-    if first.islower() and first != first.title():  # in Georgian, small letters begin sentences
+    if first.islower() and first != first.title():  # Georgian sentences begin in lower case
         return False
     before = line[max(start, at - LOOKED_AT) : at]
     if before.rfind("《") > before.rfind("》"):  # a title: 《摔跤吧！爸爸》

@@ -1,4 +1,4 @@
-"""The unit that a model translates at once, and how its translation is made readable."""
+"""A sentence, prepared for a model, and the restoration of its translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,47 +15,47 @@ from service.text.words import Alignment, Span
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as a model is to see it, and what it was."""
+    """A sentence as the model reads it, and as it was."""
 
     text: str
-    """Plain, with stand-ins for what is protected."""
+    """Plain text, with stand-ins for protected parts."""
     tags: tuple[Tag, ...] = ()
     stand_ins: tuple[StandIn, ...] = ()
     stages: tuple[Run, ...] = (Run(),)
-    """What was cut out of the text, and what each rule for sentences made of it."""
+    """The sentence in the text, and the result of each rule for sentences."""
     pipeline: Pipeline = field(default=Pipeline())
-    """The rules that its translation is restored by."""
+    """The rules that restore its translation."""
     prefix: str = ""
-    """With which its translation begins, exactly; with its stand-ins, where those stand for a part of it."""
+    """The forced beginning of its translation, in which stand-ins replace protected parts."""
     around: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Tags in front of and behind all of it, which are no part of it."""
+    """Tags that enclose the whole sentence, which are not part of it: opening and closing."""
 
     @property
     def source(self) -> Run:
-        """What was cut out of the text."""
+        """The sentence in the text."""
         return self.stages[0]
 
     @property
     def as_written(self) -> str:
-        """As it stands in the text."""
+        """The sentence in the text, with its markup."""
         return self.source.with_markup().text
 
     @property
     def pieces(self) -> list[str]:
-        """Its text cut at its stand-ins, which are every second piece: what to translate apart from them."""
+        """The text split at its stand-ins, which are every second piece; the others are translated."""
         return stand_ins.pieces(self.text, self.stand_ins)
 
     def beginning(self, prefix: str) -> "Sentence":
-        """The same for a translation that begins with a text; in it, stand-ins stand for what they do."""
+        """Return the same sentence for a translation that begins with `prefix`."""
         is_taken = any(one.name in prefix for one in self.stand_ins)
         found = prepared(self.source, self.pipeline, avoid=prefix) if is_taken else None
         sentence = found or self
         return replace(sentence, prefix=stand_ins.put_in(prefix, sentence.stand_ins))
 
     def came_through(self, translation: str) -> bool:
-        """Whether a translation has all its stand-ins, each once and apart, and all that its rules demand.
+        """Check that a translation has each stand-in exactly once, and everything that the rules demand.
 
-        What stands in the prefix may count, or be beside what is demanded.
+        The prefix may be part of that or not.
         """
         if not stand_ins.came_through(translation, self.stand_ins) or self._has_token(translation):
             return False
@@ -63,7 +63,7 @@ class Sentence:
         return any(self._holds_all(self._with_originals(text)) for text in texts)
 
     def _has_token(self, translation: str) -> bool:
-        """Whether a translation has one of the model's tokens for stand-ins that stands for nothing here."""
+        """Check whether a translation has a token for stand-ins that this sentence does not use."""
         if "<" not in translation:
             return False
         ours = f"{self.text} {self.prefix}"
@@ -75,10 +75,12 @@ class Sentence:
         return self.pipeline.came_through(self.source, restored)
 
     def with_more_protected(self, translation: str) -> "Sentence | None":
-        """The same with all protected that its rules can; None if that is no more, or too much.
+        """Return the sentence with everything protected that its rules can protect.
+
+        None if nothing more can be protected, or if there are not enough stand-ins.
 
         Args:
-            translation: the one that is to be done again.
+            translation: the translation that failed `came_through`.
         """
         source = self._protected(translation)
         if source is self.source:
@@ -88,9 +90,9 @@ class Sentence:
         return found.beginning(prefix) if found and found.around == self.around else None
 
     def in_pieces(self, translation: str) -> "Sentence | None":
-        """The same with all protected that its rules can, to be translated in its `pieces` only.
+        """Return the sentence with everything protected, to be translated in `pieces`.
 
-        None if there are none, or the prefix has something of more than the first.
+        None if there is nothing to protect, or if the prefix extends beyond the first piece.
         """
         found = prepared(self._protected(translation), self.pipeline, for_pieces=True)
         if found is None or not found.stand_ins or found.around != self.around:
@@ -100,41 +102,41 @@ class Sentence:
 
     @property
     def _begins_with(self) -> str:
-        """The prefix as it is to be read."""
+        """The prefix with its stand-ins replaced."""
         return self._with_originals(self.prefix).text
 
     def _protected(self, translation: str) -> Run:
         return self.pipeline.protect(self.source, self._with_originals(translation))
 
     def _with_originals(self, translation: str) -> Run:
-        """A translation with what its stand-ins stand for."""
+        """Replace the stand-ins of a translation."""
         return stand_ins.restored(Run(translation), self.stand_ins)
 
     def translated(self, text: str, alignment: Alignment | None) -> Run:
-        """What a model made of it, as it is to be read; with tags only where there is an alignment."""
+        """Restore a translation; its tags need an alignment."""
         tags: Sequence[Tag] = ()
         if self.tags and alignment is not None:
             tags = project(tree(self.tags, len(self.text)), alignment)
         return self._restored(Run(text, tags, (), self.source.format))
 
     def readable(self, text: str) -> str:
-        """A translation without tags."""
+        """Restore a translation without tags, and return its text."""
         return self.translated(text, None).with_markup().text
 
     def words(self, spans: Sequence[Span]) -> list[str]:
-        """Its words, as the model sees them, but for the stand-ins."""
+        """Return the words at `spans`, with stand-ins replaced."""
         run = stand_ins.restored(Run(self.text, _edges(spans)), self.stand_ins)
         return _stretches(run.with_markup())
 
     def readable_words(self, text: str, spans: Sequence[Span]) -> list[str]:
-        """The words of a translation, as they are in `readable`."""
+        """Return the words at `spans` of a translation, in the form they have in `readable`."""
         return _stretches(self._restored(Run(text, _edges(spans))).with_markup())
 
     def _restored(self, translation: Run) -> Run:
         begins = self.prefix and translation.text.startswith(self.prefix)
         length = len(self._begins_with) if begins else 0
         restored = stand_ins.restored(translation, self.stand_ins)
-        if length:  # around the tags in it, which may be the edges of words
+        if length:  # protected between its tags, which may mark the edges of words
             edges = {0, length, *(tag.at for tag in restored.tags if tag.at < length)}
             pieces = pairwise(sorted(edges))
             restored = restored.protecting([Protected(*piece) for piece in pieces])
@@ -144,9 +146,10 @@ class Sentence:
 def prepared(
     source: Run, pipeline: Pipeline, for_pieces: bool = False, avoid: str = ""
 ) -> Sentence | None:
-    """A sentence out of a text, ready for a model; None if there are not enough stand-ins.
+    """Prepare a sentence for a model; return None if there are not enough stand-ins.
 
-    `for_pieces` no model sees them, so that there always are; those in `avoid` are not taken.
+    With `for_pieces`, the model does not read the stand-ins, so there are always enough. Stand-ins that occur
+    in `avoid` are not used.
     """
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
@@ -174,11 +177,11 @@ def prepared(
 
 
 def _edges(spans: Sequence[Span]) -> list[Tag]:
-    """Tags of nothing where stretches begin and end, so that they move with what is changed."""
+    """Return empty tags at both ends of each span, which move along when the text is changed."""
     return [Tag(at, "", "void") for span in spans for at in span]
 
 
 def _stretches(run: Run) -> list[str]:
-    """What is between each two of its tags."""
+    """Return the text between each pair of tags."""
     ends = [tag.at for tag in run.tags]
     return [run.text[begin:end] for begin, end in zip(ends[::2], ends[1::2], strict=True)]

@@ -1,8 +1,8 @@
-"""Half a surrogate pair: a character that a `str` may hold, and JSON can spell, but no encoding has."""
+"""Unpaired surrogates: a `str` and JSON may contain them, but they cannot be encoded."""
 
 
 def unpaired_surrogate(text: str) -> int | None:
-    r"""The place of the first in a text; None where all characters are whole.
+    r"""Return the position of the first unpaired surrogate, or None.
 
     >>> unpaired_surrogate("ja\ud83d"), unpaired_surrogate("\U0001f600")
     (2, None)

@@ -1,4 +1,4 @@
-"""A bundle's tables: lines of cells, separated by tabs."""
+"""A bundle's tables: lines of tab-separated cells."""
 
 import functools
 import re
@@ -14,10 +14,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """The lines' cells.
+    """Read the cells of each line.
 
     Raises:
-        BundleError: it cannot be read, has too many lines, too long a cell or control characters.
+        BundleError: the file cannot be read, or has too many lines, too long a cell or control characters.
     """
     lines = read_text(path).splitlines()
     if len(lines) > MAX_LINES:
@@ -35,10 +35,10 @@ def read_table(path: Path) -> list[list[str]]:
 
 
 class Tables:
-    """Where a bundle's rules find their tables; one that is for all directions is read once."""
+    """The tables in a bundle's folder. A table that all directions share is read once."""
 
     def __init__(self, folder: Path) -> None:
-        """Read none of them yet."""
+        """Read no tables yet."""
         self.folder = folder
         self.known_words = functools.cache(lambda name: KnownWords.read(folder / name))
-        """By language, those of a table of this name."""
+        """Return the known words by language, for the name of a table."""

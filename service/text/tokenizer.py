@@ -16,20 +16,20 @@ from service.text.languages import NEUTRAL, Language
 _FIRST_WORD = re.compile(r"\A\w+")
 SPECIAL = ("pad", "unk", "bos", "eos")
 CAPITALS_LEAD = 1.5
-"""By which a word's probability may be higher, in nats, because sentences often begin with it."""
+"""Nats by which a word may be more probable with a capital, because it often begins a sentence."""
 
 
 class Tokenizer:
-    """The vocabulary of one bundle; safe to use from many threads."""
+    """One vocabulary of a bundle. Safe for threads."""
 
     unknown_id: int | None = None
-    """Of a token that may stand for anything; None where bytes spell what has no piece."""
+    """The id of the unknown token; None if unknown characters are spelt with bytes."""
 
     def __init__(self, path: Path) -> None:
         """Load a SentencePiece model.
 
         Raises:
-            BundleError: the file is not one.
+            BundleError: the file is not a SentencePiece model.
         """
         self._load(path)
         try:
@@ -44,46 +44,46 @@ class Tokenizer:
             raise BundleError(" is not a SentencePiece model", path, str(error)) from None
 
     def _spelled_pieces(self) -> Iterator[str]:
-        """All that it cuts texts into, but for bytes."""
+        """Yield all pieces except bytes."""
         for id in range(self._processor.vocab_size()):
             if not self._processor.is_byte(id):
                 yield self._processor.id_to_piece(id)
 
     @property
     def vocab_size(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return int(self._processor.vocab_size())
 
     @property
     def special_ids(self) -> dict[str, int]:
-        """Those of pad, unk, bos and eos, as far as it has them."""
+        """The ids of pad, unk, bos and eos, if they exist."""
         ids = {name: getattr(self._processor, f"{name}_id")() for name in SPECIAL}
         return {name: id for name, id in ids.items() if id >= 0}
 
     def spells(self, character: str) -> bool:
-        """Whether a character can be written with pieces, not by its bytes alone."""
+        """Check whether a character occurs in pieces, so that it is not spelt with bytes."""
         return all(one in self._characters for one in unicodedata.normalize("NFKC", character))
 
     def has_piece(self, piece: str) -> bool:
-        """Whether that is a token."""
+        """Check whether a piece is a token."""
         return int(self._processor.piece_to_id(piece)) != self._processor.unk_id()
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence, without tag, BOS or EOS.
+        """Return the ids of each sentence, without tag, BOS or EOS.
 
-        One call a sentence: for a list, SentencePiece starts threads, which takes longer than the work.
+        SentencePiece is called once per sentence: for a list, it starts threads, which takes longer.
         """
         return [self._processor.encode(sentence) for sentence in sentences]
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids of a sentence, and the characters that each stands for."""
+        """Return the ids of a sentence, and each one's span of characters."""
         found = self._processor.encode(sentence, return_type="offset_mapping")
         return found["ids"], found["offsets"]
 
     def within(self, text: str, language: Language = NEUTRAL) -> str:
-        """A text that begins a sentence as it stands within one: with its first word in its usual case.
+        """Give the first word of a sentence the case that it has within a sentence.
 
-        Names and the nouns of German keep their capital, and so do acronyms and words that are not known.
+        Names, German nouns, acronyms and unknown words keep their capitals.
         """
         found = _FIRST_WORD.match(text)
         word = found.group() if found else ""
@@ -96,9 +96,9 @@ class Tokenizer:
         return lower + text[len(word) :]
 
     def truecase(self, word: str, language: Language = NEUTRAL) -> str:
-        """A word in small letters, or with a capital in front: the one that is the likelier.
+        """Return a word in lower case or capitalized, whichever is more probable.
 
-        Names and the nouns of German have a capital; what has it and is not in the vocabulary may be a name.
+        A capitalized word that is not in the vocabulary keeps its case, because it may be a name.
         """
         lower = language.lower(word)
         capital = language.capitalized(lower)
@@ -107,33 +107,33 @@ class Tokenizer:
         return lower if self._is_known(lower) or word != capital else capital
 
     def _is_known(self, word: str) -> bool:
-        """Whether a word is in the vocabulary as a whole."""
+        """Check whether a word is a single token."""
         return len(self._processor.encode(word)) == 1
 
     def _score(self, word: str) -> float:
-        """How probable the vocabulary takes a word to be, in nats."""
+        """Return the log-probability of a word in the unigram vocabulary, in nats."""
         return math.fsum(map(self._processor.get_score, self._processor.encode(word)))
 
     def pieces(self, sentence: str) -> list[str]:
-        """What a sentence is cut into."""
+        """Split a sentence into pieces."""
         found: list[str] = self._processor.encode(sentence, out_type=str)
         return found
 
     def unknown_pieces(self, sentence: str) -> list[str]:  # noqa: ARG002
-        """What of a sentence has no id, in its order; nothing where what is unknown has bytes."""
+        """Return the pieces of a sentence that have no id: none, if they are spelt with bytes."""
         return []
 
     def decode(self, ids: Sequence[Sequence[int]], unknown: Sequence[str] = ()) -> list[str]:  # noqa: ARG002
-        """Text of each list of ids; bytes that are no character are left out.
+        """Return the text of each list of ids, without invalid bytes.
 
-        `unknown` is what unknown tokens stand for, one after another, where a vocabulary has such tokens.
+        Unknown tokens are replaced by `unknown`, in order, if the vocabulary has such tokens.
         """
         decoded = (self._processor.decode(list(row)) for row in ids)
         return [text.replace("\ufffd", "").strip() for text in decoded]
 
 
 class Tokenizers(NamedTuple):
-    """Those of a bundle's two sides; mostly the same one twice."""
+    """The vocabularies of a bundle's two sides; usually the same one twice."""
 
     source: Tokenizer
     target: Tokenizer
@@ -144,10 +144,10 @@ class Tokenizers(NamedTuple):
         ids: Sequence[Sequence[int]],
         attended: Sequence[Sequence[int]] = (),
     ) -> list[str]:
-        """Texts of a sentence's translations.
+        """Return the texts of a sentence's translations.
 
-        Unknown tokens of the n-th are written as those pieces of the sentence whose places are `attended[n]`;
-        without, as what is unknown in the sentence, in its order.
+        Unknown tokens of the n-th translation are replaced by the pieces of the sentence at `attended[n]`, or
+        if there is no attention, by the sentence's unknown pieces in order.
         """
         if not any(self.target.unknown_id in row for row in ids):
             return self.target.decode(ids)

@@ -1,4 +1,4 @@
-"""Words, and which words of a sentence correspond to which words of its translation."""
+"""Words, and the alignment of a sentence's words with those of its translation."""
 
 import math
 from collections.abc import Sequence
@@ -9,54 +9,54 @@ import regex
 from numpy.typing import NDArray
 
 Span = tuple[int, int]
-"""From a character to behind another."""
+"""Begin and end, in characters."""
 
 _UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
-"""What a vocabulary reads as a space or not at all, so that no limit of tokens bounds their number."""
+"""Characters that vocabularies ignore or read as spaces, so that no limit of tokens bounds their number."""
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-"""In a set of `re` or `regex`, the letters of scripts that put no spaces between words."""
-# and the vowels and accents on them, which are none to `re`
+"""Letters of scripts that put no spaces between words, for a set of `re` or `regex`."""
+# `regex`, because to `re` many combining vowels and accents are not letters
 _LETTERS = rf"[^\W\u200c\u200d{UNSPACED}]+"
 _KATAKANA = "[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"
 _WORD = regex.compile(
     rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|{_KATAKANA}|[{UNSPACED}]\p{{M}}*+|[^\w\s{_UNREAD}]"
 )
 TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
-"""The same, and those of Korean, whose particles stand right behind words of other scripts."""
+"""The same with Korean, whose particles directly follow words in other scripts."""
 MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
-"""In a set, accents and the like, which stand on the letter before them."""
+"""Combining marks such as accents, for a set."""
 SAME_WORD = 0.5
-"""What it adds to a link that both words are the same, in attention: a name, a number, a mark."""
+"""Added to the attention between equal words, such as names, numbers and punctuation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """A sentence's words and its translation's."""
+    """The alignment of a sentence's S words with the T words of its translation."""
 
     source: str
     target: str
     source_spans: list[Span]
     target_spans: list[Span]
     weights: NDArray[np.float32]
-    """[T, S]: how much each target word looked at each source word; rows sum to 1."""
+    """[T, S]: the attention of each target word to each source word; rows sum to 1."""
     is_guess: bool = False
-    """Whether it is by the words' order alone, for a model that cannot align."""
+    """Whether it is only based on the order of words, because the model cannot align."""
 
     @property
     def source_words(self) -> list[str]:
-        """S words."""
+        """The words of the sentence."""
         return [self.source[begin:end] for begin, end in self.source_spans]
 
     @property
     def target_words(self) -> list[str]:
-        """T words."""
+        """The words of the translation."""
         return [self.target[begin:end] for begin, end in self.target_spans]
 
     def links(self) -> list[int]:
-        """For each target word, the source word that it most likely translates."""
+        """Return, for each target word, the index of the source word that it most likely translates."""
         if not self.source_spans:
             return [0] * len(self.target_spans)
         numbers: dict[str, int] = {}
@@ -69,7 +69,7 @@ class Alignment:
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where the words and marks of a text are; in scripts without spaces, its letters.
+    """Return the spans of words and punctuation; in scripts without spaces, of letters.
 
     >>> word_spans("Wie geht's?"), word_spans("हिन्दी"), word_spans("你好")
     ([(0, 3), (4, 10), (10, 11)], [(0, 6)], [(0, 1), (1, 2)])
@@ -78,7 +78,7 @@ def word_spans(text: str) -> list[Span]:
 
 
 def words_of(text: str) -> tuple[str, str, str]:
-    """What is before the first word, the words, and what is behind the last.
+    """Return what precedes the first word, the text from the first to the last word, and the rest.
 
     >>> words_of(", du hast ")
     (', ', 'du hast', ' ')
@@ -97,9 +97,9 @@ def align_words(
     weights: NDArray[np.float32],
     most: int | None = None,
 ) -> Alignment:
-    """Attention between pieces, [pieces of target, pieces of source], as attention between words.
+    """Convert attention between pieces, [target pieces, source pieces], to attention between words.
 
-    Of a text with more than `most` words, several side by side count as one.
+    If a text has more than `most` words, groups of adjacent words are treated as one.
     """
     source_spans, target_spans = (_at_most(most, word_spans(text)) for text in (source, target))
     from_pieces = _membership(source_spans, source_pieces)  # [S, pieces]
@@ -112,14 +112,14 @@ def align_words(
 
 
 def _at_most(most: int | None, spans: list[Span]) -> list[Span]:
-    """So many spans at most, each of as many neighbours as that takes."""
+    """Merge adjacent spans, so that at most `most` are left."""
     size = math.ceil(len(spans) / most) if most else 1
     groups = (spans[at : at + size] for at in range(0, len(spans), max(1, size)))
     return [(group[0][0], group[-1][1]) for group in groups]
 
 
 def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.float32]:
-    """[words, pieces]: 1 where they share a character, or an empty piece (a byte) stands in the word."""
+    """Return [words, pieces]: 1 if they share a character, or if an empty piece (a byte) is in the word."""
     begins, ends = np.array(words, int).reshape(-1, 2).T[:, :, None]
     firsts, lasts = np.array(pieces, int).reshape(-1, 2).T
     shares: NDArray[np.bool_] = (firsts < ends) & (begins < np.maximum(lasts, firsts + 1))

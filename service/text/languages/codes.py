@@ -8,30 +8,30 @@ from typing import NamedTuple
 from babel.core import get_global
 
 MAX_SUBTAGS = 8
-"""Of a code that are looked at."""
+"""Further subtags of a code are ignored."""
 _ALIASES = {"zt": "zh_Hant", "pb": "pt_BR", "no": "nb", "fil": "tl", "tgl": "tl", "tl": "tl"}
-"""Those of LibreTranslate, Norwegian as it is mostly written, and Tagalog, which CLDR calls fil alone."""
+"""LibreTranslate's own codes, the usual form of Norwegian, and Tagalog, which is only `fil` in CLDR."""
 _SCRIPT, _REGION = re.compile(r"[a-z]{4}"), re.compile(r"[a-z]{2}|[0-9]{3}")
 
 
 class Tag(NamedTuple):
-    """A code taken apart; equal for all codes of the same language."""
+    """The parts of a code; equal for all codes of the same language."""
 
     language: str
-    """In small letters, ISO 639-1 if it has such a code."""
+    """In lower case; ISO 639-1 if there is such a code."""
     script: str
-    """Like Latn: the code's own, or the one that the language is mostly written in; empty if unknown."""
+    """Such as Latn: the code's own, or the language's usual one; empty if unknown."""
     others: tuple[str, ...]
-    """Region and variants, in small letters."""
+    """Region and variants, in lower case."""
 
     @property
     def region(self) -> str:
-        """Like BR; empty if there is none."""
+        """Such as BR; empty if there is none."""
         return next((one.upper() for one in self.others[:1] if _REGION.fullmatch(one)), "")
 
 
 def parse(code: str) -> Tag:
-    """Take a code apart; anything is one, and of a long one the beginning counts.
+    """Split a code into its parts. Any string is accepted; after `MAX_SUBTAGS`, the rest is ignored.
 
     >>> parse("deu_Latn"), parse("zh-TW")
     (Tag(language='de', script='Latn', others=()), Tag(language='zh', script='Hant', others=('tw',)))
@@ -40,10 +40,10 @@ def parse(code: str) -> Tag:
 
 
 def lookup(wanted: str, known: Iterable[str]) -> str | None:
-    """The code among `known` that is meant; None if there is none.
+    """Return the best match for a code among `known`, or None.
 
-    As RFC 4647, section 3.4 has it, a code without what is last in it is the next one to be looked for. Codes
-    are the same whatever standard they follow. A language without a region is any that has one.
+    If a code is not found, its last subtag is removed, as in RFC 4647, section 3.4. Codes match across
+    standards. A code without a region matches any region.
 
     >>> lookup("DE-at", ["de", "en"]), lookup("de", ["deu_Latn"]), lookup("zh-TW", ["zh", "zt"])
     ('de', 'deu_Latn', 'zt')
@@ -64,7 +64,7 @@ def lookup(wanted: str, known: Iterable[str]) -> str | None:
 
 
 def lookup_source(wanted: str, known: Iterable[str]) -> str | None:
-    """The same of a language to translate from, where any variant will do if there is none that fits.
+    """Like `lookup`, for a source language: if nothing matches, any variant of the language does.
 
     >>> lookup_source("zh", ["zt"]), lookup_source("pt-PT", ["pb"]), lookup_source("en", ["de"])
     ('zt', 'pb', None)
@@ -74,7 +74,7 @@ def lookup_source(wanted: str, known: Iterable[str]) -> str | None:
 
 
 def standard(code: str) -> str:
-    """A code as BCP 47 has it, as short as may be.
+    """Return the shortest BCP 47 form of a code.
 
     >>> [standard(code) for code in ("deu_Latn", "zho_Hant", "pb", "srp_Latn", "PT_br")]
     ['de', 'zh-Hant', 'pt-BR', 'sr-Latn', 'pt-BR']
@@ -88,7 +88,7 @@ def standard(code: str) -> str:
 
 
 def _parse(code: str) -> tuple[Tag, bool]:
-    """A code taken apart, and whether it names a script."""
+    """Return the parts of a code, and whether it names a script."""
     subtags = _split(code)
     if len(subtags[0]) <= MAX_SUBTAGS:
         alias = _ALIASES.get(subtags[0]) or _languages().get(subtags[0], subtags[0])
@@ -102,14 +102,14 @@ def _parse(code: str) -> tuple[Tag, bool]:
 
 
 class _Index:
-    """Codes, by what they are looked up by; of several, the first."""
+    """Lookup tables for codes. If several match, the first one wins."""
 
     def __init__(self, known: tuple[str, ...]) -> None:
         self.exact: dict[str, str] = {}
-        """As they are written."""
+        """By the code as written."""
         self.by_tag: dict[Tag, str] = {}
         self.bare: dict[str, str] = {}
-        """By language, those that have nothing but it."""
+        """Codes without other subtags, by language."""
         self.variants: dict[tuple[str, str], str] = {}
         """By language and script."""
         self.any_variant: dict[str, str] = {}
@@ -123,7 +123,7 @@ class _Index:
             self.any_variant.setdefault(tag.language, code)
 
 
-_index = lru_cache(maxsize=64)(_Index)  # a set of models serves long
+_index = lru_cache(maxsize=64)(_Index)  # the codes of a set of models are looked up many times
 
 
 def _key(code: str) -> str:
@@ -135,7 +135,7 @@ def _split(code: str) -> list[str]:
 
 
 def _usual_script(language: str, region: str) -> str:
-    if language == "und":  # nothing is usual for a language that is not known
+    if language == "und":  # an unknown language has no usual script
         return ""
     likely = get_global("likely_subtags")
     found = likely.get(f"{language}_{region}") or likely.get(language) or ""
@@ -144,5 +144,5 @@ def _usual_script(language: str, region: str) -> str:
 
 @cache
 def _languages() -> dict[str, str]:
-    """CLDR's aliases by code."""
+    """Return CLDR's aliases of language codes."""
     return {old.lower(): new for old, new in get_global("language_aliases").items()}

@@ -34,65 +34,65 @@ Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
 
 @dataclass(frozen=True, eq=False, config=ConfigDict(strict=True, extra="forbid"))
 class Language:
-    """A language's profile: its fields are a data file's keys, and its defaults are safe for any language.
+    """A language's profile. Its fields are the keys of data files; the defaults are safe for any language.
 
-    In a file, words are one text, parted by blanks; abbreviations have their dots and no blanks ("z.B." is
-    "z. B.", too), and "-str." is any word with that end.
+    In a file, a list of words is a string, separated by spaces. Abbreviations have dots but no spaces ("z.B."
+    also matches "z. B."), and "-str." matches any word with that ending.
 
     Raises:
-        ValueError: a field is unknown, of a wrong type or of a wrong form.
+        ValueError: a field is unknown, or has a wrong type or form.
     """
 
     code: str
-    """As BCP 47 has it, as short as may be: de, zh-Hant."""
+    """The shortest BCP 47 form: de, zh-Hant."""
     name: str = ""
-    """In English; empty: as CLDR has it."""
+    """The English name; empty means CLDR's."""
     script: Annotated[str, Field(pattern=r"^[A-Z][a-z]{3}$")] = "Zyyy"
     """ISO 15924."""
     direction: Literal["ltr", "rtl"] = "ltr"
     capitalizes_nouns: bool = False
     dotted_i: bool = False
-    """Whether the capital of i is İ, and I that of ı."""
+    """Whether the upper case of i is İ, and the lower case of I is ı."""
     accentless_capitals: bool = False
-    """Whether words in capitals have no acute accents."""
+    """Whether words in upper case have no acute accents."""
     quotes: Annotated[str, Field(pattern=r"^(\S{4})?$")] = ""
-    """Opening and closing, double and single; empty: not known."""
+    """Opening and closing double quotes, then single ones; empty if unknown."""
     clause_marks: Annotated[str, Field(pattern=r"^[^\s\w]{3}$")] = ",;:"
-    """Its comma, semicolon and colon."""
+    """Comma, semicolon and colon."""
     word_length: Annotated[int, Field(ge=0, le=20)] = 0
-    """Characters of an average word where blanks do not separate words; 0 where they do."""
+    """Average characters per word if words are not separated by spaces; 0 if they are."""
     sentence_marks: Marks = ".!?…"
-    """End a sentence if there is a blank behind; of those a dot may belong to an abbreviation."""
+    """Marks that end a sentence if whitespace follows; a dot may also belong to an abbreviation."""
     unspaced_marks: Marks = ""
-    """End a sentence without one, too."""
+    """Marks that end a sentence even without whitespace."""
     dotted_ordinals: bool = True
-    """Whether "3." may be "3rd", so that no sentence ends there unless a starter follows."""
+    """Whether "3." may mean "3rd", so that it ends a sentence only before a starter."""
     dotted_dates: bool = False
-    """Whether dots stand between all numbers of a date: 2024. 5. 3."""
+    """Whether the numbers of a date are followed by dots: 2024. 5. 3."""
     inner_abbreviations: Abbreviations = frozenset()
-    """Never end a sentence: Dr."""
+    """Abbreviations that never end a sentence: Dr."""
     final_abbreviations: Abbreviations = frozenset()
-    """May end a sentence, and do so if a capital follows: etc."""
+    """Abbreviations that end a sentence if a capital follows: etc."""
     unit_abbreviations: Abbreviations = frozenset()
-    """May end a sentence behind a number, and never do otherwise: 1990 г."""
+    """Abbreviations that may end a sentence only after a number: 1990 г."""
     starters: Words = frozenset()
-    """Words with which many a sentence begins, and no name: before them, an initial or a number ends one."""
+    """Common first words of sentences that are not names: before them, an initial or a number ends one."""
     before_noon: Words = frozenset()
     after_noon: Words = frozenset()
-    """Behind an hour of twelve, the half of the day: am, pm; with `clock_marks`, in front of it: 午後."""
+    """Words for the half of the day, after an hour up to 12: am, pm; with `clock_marks`, before it: 午後."""
     clock_marks: ClockMarks = ()
-    """Characters behind hours, behind minutes, for half an hour, and that make a duration: 時, 分, 半, 間."""
+    """Characters after hours, after minutes, for half an hour, and for a duration: 時, 分, 半, 間."""
     hour_words: Words = frozenset()
-    """Behind a number, say that it is a time of day: Uhr."""
+    """Words after a number that make it a time of day: Uhr."""
     powers_of_ten: Links = ()
-    """Words behind digits for 10, 100 and so on, in this order, that may stand before larger ones: 5천만."""
+    """Words after digits for 10, 100 and so on, in this order, which may precede larger ones: 5천만."""
     compound_links: Links = ()
-    """What may stand between parts of a compound that is one word: "", s (Gast-haus, Amt-s-gericht)."""
+    """Possible links between the parts of a compound word: "", s (Gast-haus, Amt-s-gericht)."""
     speech_tags: Words = frozenset()
-    """With which a sentence goes on behind a quotation that is a sentence of its own: "…" he said."""
+    """Words that continue a sentence after a quotation that ends like a sentence: "…!" he said."""
 
     def __post_init__(self) -> None:
-        """Refuse an abbreviation of two kinds."""
+        """Check that no abbreviation is of two kinds."""
         kinds = self.inner_abbreviations, self.final_abbreviations, self.unit_abbreviations
         twice = len(frozenset.union(*kinds)) < sum(map(len, kinds))
         if twice:
@@ -103,24 +103,24 @@ class Language:
 
     @property
     def separates_words(self) -> bool:
-        """Whether blanks do."""
+        """Whether words are separated by spaces."""
         return self.word_length == 0
 
     @cached_property
     def abbreviations(self) -> dict[str, Kind]:
-        """Those of all three kinds."""
+        """The kind of each abbreviation."""
         kinds: dict[str, Kind] = dict.fromkeys(self.final_abbreviations, "final")
         kinds |= dict.fromkeys(self.unit_abbreviations, "unit")
         return kinds | dict.fromkeys(self.inner_abbreviations, "inner")
 
     @cached_property
     def abbreviation_ends(self) -> tuple[str, ...]:
-        """With which words end that are abbreviated."""
+        """The endings of abbreviated words, such as `str`."""
         return tuple(short[1:] for short in self.abbreviations if short.startswith("-"))
 
     @cached_property
     def abbreviation_pairs(self) -> frozenset[str]:
-        """Parts of abbreviations that follow one another: z.B has z.b."""
+        """Adjacent parts of abbreviations: z.B. has z.b."""
         parts = (short.split(".") for short in self.abbreviations)
         return frozenset(f"{one}.{other}" for row in parts for one, other in pairwise(row))
 
@@ -130,7 +130,7 @@ class Language:
         return tuple(self.speech_tags)
 
     def upper(self, text: str) -> str:
-        """A text in capitals.
+        """Return a text in upper case.
 
         >>> Language(code="tr", dotted_i=True).upper("iyi")
         'İYİ'
@@ -143,7 +143,7 @@ class Language:
         return text.upper()
 
     def lower(self, text: str) -> str:
-        """A text in small letters.
+        """Return a text in lower case.
 
         >>> Language(code="tr", dotted_i=True).lower("IŞIK İYİ")
         'ışık iyi'
@@ -153,7 +153,7 @@ class Language:
         return text.lower()
 
     def capitalized(self, text: str) -> str:
-        """A text that begins with a capital.
+        """Return a text with its first letter in upper case.
 
         >>> Language(code="tr", dotted_i=True).capitalized("iyi günler")
         'İyi günler'

@@ -1,7 +1,7 @@
 """Language profiles from data files: to add a language, add a file.
 
-Keys that are missing from a language's file come from the files of its script and of all languages: for
-zh-Hant, from zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. In BCP 47, "und" is an undetermined language.
+Keys that are missing from a language's file are looked up in the files for its script and for all languages.
+For zh-Hant, these are zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. In BCP 47, "und" is an undetermined language.
 """
 
 import tomllib
@@ -20,24 +20,24 @@ _UNKNOWN = "und"
 
 
 class Languages:
-    """The profiles of a folder, each read when it is first asked for."""
+    """The profiles in a folder, each read on first use."""
 
     def __init__(self, folder: Path = DATA) -> None:
-        """Look which files there are."""
+        """List the files."""
         self._paths = {path.stem: path for path in folder.glob("*.toml")}
         self._files: dict[str, dict[str, Any]] = {}
         self.profile = lru_cache(MAX_PROFILES)(self._profile)
 
     @property
     def codes(self) -> list[str]:
-        """Of the languages that have a file, but for the neutral ones."""
+        """The codes of all languages with a file."""
         return sorted(stem for stem in self._paths if not stem.startswith(_UNKNOWN))
 
     def _profile(self, code: str) -> Language:
-        """What is known of a language; of one without a file, what is so for all in its script.
+        """Return the profile of a language; without a file, that of its script.
 
         Raises:
-            ValueError: a file is not a profile; it says which and why.
+            ValueError: a file is not a valid profile.
         """
         tag = parse(code)
         own = self._merged([tag.language, f"{tag.language}-{tag.script}", _regional(tag)])
@@ -53,7 +53,7 @@ class Languages:
         return merged
 
     def _file(self, stem: str) -> dict[str, Any]:
-        """What a file says; nothing, if there is none."""
+        """Return the keys of a file; none if it does not exist."""
         if stem not in self._paths:
             return {}
         if stem not in self._files:
@@ -73,13 +73,13 @@ def _regional(tag: Tag) -> str:
 
 _OURS = Languages()
 profile = _OURS.profile
-"""What is known of a language."""
+"""Return the profile of a language code."""
 NEUTRAL = profile(_UNKNOWN)
-"""What is so for all languages."""
+"""The profile for unknown languages."""
 
 
 def locale(code: str) -> Locale | None:
-    """How CLDR says that a language writes numbers and dates; None where it does not.
+    """Return CLDR's locale, with the formats of numbers and dates, or None if there is none.
 
     >>> locale("zh-Hant"), locale("qqq")
     (Locale('zh', script='Hant'), None)
@@ -91,7 +91,7 @@ def locale(code: str) -> Locale | None:
 
 
 def name(code: str) -> str:
-    """The English name, or the code itself where none is known.
+    """Return a language's English name, or the code itself if the name is unknown.
 
     >>> name("de"), name("zho_Hant"), name("pb"), name("ace_Arab"), name("qqq")
     ('German', 'Traditional Chinese', 'Brazilian Portuguese', 'Acehnese (Arabic)', 'qqq')
@@ -109,5 +109,5 @@ def name(code: str) -> str:
 
 @cache
 def _names() -> Locale:
-    """English; read when a name is first asked for."""
+    """Return the English locale, read on first use."""
     return Locale("en")
