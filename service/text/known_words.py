@@ -50,7 +50,7 @@ class KnownWords:
     def read(cls, path: Path) -> dict[str, Self]:
         """Read a table; return the known words by language.
 
-        A line has three tab-separated cells: a language code, `word` or `part`, and words with spaces between.
+        A line has three cells, separated by tabs: a language code, `word` or `part`, and words.
 
         Raises:
             BundleError: the file cannot be read, or has an invalid line.

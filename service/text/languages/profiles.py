@@ -1,7 +1,8 @@
 """Language profiles from data files: to add a language, add a file.
 
 Keys that are missing from a language's file are looked up in the files for its script and for all languages.
-For zh-Hant, these are zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. In BCP 47, "und" is an undetermined language.
+For zh-Hant, these are zh-Hant.toml, zh.toml, und-Hant.toml and und.toml. "und" is BCP 47's code for an
+undetermined language.
 """
 
 import tomllib
