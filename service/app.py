@@ -138,7 +138,7 @@ def _failure_of(store: ModelStore) -> str | None:
     models = store.current
     if models is None or models.check():
         return None
-    return models.failure or "an engine has given up"
+    return models.failure or "an engine has failed"
 
 
 @contextmanager

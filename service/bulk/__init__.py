@@ -1,1 +1,1 @@
-"""Files translated line by line, in runs that may be killed: `attendant translate FILE --out OUT`."""
+"""Translation of files line by line, in runs that can be resumed: `attendant translate FILE --out OUT`."""

@@ -1,4 +1,4 @@
-"""The part of `attendant translate` that has an --out: its options, and what they start."""
+"""`attendant translate FILE --out OUT`: options, and the start of a run."""
 
 import argparse
 import hashlib
@@ -18,7 +18,7 @@ _LINES = ("column", "field", "keep", "kind")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Those of translating line by line."""
+    """Add the options of translating line by line."""
     add = parser.add_argument_group(
         "line by line",
         "With --out, FILE is a .txt, .tsv or .jsonl, or such a file compressed (.gz, .zst), or a folder of "
@@ -32,12 +32,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="for .tsv: number of the column to translate, from 1",
     )
     add("--field", metavar="NAME", help="for .jsonl: name of the field to translate")
-    add("--keep", action="store_true", help="keep the text, and add its translation behind it")
+    add("--keep", action="store_true", help="keep the text, and add its translation after it")
     add("--kind", choices=KINDS, help="what the lines are, if the file has another suffix")
 
 
 def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """End the program with a message where they make no sense together."""
+    """Exit with a message if the options contradict each other."""
     if options.out is None:
         for name in _LINES:
             if getattr(options, name):
@@ -49,16 +49,16 @@ def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) 
 
 
 def translate_files(options: argparse.Namespace) -> int:
-    """Translate FILE line by line into OUT; returns the exit status.
+    """Translate FILE line by line into OUT; return the exit status.
 
     Raises:
-        BulkError, AttendantError, OSError: it was not done; see `service.bulk.run`.
+        BulkError, AttendantError, OSError: the run failed; see `service.bulk.run`.
     """
     job = Job(
         options.file, options.out, Wanted(**{name: getattr(options, name) for name in _LINES})
     )
-    asked = {"source": options.source, "target": options.target}
-    asked |= {"format": options.format, "beam_size": options.beam_size}
+    request = {"source": options.source, "target": options.target}
+    request |= {"format": options.format, "beam_size": options.beam_size}
     manifest: Path = options.bundle / MANIFEST
     with ExitStack() as stack:
 
@@ -68,10 +68,10 @@ def translate_files(options: argparse.Namespace) -> int:
             )
 
             def translate(texts: Sequence[str]) -> list[Translation]:
-                return translator.translate(texts, **asked)
+                return translator.translate(texts, **request)
 
-            translate([])  # a language that is not there is told at once
+            translate([])  # reports an unsupported language before any file is created
             model = hashlib.sha256(manifest.read_bytes()).hexdigest()[:16]
-            return translate, {**asked, "model": model, "precision": options.precision}
+            return translate, {**request, "model": model, "precision": options.precision}
 
         return run(job, load)

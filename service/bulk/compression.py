@@ -1,4 +1,4 @@
-"""Files that are compressed or not, by suffix."""
+"""Plain and compressed files, by suffix."""
 
 import gzip
 import io
@@ -16,12 +16,16 @@ else:
 
 GZIP, ZSTD = ".gz", ".zst"
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
-"""What reading raises where a file is cut short or not what its name says."""
+"""Errors raised on reading a file that is truncated, or not in the format of its suffix."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[BinaryIO, io.BufferedReader]]:
-    """A file to be read, decompressed; and the same as it lies on the disk, which tells how far that is."""
+    """Open a file for reading.
+
+    Yields:
+        The decompressed content, and the file on disk, whose position shows how much of it has been read.
+    """
     with path.open("rb") as raw:
         if path.suffix == GZIP:
             with gzip.GzipFile(fileobj=raw) as unpacked:
@@ -34,7 +38,7 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, io.BufferedReader]]:
 
 
 def compressor(suffix: str) -> Callable[[bytes], bytes]:
-    """What compresses for files of that suffix; several results behind one another are read as one."""
+    """Return the compression for a suffix; concatenated results decompress to the concatenated contents."""
     known: dict[str, Callable[[bytes], bytes]] = {GZIP: _gzip, ZSTD: zstd.compress}
     return known.get(suffix, bytes)
 

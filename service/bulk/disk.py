@@ -1,4 +1,4 @@
-"""Writing that is done when it says so."""
+"""Durable writing."""
 
 import os
 from io import FileIO
@@ -7,10 +7,10 @@ from service.bulk.errors import BulkError
 
 
 def append(file: FileIO, content: bytes) -> None:
-    """Have all of it on the disk, even if the power fails.
+    """Write all of `content`, and return once it is on disk and survives a power failure.
 
     Raises:
-        BulkError: there is no room, or the disk fails; a part of it may be written.
+        BulkError: the disk is full, or fails; a part may have been written.
     """
     left = memoryview(content)
     try:
@@ -19,5 +19,5 @@ def append(file: FileIO, content: bytes) -> None:
         os.fsync(file.fileno())
     except OSError as error:
         raise BulkError(
-            f"{file.name}: {error.strerror}; once that is mended, the same command continues"
+            f"{file.name}: {error.strerror}; once this is fixed, run the same command again to continue"
         ) from error

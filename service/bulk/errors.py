@@ -1,5 +1,5 @@
-"""What ends a run of `attendant translate FILE --out OUT`, as a message for whoever began it."""
+"""The error that ends a run of `attendant translate FILE --out OUT`."""
 
 
 class BulkError(Exception):
-    """The run cannot begin, go on, or read its input; the message says what would help."""
+    """The run cannot start or continue, or cannot read its input; the message says what to do."""

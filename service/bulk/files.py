@@ -1,4 +1,4 @@
-"""Which files a run reads and writes, and how the lines of each are taken apart."""
+"""The files that a run reads and writes, and the layouts of their lines."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from service.bulk.errors import BulkError
 from service.bulk.records import Column, Field, Layout, Lines
 
 KINDS = ("txt", "tsv", "jsonl")
-LOOKED_AT_BYTES = 1 << 16
-"""Of each file, by which a run knows its input again."""
+FINGERPRINT_BYTES = 1 << 16
+"""Bytes at the beginning of each file that are part of the input's fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a user says about the lines."""
+    """The user's options for the layout of lines."""
 
     kind: str | None = None
-    """One of `KINDS`; by default the file's suffix says it."""
+    """One of `KINDS`; None for the kind of the file's suffix."""
     column: int | None = None
     field: str | None = None
     keep: bool = False
@@ -30,24 +30,27 @@ class File:
 
     source: Path
     part: Path
-    """Where its translation is written."""
+    """The file for the translation during the run."""
     suffix: str
-    """Of the final name: how that is compressed."""
+    """Suffix of the translation's final name, which determines the compression."""
     layout: Layout
     size: int
 
 
 def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[File], list[Path]]:
-    """The files of a run in their order, and those of a folder that are left out for their suffix.
+    """List the files of a run.
 
     Args:
         source: a file or a folder.
         out: the final name of its translation.
-        part: what that is called until all of it is there.
-        wanted: how the lines are taken apart.
+        part: the name of the translation until it is complete.
+        wanted: the user's options for the layout of lines.
+
+    Returns:
+        The files in order, and the files of a folder that are skipped because of their suffix.
 
     Raises:
-        BulkError: it is not said how, or a folder has no such file.
+        BulkError: an option for the layout is missing, the folder has no suitable file, or `out` is in it.
         OSError: there is no such file.
     """
     if not source.is_dir():
@@ -73,7 +76,7 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
 
 
 def kind_of(path: Path) -> str:
-    """The suffix of a file's name, without that of a compression.
+    """Return the suffix of a file's name, ignoring that of a compression.
 
     >>> kind_of(Path("a.txt")), kind_of(Path("b.jsonl.gz")), kind_of(Path("c"))
     ('txt', 'jsonl', '')
@@ -83,33 +86,35 @@ def kind_of(path: Path) -> str:
 
 
 def layout_of(path: Path, wanted: Wanted) -> Layout:
-    """How the lines of a file are taken apart.
+    """Return the layout of a file's lines.
 
     Raises:
-        BulkError: neither its suffix nor the user says it.
+        BulkError: the kind is unknown, or the option for the column or field is missing.
     """
     kind = wanted.kind or kind_of(path)
     if kind == "txt":
         return Lines()
     if kind == "tsv":
         if wanted.column is None:
-            raise BulkError(f"{path}: --column says which column is translated, from 1")
+            raise BulkError(
+                f"{path}: needs --column, the number of the column to translate, from 1"
+            )
         return Column(wanted.column, wanted.keep)
     if kind == "jsonl":
         if wanted.field is None:
-            raise BulkError(f"{path}: --field says which field is translated")
+            raise BulkError(f"{path}: needs --field, the name of the field to translate")
         return Field(wanted.field, wanted.keep)
     raise BulkError(
-        f"{path}: its name does not end in .txt, .tsv or .jsonl: --kind says what its lines are"
+        f"{path}: its name does not end in .txt, .tsv or .jsonl: say with --kind what its lines are"
     )
 
 
 def fingerprint(files: list[File]) -> str:
-    """Of the files' names, sizes and beginnings: another input has another one."""
+    """Return a hash of the files' names, sizes and beginnings, which identifies the input."""
     digest = hashlib.sha256()
     for file in files:
         with file.source.open("rb") as content:
-            beginning = content.read(LOOKED_AT_BYTES)
+            beginning = content.read(FINGERPRINT_BYTES)
         digest.update(f"{file.source.name}\0{file.size}\0".encode())
         digest.update(hashlib.sha256(beginning).digest())
     return digest.hexdigest()[:16]

@@ -1,6 +1,7 @@
-"""What a run has done so far, beside its output: whoever gives the same command goes on from there.
+"""The progress of a run, in a file beside its output, from which the same command resumes it.
 
-One JSON object a line: what the run is, then each place that it has reached. The last whole line counts.
+Each line is a JSON object. The first one identifies the run, the others are the positions that it reached.
+The last complete line counts.
 """
 
 import fcntl
@@ -14,33 +15,33 @@ from service.bulk.disk import append
 from service.bulk.errors import BulkError
 
 _BEGINNING = b'{"input": '
-"""Of every journal; a file that begins otherwise is somebody's own."""
+"""The first bytes of every journal; a file that begins otherwise is not overwritten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far a run has come."""
+    """The position that a run has reached."""
 
     file: int = 0
-    """The number of the file that is being translated."""
+    """Index of the file that is being translated."""
     lines: int = 0
-    """Of it, that are written."""
+    """Lines of this file that are written."""
     size: int = 0
-    """Bytes that they take."""
+    """Bytes of these lines in the output."""
     untranslated: int = 0
     """Lines of all files that could not be translated."""
 
 
 class Journal:
-    """Of one run; held by one process at a time."""
+    """The journal of one run, locked by one process at a time."""
 
     def __init__(self, path: Path, run: dict[str, Any]) -> None:
-        """Begin a journal for `run`, or go on with it; `run` is plain JSON, its `input` first.
+        """Start a journal for `run`, or resume it; `run` is plain JSON that begins with `input`.
 
-        One in which nothing was noted yet is begun anew, whatever run it was of.
+        A journal without positions is started again, whatever run it belongs to.
 
         Raises:
-            BulkError: it is that of another run, or no journal, or another process has it.
+            BulkError: it belongs to another run, is not a journal, or is locked by another process.
             OSError: it cannot be written.
         """
         self.path, self.place = path, Place()
@@ -53,20 +54,20 @@ class Journal:
             raise
 
     def note(self, place: Place) -> None:
-        """Note how far it has come; what leads there must be on the disk.
+        """Record the position. Everything up to it must already be on disk.
 
         Raises:
-            BulkError: there is no room for it.
+            BulkError: the disk is full, or fails.
         """
         self._append(asdict(place))
         self.place = place
 
     def close(self) -> None:
-        """Leave it to another process."""
+        """Close and unlock the journal."""
         self._file.close()
 
     def remove(self) -> None:
-        """The run is done."""
+        """Delete the journal of a completed run."""
         self.path.unlink()
         self.close()
 
@@ -84,17 +85,17 @@ class Journal:
                 f"{self.path} is not the state of a run: move it, or name another output"
             )
         whole, _, _ = content.rpartition(b"\n")
-        self._file.truncate(len(whole) + 1 if whole else 0)  # the rest was cut short
+        self._file.truncate(len(whole) + 1 if whole else 0)  # the rest is an incomplete line
         first, *places = whole.splitlines() or [b""]
         if not places:
             self._file.truncate(0)
             self._append(run)
             return
-        begun = json.loads(first)
-        for name in sorted(begun.keys() | run.keys()):
-            if begun.get(name) != run.get(name):
+        started = json.loads(first)
+        for name in sorted(started.keys() | run.keys()):
+            if started.get(name) != run.get(name):
                 raise BulkError(
-                    f"{self.path} is of another run, whose {name} was {begun.get(name)} and not "
+                    f"{self.path} is of another run, whose {name} was {started.get(name)} and not "
                     f"{run.get(name)}: delete it and what was written, or name another output"
                 )
         self.place = Place(**json.loads(places[-1]))

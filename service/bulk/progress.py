@@ -1,4 +1,4 @@
-"""How far a run is, how fast it goes and how long it still takes: a line on a terminal."""
+"""A progress line on a terminal: share done, speed and remaining time."""
 
 import sys
 import time
@@ -9,18 +9,20 @@ SHOWN_SECONDS = 0.5
 
 
 class ProgressBar:
-    """Shown on standard error while that is a terminal."""
+    """A progress line on standard error, shown only if that is a terminal."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """`total` bytes are to be read."""
+        """Start at zero of `total` input bytes."""
         self.total, self.clock = total, clock
         self.done = self.lines = self.sentences = 0
         self.is_shown = sys.stderr is not None and sys.stderr.isatty()
         self._started = self._shown_at = clock()
-        self._first: tuple[float, int] | None = None  # an earlier run may have done much of it
+        self._first: tuple[float, int] | None = (
+            None  # time and bytes; an earlier run may have done much
+        )
 
     def add(self, done: int, lines: int, sentences: int) -> None:
-        """So many more lines are translated, and with them all that was read up to byte `done`."""
+        """Add translated lines and sentences; `done` is the number of input bytes done so far."""
         self.done = done
         self._first = self._first or (self.clock(), done)
         self.lines += lines
@@ -29,12 +31,12 @@ class ProgressBar:
             self._show()
 
     def close(self) -> None:
-        """Show the end."""
+        """Show the final state, and end the line."""
         if self.is_shown and self.lines:
             self._show("\n")
 
     def line(self) -> str:
-        """The line that is shown."""
+        """Return the progress line."""
         now = self.clock()
         rate = self.sentences / max(now - self._started, 1e-3)
         share = min(1.0, self.done / self.total) if self.total else 1.0
@@ -52,7 +54,7 @@ class ProgressBar:
 
 
 def _duration(seconds: float) -> str:
-    """As clocks show it.
+    """Format a duration as h:mm:ss.
 
     >>> _duration(59.6), _duration(3_725)
     ('0:01:00', '1:02:05')

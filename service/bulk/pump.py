@@ -1,4 +1,4 @@
-"""Keeps the engine full: windows of lines in, the same windows translated out, in their order."""
+"""Concurrent translation of windows of lines, which keeps the engine busy; windows stay in order."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -11,24 +11,25 @@ from service.errors import TextTooLongError
 from service.translation.types import Translation
 
 REQUEST_LINES = 64
-"""Lines of about the same length that are translated together."""
+"""Lines per request; they have about the same length."""
 REQUESTS = 8
-"""Translated at once; others are ready, so that the engine never waits for the reader."""
+"""Concurrent requests; further ones are queued, so that the engine never waits for the reader."""
 WINDOWS = 2
-"""Read ahead: while the last, short lines of one are translated, the long ones of the next begin."""
+"""Windows read ahead: while the last, short lines of one are translated, the long ones of the next begin."""
 
 Translate = Callable[[Sequence[str]], list[Translation]]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A window whose lines are translated."""
+    """A translated window."""
 
     window: Window
     lines: list[str]
+    """The translated lines; those with problems are unchanged."""
     sentences: int
     problems: dict[int, str]
-    """By the number of a line that stays as it was."""
+    """The reasons why lines were not translated, by line number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class _Pending:
     window: Window
     records: list[Record]
     requests: list[tuple[list[int], Future[list[Translation]]]]
-    """The places of some records, and what becomes of them."""
+    """Indexes of records, and the future of their translations."""
 
 
 def translated(
@@ -45,30 +46,36 @@ def translated(
     """Translate the lines of every window.
 
     Args:
-        windows: of files, in their order.
-        layouts: of each file.
-        translate: several texts at once; called by several threads.
+        windows: windows of files, in order.
+        layouts: the layout of each file.
+        translate: translates several texts; called from several threads.
+
+    Yields:
+        The translated windows, in the same order.
 
     Raises:
-        Whatever `windows` or `translate` do; a few windows before that are not given out.
+        Exception: any error of `windows` or `translate`; a few windows before it may be lost.
     """
     threads = ThreadPoolExecutor(REQUESTS, "bulk")
     pending: deque[_Pending] = deque()
     try:
         for window in windows:
-            pending.append(_begun(window, layouts[window.file], translate, threads))
+            pending.append(_submit(window, layouts[window.file], translate, threads))
             if len(pending) > WINDOWS:
-                yield _finished(pending.popleft())
+                yield _finish(pending.popleft())
         while pending:
-            yield _finished(pending.popleft())
+            yield _finish(pending.popleft())
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _begun(
+def _submit(
     window: Window, layout: Layout, translate: Translate, threads: ThreadPoolExecutor
 ) -> _Pending:
-    """Longest first, so that a batch has lines of one length, and the last ones are soon done."""
+    """Submit the requests of a window, longest lines first.
+
+    So the lines of a batch have similar lengths, and the last ones are done quickly.
+    """
     records = [layout.read(line) for line in window.lines]
     places = [at for at, record in enumerate(records) if record.text]
     places.sort(key=lambda at: -len(records[at].text))
@@ -80,7 +87,8 @@ def _begun(
     return _Pending(window, records, requests)
 
 
-def _finished(pending: _Pending) -> Done:
+def _finish(pending: _Pending) -> Done:
+    """Wait for the translations of a window, and put them into its lines."""
     records, first = pending.records, pending.window.first
     lines = [record.line for record in records]
     problems = {first + at: record.problem for at, record in enumerate(records) if record.problem}
@@ -96,7 +104,7 @@ def _finished(pending: _Pending) -> Done:
 
 
 def translated_each(translate: Translate, texts: Sequence[str]) -> list[Translation]:
-    """What `translate` makes of the texts; a single one, too, may be too long without being an error."""
+    """Translate texts; a single text that is too long becomes a problem too, instead of an error."""
     try:
         return translate(texts)
     except TextTooLongError as error:

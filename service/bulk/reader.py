@@ -1,4 +1,4 @@
-"""Lines of files, compressed or not, in windows; what cannot be read is an error that names the line."""
+"""Reading of files, compressed or not, in windows of lines; errors name the line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from service.bulk.compression import DAMAGED, opened
 from service.bulk.errors import BulkError
 
 MAX_LINE_BYTES = 1 << 20
-"""Of a line; what a compressed file holds may be a thousand times as long as the file."""
+"""Maximum length of a line; without it, a small compressed file could fill the memory."""
 WINDOW_LINES, WINDOW_BYTES = 1024, 4 << 20
-"""Lines that are sorted and written together, fewer where they are long."""
+"""Maximum number of lines of a window, and the size at which it ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some lines of a file, in their order."""
+    """Consecutive lines of a file, which are sorted and written together."""
 
     file: int
-    """Its number among the files."""
+    """Index of the file."""
     first: int
-    """The number of the first line, from 1."""
+    """Number of the first line, from 1."""
     lines: list[str]
-    """With their ends."""
+    """The lines with their line endings."""
     position: int
-    """Bytes of the file, as it lies on the disk, that were read for it."""
+    """Bytes of the file on disk that were read up to the end of the window."""
 
 
 def windows(path: Path, file: int = 0, skip: int = 0) -> Iterator[Window]:
-    """The lines of a file after the first `skip`; no window where there are none.
+    """Yield the lines of a file after the first `skip` in windows.
 
     Raises:
-        BulkError: a line is too long or not UTF-8, or the file is damaged or shorter than that.
+        BulkError: a line is too long or not UTF-8, or the file is damaged or has fewer than `skip` lines.
         OSError: the file cannot be read.
     """
     with opened(path) as (file_of_lines, raw):
@@ -46,7 +46,7 @@ def windows(path: Path, file: int = 0, skip: int = 0) -> Iterator[Window]:
                 yield Window(file, number - len(lines) + 1, lines, raw.tell())
                 lines, size = [], 0
         if number < skip:
-            raise BulkError(f"{path} has {number} lines, and {skip} were translated already")
+            raise BulkError(f"{path} has {number} lines, but {skip} were translated already")
         if lines:
             yield Window(file, number - len(lines) + 1, lines, raw.tell())
 
@@ -62,7 +62,7 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[bytes]:
                 )
             yield line
     except DAMAGED as error:
-        raise BulkError(f"{path} is damaged behind line {number}: {error}") from error
+        raise BulkError(f"{path} is damaged after line {number}: {error}") from error
 
 
 def _decoded(path: Path, number: int, line: bytes) -> str:

@@ -1,6 +1,6 @@
-"""Where in a line the text stands that is translated: all of it, a column, or a field of a JSON object.
+"""Layouts of lines: the text to translate is the whole line, a column, or a field of a JSON object.
 
-Whatever stands around the text comes through byte for byte.
+Everything around the text is preserved byte for byte.
 """
 
 import json
@@ -12,18 +12,18 @@ from typing import Protocol
 from service.text.surrogates import unpaired_surrogate
 
 NEW_FIELD = "translation"
-"""In which the translation comes, where the text itself is kept."""
+"""The field for the translation if the text is kept."""
 _END = re.compile(r"\r?\n?\Z")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
-def _plain(translation: str) -> str:
+def _line(translation: str) -> str:
     return translation.replace("\n", " ")
 
 
 def _cell(translation: str) -> str:
-    return _plain(translation).replace("\t", " ")
+    return _line(translation).replace("\t", " ")
 
 
 def _json(translation: str) -> str:
@@ -32,30 +32,29 @@ def _json(translation: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line, taken apart."""
+    """A line, split into the text to translate and what surrounds its translation."""
 
     line: str
-    """With its end."""
+    """The whole line with its line ending."""
     text: str = ""
-    """What is translated; nothing where there is nothing, or a problem."""
+    """The text to translate; empty if there is none, or if there is a problem."""
     before: str = ""
-    """What stands before its translation."""
-    behind: str = ""
-    write: Callable[[str], str] = _plain
-    """The translation as it stands in the line."""
+    after: str = ""
+    write: Callable[[str], str] = _line
+    """Encodes a translation for its place in the line."""
     problem: str = ""
-    """Why the line stays as it is."""
+    """The reason why the line is left unchanged."""
 
     def translated(self, translation: str) -> str:
-        """The line with the translation."""
-        return f"{self.before}{self.write(translation)}{self.behind}" if self.text else self.line
+        """Return the line with the translation."""
+        return f"{self.before}{self.write(translation)}{self.after}" if self.text else self.line
 
 
 class Layout(Protocol):
-    """How lines are taken apart."""
+    """The way in which lines are split."""
 
     def read(self, line: str) -> Record:
-        """What is translated of a line."""
+        """Split a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +63,22 @@ class Lines:
 
     def read(self, line: str) -> Record:
         """See `Layout`."""
-        text, end = _without_end(line)
-        return Record(line, text, behind=end)
+        text, end = _split_end(line)
+        return Record(line, text, after=end)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The text is a column of tab-separated ones."""
+    """The text is one of several tab-separated columns."""
 
     number: int
     """From 1."""
     keep: bool = False
-    """Whether the text stays, and its translation becomes the last column."""
+    """Keep the text, and append the translation as the last column."""
 
     def read(self, line: str) -> Record:
         """See `Layout`."""
-        row, end = _without_end(line)
+        row, end = _split_end(line)
         if not row:
             return Record(line)
         cells = row.split("\t")
@@ -87,7 +86,7 @@ class Column:
             return Record(line, problem=f"it has no column {self.number}, only {len(cells)}")
         text = cells[self.number - 1]
         if self.keep:
-            # a row without a text gets an empty column: all rows have equally many
+            # a row without text gets an empty column, so that all rows have the same number
             return Record(f"{row}\t{end}", text, f"{row}\t", end, _cell)
         begin = sum(len(cell) + 1 for cell in cells[: self.number - 1])
         return Record(line, text, row[:begin], row[begin + len(text) :] + end, _cell)
@@ -99,7 +98,7 @@ class Field:
 
     name: str
     keep: bool = False
-    """Whether the text stays, and its translation becomes a field of its own."""
+    """Keep the text, and add the translation as the field `NEW_FIELD`."""
 
     def read(self, line: str) -> Record:
         """See `Layout`."""
@@ -113,46 +112,48 @@ class Field:
             return Record(line, problem="it is not a JSON object")
         text = value.get(self.name)
         if not isinstance(text, str):
-            said = f"is {_json_kind(text)}, not a string" if self.name in value else "is missing"
-            return Record(line, problem=f"its field {self.name} {said}")
+            fault = f"is {_json_kind(text)}, not a string" if self.name in value else "is missing"
+            return Record(line, problem=f"its field {self.name} {fault}")
         if (place := unpaired_surrogate(text)) is not None:
             problem = f"its field {self.name} has an unpaired surrogate at character {place}"
             return Record(line, problem=problem)
         if self.keep and NEW_FIELD in value:
             return Record(line, problem=f"it has a field {NEW_FIELD} already")
-        begin, end = _place_of_value(line, self.name)
+        begin, end = _span_of_value(line, self.name)
         if self.keep:
             return Record(line, text, f'{line[:end]}, "{NEW_FIELD}": ', line[end:], _json)
         return Record(line, text, line[:begin], line[end:], _json)
 
 
-def _without_end(line: str) -> tuple[str, str]:
-    """A line, and its end where it has one."""
+def _split_end(line: str) -> tuple[str, str]:
+    """Split a line into its content and its line ending, which may be empty."""
     found = _END.search(line)
     assert found is not None
     return line[: found.start()], found.group()
 
 
-def _place_of_value(line: str, name: str) -> tuple[int, int]:
-    """Where the value of a field begins and ends in a line that is a JSON object and has it; the last counts.
+def _span_of_value(line: str, name: str) -> tuple[int, int]:
+    """Return start and end of the value of a field in a line with a JSON object.
 
-    >>> _place_of_value('{"a": 1, "b": "c"}', "b")
+    The object must have the field; if it occurs several times, the last one counts, as in `json.loads`.
+
+    >>> _span_of_value('{"a": 1, "b": "c"}', "b")
     (14, 17)
     """
-    place, at = (0, 0), _behind_space(line, 0) + 1  # behind the brace
+    span, at = (0, 0), _skip_space(line, 0) + 1  # after the brace
     while True:
-        key, at = _DECODER.raw_decode(line, _behind_space(line, at))
-        begin = _behind_space(line, _behind_space(line, at) + 1)  # behind the colon
+        key, at = _DECODER.raw_decode(line, _skip_space(line, at))
+        begin = _skip_space(line, _skip_space(line, at) + 1)  # after the colon
         _, at = _DECODER.raw_decode(line, begin)
         if key == name:
-            place = begin, at
-        at = _behind_space(line, at)
+            span = begin, at
+        at = _skip_space(line, at)
         if line[at] == "}":
-            return place
+            return span
         at += 1  # the comma
 
 
-def _behind_space(line: str, at: int) -> int:
+def _skip_space(line: str, at: int) -> int:
     found = _SPACE.match(line, at)
     assert found is not None
     return found.end()

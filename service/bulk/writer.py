@@ -1,4 +1,4 @@
-"""Translated lines on their way to the disk; each write is whole, so that a file may be cut behind it."""
+"""Writing of translated lines; a file can be truncated after each write and is still valid."""
 
 from io import FileIO
 from pathlib import Path
@@ -11,10 +11,10 @@ class Writer:
     """Appends to a file, compressed by the suffix of its final name."""
 
     def __init__(self, path: Path, size: int, suffix: str) -> None:
-        """Go on behind the first `size` bytes; what stands there was written by a run that was killed.
+        """Continue a file after its first `size` bytes; remove anything that a killed run wrote after them.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = FileIO(path, "r+" if size else "w")
@@ -23,17 +23,17 @@ class Writer:
         self._compressed = compressor(suffix)
         self._kept: list[str] = []
         self.size = size
-        """Of the file on the disk."""
+        """Bytes of the file on disk."""
 
     def add(self, lines: list[str]) -> None:
         """Keep lines for the next `flush`."""
         self._kept += lines
 
     def flush(self) -> None:
-        """Have what was added on the disk, even if the power fails.
+        """Write the added lines durably to disk.
 
         Raises:
-            BulkError: there is no room for it.
+            BulkError: the disk is full, or fails.
         """
         if self._kept:
             content = self._compressed("".join(self._kept).encode("utf-8"))
@@ -42,5 +42,5 @@ class Writer:
             self._kept = []
 
     def close(self) -> None:
-        """What was not flushed is left out."""
+        """Close the file without flushing."""
         self._file.close()

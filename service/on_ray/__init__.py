@@ -1,1 +1,1 @@
-"""The service on a cluster of Ray's: Ray Serve for requests, Ray Data for files. Needs the extra `ray`."""
+"""The service on a Ray cluster: Ray Serve for requests, Ray Data for files. Needs the extra `ray`."""

@@ -1,7 +1,7 @@
-"""Files translated on a cluster of Ray's, by Ray Data: `python -m service.on_ray.data INPUT OUTPUT`.
+"""Translate files on a Ray cluster with Ray Data: `python -m service.on_ray.data INPUT OUTPUT`.
 
-Rows keep their other columns, and come in any order. A run that was stopped is continued by the same command:
-the ids of the rows that are written are kept in a folder of their own until all are.
+Rows keep their other columns, but not their order. Run the same command again to continue a run that was
+stopped: the ids of the rows that were written are kept in the folder of --checkpoints until all are done.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
 
 BATCH_ROWS = 1024
-"""Translated together: enough for an engine to sort by length."""
+"""Rows that are translated together: enough for an engine to sort by length."""
 BLOCK_ROWS = 8 * BATCH_ROWS
-"""Written and noted together: what a worker that is lost has to do again."""
+"""Rows that are written and recorded together, and translated again if a worker is lost."""
 READING_CORES = 2
-"""That Ray needs for reading, repartitioning and writing, beside those of the workers."""
+"""Cores that Ray needs for reading, repartitioning and writing, in addition to those of the workers."""
 Batch = dict[str, Any]
-"""By name, arrays of equally many values."""
+"""Columns by name: arrays of equal length."""
 
 
 class Translating:
-    """A worker with a model of its own."""
+    """A worker with its own model."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Load the model."""
@@ -40,7 +40,7 @@ class Translating:
         )
 
     def __call__(self, batch: Batch) -> Batch:
-        """The rows with their `translation`, and the `problem` of those that have none."""
+        """Add the columns `translation` and `problem`; the problem is empty for translated rows."""
         options = self.options
         found = translated_each(
             lambda texts: self.translator.translate(texts, options.source, options.target),
@@ -52,12 +52,12 @@ class Translating:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Translate; returns the exit status."""
+    """Run the command, and return the exit status."""
     options = _parse(arguments)
     if not ray.is_initialized():
         ray.init()
     for problem in _missing(options, ray.cluster_resources()):
-        print(f"{problem}: the run waits until it has", file=sys.stderr)
+        print(f"{problem}: the run waits until it has them", file=sys.stderr)
     DataContext.get_current().checkpoint_config = CheckpointConfig(
         id_column=options.id,
         checkpoint_path=options.checkpoints,
@@ -80,26 +80,31 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m service.on_ray.data", description=__doc__)
     add = parser.add_argument
     add(
-        "input", help="a .jsonl file, or a .parquet file or a folder of them, that every node reads"
+        "input",
+        help="a .jsonl file, or a .parquet file or a folder of them; every node must be able to read it",
     )
-    add("output", help="folder for Parquet files, that every node can write")
-    add("--column", default="text", help="with the texts (text)")
-    add("--id", default="id", help="column with a different value in each row (id)")
-    add("--checkpoints", required=True, help="folder that every node can write")
-    add("--source", metavar="CODE", help="code of the language")
-    add("--target", metavar="CODE", help="code of the language")
+    add("output", help="folder for Parquet files; every node must be able to write it")
+    add("--column", default="text", help="column with the texts (default text)")
+    add("--id", default="id", help="column with a different value in each row (default id)")
+    add(
+        "--checkpoints",
+        required=True,
+        help="folder for the ids of written rows; every node must be able to write it",
+    )
+    add("--source", metavar="CODE", help="source language code")
+    add("--target", metavar="CODE", help="target language code")
     add("--bundle", default=str(DEFAULT_BUNDLE), help="the model's folder on each node")
-    add("--workers", type=int, default=1, help="with a model each, at most (1)")
-    add("--cores", type=int, default=2, help="of a worker (2)")
+    add("--workers", type=int, default=1, help="maximum number of workers (default 1)")
+    add("--cores", type=int, default=2, help="cores per worker (default 2)")
     add("--gpu", action="store_true", help="each worker has a GPU")
     return parser.parse_args(arguments)
 
 
 def _missing(options: argparse.Namespace, has: Mapping[str, float]) -> list[str]:
-    """What a cluster that `has` so much lacks for a single worker; it may be about to grow."""
+    """Describe which of the resources for a single worker a cluster lacks; it may be about to grow."""
     needed = {"CPU": options.cores + READING_CORES, "GPU": int(options.gpu)}
     return [
-        f"the cluster has {has.get(kind, 0):g} {kind}s, and not the {least} that one worker and reading need"
+        f"the cluster has {has.get(kind, 0):g} {kind}s, but one worker and reading need {least}"
         for kind, least in needed.items()
         if has.get(kind, 0) < least
     ]

@@ -1,7 +1,7 @@
-"""The service on Ray Serve: `serve run service.on_ray.serve:app`; the settings are those of the service.
+"""The service on Ray Serve: `serve run service.on_ray.serve:app`; its settings are those of the service.
 
-Each replica has the whole application with its own models and queue, and what it answers is passed on as it
-is: 429 with Retry-After among it.
+Each replica runs the whole application with its own models and queue. Its responses are passed on unchanged,
+including 429 with Retry-After.
 """
 
 import asyncio
@@ -23,18 +23,19 @@ from service.settings import Settings
 logger = logging.getLogger(__name__)
 
 CORES = 2
-"""Of a replica, unless its deployment is given others."""
+"""Cores of a replica, unless its deployment sets others."""
 ROOM = 2
-"""Times our own limit of requests, so that it is always we who refuse: Ray would let them wait unseen."""
+"""Ray's limit of requests as a multiple of the service's own limit: the service must be the one to refuse
+requests, because Ray would queue them unseen."""
 BUSY_REQUESTS = 32
-"""Requests in flight that keep a replica of that size busy; with more of them, Ray adds replicas."""
+"""Requests in flight that keep a replica with `CORES` busy; with more of them, Ray adds replicas."""
 METRICS_PORT, METRICS_PORTS = 9400, 100
-"""The first replica of a node has its metrics there, further ones behind it."""
+"""First port for metrics, and the number of ports: each replica of a node uses the first free one."""
 POLL_SECONDS = 0.1
 
 
 def replica_app(settings: Settings) -> FastAPI:
-    """The application of one replica; it has started once its models are loaded."""
+    """Return the application of one replica; its startup ends when its models are loaded."""
     failures: list[str] = []
     assigned = ray.get_runtime_context().get_assigned_resources()
     if not assigned.get("GPU"):  # Ray does not confine a replica to the cores that it assigns
@@ -60,14 +61,14 @@ def replica_app(settings: Settings) -> FastAPI:
 
 
 def _share_the_log() -> None:
-    """Have our warnings and errors in the replica's log, beside those of Serve."""
+    """Write the service's warnings and errors to the replica's log, too."""
     ours = logging.getLogger(__name__.partition(".")[0])
     for handler in logging.getLogger("ray.serve").handlers:
         ours.addHandler(handler)
 
 
 def _serve_metrics(registry: CollectorRegistry) -> None:
-    """On a port of its own: Serve's own port leads to any replica."""
+    """Serve metrics on a separate port for each replica: Serve's own port leads to any replica."""
     last = METRICS_PORT + METRICS_PORTS - 1
     for port in range(METRICS_PORT, last + 1):
         try:
@@ -79,25 +80,25 @@ def _serve_metrics(registry: CollectorRegistry) -> None:
 
 
 class Attendant:
-    """A replica."""
+    """A replica of the service."""
 
     app: FastAPI  # set by Serve
 
     def check_health(self) -> None:
-        """Have Ray replace a replica whose engine has given up.
+        """Check that the engines work; Ray replaces a replica that raises.
 
         Raises:
-            RuntimeError: it has.
+            RuntimeError: an engine has failed permanently.
         """
         models = self.app.state.services.store.current
         if models is not None and not models.is_alive:
-            raise RuntimeError(models.failure or "an engine has given up")
+            raise RuntimeError(models.failure or "an engine has failed")
 
 
 def deployment_of(settings: Settings) -> serve.Deployment:
-    """How Ray runs the service with these settings; what a Serve config file says comes first."""
+    """Return the deployment of the service with these settings; a Serve config file takes precedence."""
 
-    def build() -> FastAPI:  # within, so that it takes the settings along to every node
+    def build() -> FastAPI:  # a closure, so that the settings are sent to every node
         return replica_app(settings)
 
     return serve.deployment(

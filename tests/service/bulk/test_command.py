@@ -70,7 +70,7 @@ def test_a_full_disk_is_told() -> None:
         append(full, b"text")
     problem, remedy = str(told.value).split("; ")
     assert problem == "/dev/full: No space left on device"
-    assert remedy == "once that is mended, the same command continues"
+    assert remedy == "once this is fixed, run the same command again to continue"
 
 
 def test_progress_on_a_terminal_with_standard_output_closed(tmp_path: Path) -> None:

@@ -68,16 +68,16 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
 def test_a_damaged_file_says_where(tmp_path: Path, suffix: str) -> None:
     path = written(tmp_path, suffix, b"one\ntwo\n", b"three\n" * 100)
     path.write_bytes(path.read_bytes()[:-6])
-    with pytest.raises(BulkError, match="is damaged behind line "):
+    with pytest.raises(BulkError, match="is damaged after line "):
         list(windows(path))
     path.write_bytes(b"not compressed")
-    with pytest.raises(BulkError, match="is damaged behind line 0: "):
+    with pytest.raises(BulkError, match="is damaged after line 0: "):
         list(windows(path))
 
 
 def test_a_file_that_has_become_shorter_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, "", b"one\n")
-    with pytest.raises(BulkError, match="has 1 lines, and 2 were translated already"):
+    with pytest.raises(BulkError, match="has 1 lines, but 2 were translated already"):
         list(windows(path, skip=2))
 
 

@@ -99,7 +99,7 @@ def test_a_folder_is_translated_file_by_file(
     assert read(job.out / "c.tsv") == "1\tONE\n2\tTWO\n"
     assert read(job.out / "sub" / "d.jsonl.gz") == '{"t": "THREE"}\n' * 40
     assert not (job.out / "e.pdf").exists()
-    assert f"{folder / 'e.pdf'} is left out" in capsys.readouterr().err
+    assert f"{folder / 'e.pdf'} is skipped" in capsys.readouterr().err
 
 
 def test_lines_that_cannot_be_translated_are_told_and_counted_over_runs(
@@ -121,7 +121,9 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path, source: Path) -> None:
     with pytest.raises(BulkError, match=r"out.txt exists already: delete it, or name another"):
         started(job)
     job.out.rename(job.part)
-    with pytest.raises(BulkError, match=r"out.txt.part exists already, and no out.txt.state says"):
+    with pytest.raises(
+        BulkError, match=r"out.txt.part exists already, but out.txt.state is missing"
+    ):
         started(job)
     assert job.part.read_text() == "precious"
 
@@ -134,7 +136,7 @@ def test_another_command_does_not_continue_a_run(tmp_path: Path, source: Path, w
     said = f"whose {what} was "
     if what == "part":
         job.part.write_bytes(b"")
-        said = "out.txt.part has 0 bytes, and [0-9]+ were written"
+        said = "out.txt.part has 0 bytes, but [0-9]+ were written"
     if what == "input":
         source.write_text("".join([*LINES, "one more\n"]))
     wanted = Wanted(kind="tsv", column=1) if what == "column" else Wanted()
@@ -145,9 +147,9 @@ def test_another_command_does_not_continue_a_run(tmp_path: Path, source: Path, w
 @pytest.mark.parametrize(
     ("name", "wanted", "said"),
     [
-        ("in.csv", Wanted(), r"does not end in .txt, .tsv or .jsonl: --kind says"),
-        ("in.tsv", Wanted(), "--column says which column"),
-        ("in.jsonl.gz", Wanted(), "--field says which field"),
+        ("in.csv", Wanted(), r"does not end in .txt, .tsv or .jsonl: say with --kind"),
+        ("in.tsv", Wanted(), "needs --column, the number of"),
+        ("in.jsonl.gz", Wanted(), "needs --field, the name of"),
     ],
 )
 def test_how_lines_are_read_must_be_known(

@@ -34,8 +34,8 @@ if __name__ == "__main__":
     ("has", "lacks"),
     [
         ({"CPU": 4.0, "GPU": 1.0}, []),
-        ({"CPU": 3.0, "GPU": 1.0}, ["3 CPUs, and not the 4"]),
-        ({"CPU": 4.0}, ["0 GPUs, and not the 1"]),
+        ({"CPU": 3.0, "GPU": 1.0}, ["3 CPUs, but one worker and reading need 4"]),
+        ({"CPU": 4.0}, ["0 GPUs, but one worker and reading need 1"]),
     ],
 )
 def test_a_cluster_that_is_too_small_is_told(has: dict[str, float], lacks: list[str]) -> None:
