@@ -1,4 +1,4 @@
-"""Sentences that are given up at random: none is in a step later than it must."""
+"""Sentences that are aborted at random take no further step than necessary."""
 
 import random
 import threading
@@ -16,11 +16,11 @@ from tests.fakes import SPECIAL, EchoRunner, echo_of
 
 COUNT = 3000
 FIRST_ID = 100
-"""Of the tokens that tell sentences apart."""
+"""Number of the tokens that identify sentences."""
 
 
 class RecordingRunner(EchoRunner):
-    """Numbers its runs, and remembers which sentences were in each."""
+    """Records which sentences were in each run."""
 
     def __init__(self) -> None:
         super().__init__(seconds_per_step=0.0002)
@@ -37,7 +37,7 @@ class RecordingRunner(EchoRunner):
         return super().decode(state, caches, cross, plan)
 
 
-def test_of_sentences_aborted_at_random_none_runs_on() -> None:
+def test_aborted_sentences_are_not_decoded_further() -> None:
     runner, chance = RecordingRunner(), random.Random(1)
     sources = [
         [1, FIRST_ID + n, *range(10, 10 + chance.randint(1, 40)), SPECIAL.eos] for n in range(COUNT)

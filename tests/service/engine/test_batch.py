@@ -1,4 +1,4 @@
-"""What a batch asks of its runner: how much at once, and when to give memory back."""
+"""How a batch uses its runner: how much it encodes at once, and when it releases memory."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.fakes import SPECIAL, EchoRunner, echo_source
 
 
 class Watched(EchoRunner):
-    """Remembers what was encoded together, and how often memory was given back."""
+    """Records what was encoded together, and how often memory was released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def run(runner: Watched, lengths: list[int]) -> None:
         running.decode(4, 1)
 
 
-def test_long_sources_are_encoded_a_few_at_a_time_and_short_ones_together() -> None:
+def test_the_number_of_sources_encoded_together_depends_on_their_length() -> None:
     runner = Watched()
     run(runner, [20] * 16)
     assert [rows for rows, _ in runner.encoded] == [16]
@@ -56,13 +56,13 @@ def test_long_sources_are_encoded_a_few_at_a_time_and_short_ones_together() -> N
     assert [rows for rows, _ in runner.encoded] == [2, 2, 1]
 
 
-def test_sources_are_encoded_together_where_they_take_little_padding() -> None:
+def test_only_sources_of_similar_length_are_encoded_together() -> None:
     runner = Watched()
     run(runner, [7, 20, 12, 19, 18, 12])  # the first three need 0 + 1 + 2 tokens, a fourth 8 more
     assert runner.encoded == [(3, 22), (2, 14), (1, 9)]  # with tag and EOS
 
 
-def test_memory_is_given_back_once_after_much_was_held_and_never_after_little() -> None:
+def test_memory_is_released_once_after_a_large_batch_and_never_after_a_small_one() -> None:
     runner = Watched()
     for _ in range(5):
         run(runner, [30] * 16)
@@ -71,7 +71,7 @@ def test_memory_is_given_back_once_after_much_was_held_and_never_after_little() 
     assert runner.releases == 1
 
 
-def test_giving_memory_back_amid_a_batch_changes_no_translation(
+def test_releasing_memory_does_not_affect_running_sentences(
     tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "LARGE", 1)

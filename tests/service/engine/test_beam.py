@@ -1,4 +1,4 @@
-"""The host's half of beam search against enumeration of every translation that exists."""
+"""The host's part of beam search, compared with an enumeration of all possible translations."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ LanguageModel = dict[tuple[int, ...], list[float]]
 
 
 def random_model(length: int, seed: int) -> LanguageModel:
-    """Log-probabilities of the next token after every prefix of fewer than `length` tokens."""
+    """Make random log-probabilities of the next token after every prefix of fewer than `length` tokens."""
     rng = random.Random(seed)
     model = {}
     for size in range(length):
@@ -29,7 +29,7 @@ def random_model(length: int, seed: int) -> LanguageModel:
 
 
 def search(model: LanguageModel, options: DecodingOptions) -> BeamSearch:
-    """Play the graph's part: all continuations of the live beams, sorted, the first 2K of them."""
+    """Do what the graph does: sort all continuations of the live beams, and return the best 2K."""
     beam = BeamSearch(options, EOS)
     live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     while not beam.is_done:
@@ -52,7 +52,7 @@ def search(model: LanguageModel, options: DecodingOptions) -> BeamSearch:
 
 
 def all_translations(model: LanguageModel, length: int, alpha: float) -> list[Hypothesis]:
-    """Every ended translation of at most `length` tokens, EOS counted, best first."""
+    """Return all complete translations of at most `length` tokens, including EOS, best first."""
     found = []
     for size in range(length):
         for ids in itertools.product(VOCABULARY[1:], repeat=size):
@@ -64,7 +64,7 @@ def all_translations(model: LanguageModel, length: int, alpha: float) -> list[Hy
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(seed: int, alpha: float) -> None:
+def test_an_exhaustive_beam_finds_the_best_translation(seed: int, alpha: float) -> None:
     model = random_model(3, seed)
     every = all_translations(model, 3, alpha)
     options = DecodingOptions(
@@ -76,7 +76,7 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(seed: int, alpha: flo
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_one_beam_is_greedy(seed: int) -> None:
+def test_a_single_beam_equals_greedy_search(seed: int) -> None:
     model = random_model(6, seed)
     ids: tuple[int, ...] = ()
     while len(ids) < 6:
@@ -89,7 +89,7 @@ def test_one_beam_is_greedy(seed: int) -> None:
     assert found[0].finish_reason is (FinishReason.LENGTH if len(ids) == 6 else FinishReason.END)
 
 
-def test_an_end_below_the_beam_does_not_count() -> None:
+def test_an_eos_outside_the_beam_does_not_finish_a_hypothesis() -> None:
     beam = BeamSearch(DecodingOptions(max_decoding_length=9, beam_size=2), EOS)
     beam.advance([-1, -2, -3, -4], [1, 2, EOS, 3], [0, 0, 0, 0])
     beam.advance([-1, -5, -6, -7], [EOS, 1, 2, EOS], [1, 0, 0, 1])
@@ -101,7 +101,7 @@ def test_an_end_below_the_beam_does_not_count() -> None:
     assert [h.ids for h in beam.hypotheses()] == [(2,)], "a finished search takes nothing more in"
 
 
-def test_more_hypotheses_than_beams_may_finish_in_one_step() -> None:
+def test_more_hypotheses_than_beams_may_finish() -> None:
     beam = BeamSearch(DecodingOptions(max_decoding_length=9, beam_size=2, num_hypotheses=2), EOS)
     beam.advance([-1, -2, -3, -4], [EOS, 1, 2, 3], [0, 0, 0, 0])
     beam.advance([-2, -2.5, -6, -7], [EOS, EOS, 2, 3], [0, 1, 0, 1])
@@ -124,7 +124,7 @@ def test_more_hypotheses_than_beams_may_finish_in_one_step() -> None:
         ),
     ],
 )
-def test_impossible_options_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DecodingOptions(**{"max_decoding_length": 9, **changes})
 
@@ -139,7 +139,7 @@ OPTIONED: list[tuple[dict[str, Any], Callable[[tuple[int, ...]], bool]]] = [
 
 
 @pytest.mark.parametrize(("changes", "obeys"), OPTIONED)
-def test_options_leave_the_best_of_what_they_allow(
+def test_constraints_yield_the_best_translation_that_satisfies_them(
     changes: dict[str, Any], obeys: Callable[[tuple[int, ...]], bool]
 ) -> None:
     model = random_model(4, seed=5)
@@ -155,7 +155,7 @@ def test_options_leave_the_best_of_what_they_allow(
     assert [h.score for h in found] == pytest.approx([h.score - given for h in allowed])
 
 
-def test_what_a_translation_starts_with_is_no_part_of_it() -> None:
+def test_start_tokens_are_not_part_of_hypotheses() -> None:
     model = random_model(4, seed=5)
     shown = DecodingOptions(4, beam_size=400, num_hypotheses=5, target_prefix=(3, 1))
     hidden = replace(shown, start_tokens=(3,), target_prefix=(1,))
@@ -169,7 +169,7 @@ def test_what_a_translation_starts_with_is_no_part_of_it() -> None:
 
 
 def everything_a_beam_finds(model: LanguageModel, width: int, length: int) -> list[Hypothesis]:
-    """Beam search that never stops before `length`: all it finishes, with plain log-probabilities."""
+    """Return all hypotheses of a beam search that never stops early, with plain log-probabilities."""
     found: list[Hypothesis] = []
     live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     for _ in range(length):
@@ -188,7 +188,7 @@ def everything_a_beam_finds(model: LanguageModel, width: int, length: int) -> li
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_bound_rule_stops_early_and_loses_nothing(seed: int) -> None:
+def test_the_bound_rule_finds_the_same_as_a_full_search(seed: int) -> None:
     model = random_model(7, seed)
     every = everything_a_beam_finds(model, width=3, length=7)
     ranked = sorted(every, key=lambda h: -h.score / ((5 + len(h.ids) + 1) / 6) ** 0.6)
@@ -197,7 +197,7 @@ def test_the_bound_rule_stops_early_and_loses_nothing(seed: int) -> None:
     assert [h.ids for h in found.hypotheses()] == [h.ids for h in ranked[:2]]
 
 
-def test_the_bound_rule_does_stop_early() -> None:
+def test_the_bound_rule_stops_before_the_maximum_length() -> None:
     beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.BOUND), EOS)
     beam.advance([-0.1, -9.0, -9.5, -10.0], [EOS, 1, 2, 3], [0, 0, 0, 0])
     assert beam.is_done, "-9 / (55 / 6)^0.6 is worse than -0.1"
@@ -206,7 +206,7 @@ def test_the_bound_rule_does_stop_early() -> None:
     assert not beam.is_done, "-0.3 / (55 / 6)^0.6 is better than -0.1"
 
 
-def test_the_likely_rule_compares_with_the_live_beams_as_they_are() -> None:
+def test_the_likely_rule_compares_current_scores() -> None:
     beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.LIKELY), EOS)
     beam.advance([-0.1, -0.05, -9.5, -10.0], [1, EOS, 2, 3], [0, 0, 0, 0])
     assert beam.is_done, "-0.1 is worse than -0.05, but could come to be better in the end"
@@ -215,7 +215,7 @@ def test_the_likely_rule_compares_with_the_live_beams_as_they_are() -> None:
     assert not beam.is_done
 
 
-def test_the_graph_is_asked_to_stop_wherever_its_orders_change() -> None:
+def test_runs_end_where_bans_or_forced_tokens_change() -> None:
     beam = BeamSearch(DecodingOptions(9, 1, min_decoding_length=3, target_prefix=(1,)), EOS)
     asked = []
     while not beam.is_done:
@@ -225,7 +225,7 @@ def test_the_graph_is_asked_to_stop_wherever_its_orders_change() -> None:
     assert asked == [(1, [(0, EOS)], None), (2, [(0, EOS)], 1), (6, [], None)]
 
 
-def test_every_hypothesis_that_finishes_may_leave_one_beam_fewer() -> None:
+def test_with_the_narrow_rule_each_finished_hypothesis_removes_a_beam() -> None:
     options = DecodingOptions(9, 3, 3, length_penalty=0.0, stop_rule=StopRule.NARROW)
     beam = BeamSearch(options, EOS)
     beam.advance([-1.0, -2.0, -3.0, -4.0], [EOS, 1, 2, 3], [0, 0, 0, 0])  # goes on with 1 and 2

@@ -1,4 +1,4 @@
-"""Rows: what is kept of each, where it goes, and that nobody gets another's."""
+"""The rows of a batch when sentences join and leave."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def state_of(ancestors: list[list[list[float]]], cum_log_probs: list[list[float]
     return DecoderState(known, ids, np.array(cum_log_probs, np.float32), mask)
 
 
-def test_rows_that_stay_keep_what_is_theirs_and_dead_beams_hold_no_entry() -> None:
+def test_remaining_rows_keep_their_state_and_dead_beams_have_no_entries() -> None:
     no = MASKED
     ancestors: list[list[list[float]]] = [
         [[0, no, no], [0, 0, no]],
@@ -30,7 +30,7 @@ def test_rows_that_stay_keep_what_is_theirs_and_dead_beams_hold_no_entry() -> No
     assert kept.ancestors.tolist() == [[[no, no, 0], [no] * 3], [[0, no, no], [0, 0, no]]]
 
 
-def test_a_second_retirement_before_a_run_still_points_into_the_last_runs_caches() -> None:
+def test_rows_refer_to_the_last_runs_caches_after_two_retirements() -> None:
     no = MASKED
     state = state_of([[[0, 0]], [[no, 0]], [[0, no]]], [[-1], [-1], [-1]])
     twice = cache.retire(cache.retire(state, [1, 2]), [0])
@@ -39,13 +39,13 @@ def test_a_second_retirement_before_a_run_still_points_into_the_last_runs_caches
 
 
 @pytest.mark.parametrize("stays", [[0], [1], [0, 1]])
-def test_rows_are_as_wide_as_the_widest_beam_that_stays(stays: list[int]) -> None:
+def test_rows_are_narrowed_to_the_largest_remaining_beam(stays: list[int]) -> None:
     state = state_of([[[0], [0]], [[0], [0]]], [[-1, DEAD], [-1, -2]])
     state.rows["beam_size"] = [1, 2]
     assert cache.retire(state, stays).ids.shape == (len(stays), max(stays) + 1)
 
 
-def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
+def test_new_rows_have_no_cache_entries_and_one_live_beam() -> None:
     state = state_of([[[0, 0, 0, 0]]], [[-1]])
     wide = DecodingOptions(9, beam_size=3, length_penalty=0.5)
     narrow = DecodingOptions(9, beam_size=2, stop_rule=StopRule.LIKELY)
@@ -65,7 +65,7 @@ def test_new_rows_see_no_old_entry_and_start_from_one_beam() -> None:
     assert (grown.ancestors[0, 1:] == MASKED).all()
 
 
-def test_the_source_pool_gives_every_row_its_own_source_through_any_history() -> None:
+def test_the_source_pool_keeps_every_source_through_random_operations() -> None:
     rng = np.random.default_rng(0)
     pool = cache.SourcePool()
     expected: dict[int, np.ndarray] = {}

@@ -1,4 +1,4 @@
-"""A container's share of the machine's cores, from trees as Linux shows them."""
+"""A container's CPU quota, read from directory trees like Linux's."""
 
 import math
 from pathlib import Path
@@ -56,14 +56,14 @@ def tree(folder: Path, files: dict[str, str]) -> tuple[Path, Path]:
         ({"own": "0::/\n", "cgroup/cpu.max": "nonsense\n"}, math.inf),
     ],
 )
-def test_the_least_of_its_groups_counts(
+def test_the_smallest_quota_of_all_groups_applies(
     tmp_path: Path, files: dict[str, str], expected: float
 ) -> None:
     assert quota(*tree(tmp_path, files)) == expected
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [("150000", 2), ("10000", 1), ("max", 4)])
-def test_a_part_of_a_core_counts_as_one(
+def test_a_fraction_of_a_core_is_rounded_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: str, expected: int
 ) -> None:
     groups, own = tree(tmp_path, {"own": "0::/\n", "cgroup/cpu.max": f"{allowed} 100000\n"})

@@ -1,4 +1,4 @@
-"""That it works, and that only the thread that asked for it is concerned."""
+"""Flushing denormals works, and only in the thread that requested it."""
 
 import platform
 import subprocess
@@ -27,7 +27,7 @@ print(halved_smallest_normal() > 0)
 
 
 @pytest.mark.skipif(not KNOWN, reason="not known how on this machine; then nothing is changed")
-def test_only_the_thread_that_asks_takes_denormals_for_zero() -> None:
+def test_denormals_are_flushed_only_in_the_calling_thread() -> None:
     # in a process of its own: libraries that other tests load change this for everybody
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert done.stdout.split() == ["True", "False", "True"], done.stderr

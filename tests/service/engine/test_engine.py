@@ -1,4 +1,4 @@
-"""The conductor, with a model that echoes: who joins, who leaves, what happens when things go wrong."""
+"""The engine with a model that echoes its input: joining, leaving and failures."""
 
 import threading
 import time
@@ -41,7 +41,7 @@ def result(engine: Engine, source: list[int], options: DecodingOptions = GREEDY)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_two_hundred_at_once_each_get_their_own_answer(workers: int) -> None:
+def test_concurrent_requests_get_their_own_results(workers: int) -> None:
     runner = EchoRunner()
     sources = [echo_source(1 + n % 23, first=10 + n) for n in range(200)]
     with running(runner, EngineConfig(num_workers=workers, max_num_seqs=8)) as engine:
@@ -52,7 +52,7 @@ def test_two_hundred_at_once_each_get_their_own_answer(workers: int) -> None:
 
 
 class WatchedRunner(EchoRunner):
-    """Remembers which threads asked it."""
+    """Records which threads called it."""
 
     def __init__(self) -> None:
         super().__init__(seconds_per_step=0.001)
@@ -63,7 +63,7 @@ class WatchedRunner(EchoRunner):
         return super().encode(source_ids, source_bias)
 
 
-def test_loops_have_runners_of_their_own_and_share_where_there_are_fewer() -> None:
+def test_workers_share_runners_if_there_are_fewer_runners() -> None:
     first, second = WatchedRunner(), WatchedRunner()
     config = EngineConfig(num_workers=3, max_num_seqs=2)
     engine = Engine([first, second], SPECIAL, config)
@@ -78,7 +78,7 @@ def test_loops_have_runners_of_their_own_and_share_where_there_are_fewer() -> No
     assert second.threads == {"engine-1"}
 
 
-def test_a_sentence_that_joins_a_running_batch_gets_what_it_gets_alone() -> None:
+def test_joining_a_running_batch_does_not_change_a_translation() -> None:
     long, short = echo_source(40), echo_source(5, first=100)
     steps, done = list[StepStats](), list[str]()
     runner = EchoRunner(0.002)
@@ -98,7 +98,7 @@ def test_a_sentence_that_joins_a_running_batch_gets_what_it_gets_alone() -> None
     assert max(stats.rows for stats in steps) == 2
 
 
-def test_a_translation_ends_at_its_length_limit_and_says_so() -> None:
+def test_the_length_limit_ends_a_translation_with_reason_length() -> None:
     with running(EchoRunner()) as engine:
         options = DecodingOptions(max_decoding_length=7, beam_size=1)
         found = engine.submit([(echo_source(20), options)])[0].future.result(60)[0]
@@ -106,7 +106,7 @@ def test_a_translation_ends_at_its_length_limit_and_says_so() -> None:
     assert found.finish_reason is FinishReason.LENGTH
 
 
-def test_an_aborted_sentence_frees_its_row_and_the_others_go_on() -> None:
+def test_aborting_a_sentence_frees_its_row() -> None:
     runner = EchoRunner(0.002)
     with running(runner) as engine:
         runner.hold.clear()
@@ -121,7 +121,7 @@ def test_an_aborted_sentence_frees_its_row_and_the_others_go_on() -> None:
         assert [engine.num_waiting, engine.num_running] == [0, 0]
 
 
-def test_a_failing_step_fails_its_batch_and_nothing_after_it() -> None:
+def test_a_failed_step_fails_only_its_batch() -> None:
     runner = EchoRunner()
     runner.fail_on = {77}
     with running(runner) as engine:
@@ -132,7 +132,7 @@ def test_a_failing_step_fails_its_batch_and_nothing_after_it() -> None:
         assert engine.is_alive
 
 
-def test_an_engine_that_keeps_failing_dies_and_leaves_nobody_waiting() -> None:
+def test_repeated_failures_stop_the_engine_and_fail_all_futures() -> None:
     runner = EchoRunner()
     runner.fail_on = {77}
     config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
@@ -145,7 +145,7 @@ def test_an_engine_that_keeps_failing_dies_and_leaves_nobody_waiting() -> None:
             engine.submit([(echo_source(3), GREEDY)])
 
 
-def test_what_was_found_is_given_out_though_the_next_ones_cannot_be_encoded() -> None:
+def test_results_are_delivered_even_if_encoding_the_next_sentences_fails() -> None:
     runner = EchoRunner()
     encode = runner.encode
 
@@ -166,7 +166,7 @@ def test_what_was_found_is_given_out_though_the_next_ones_cannot_be_encoded() ->
         assert engine.is_alive, "it has just translated a good one"
 
 
-def test_a_loop_that_breaks_between_steps_leaves_nobody_waiting() -> None:
+def test_an_error_outside_a_step_fails_all_futures() -> None:
     broken = False
 
     def clock() -> float:
@@ -199,7 +199,7 @@ def test_all_sentences_of_a_request_are_admitted_or_none() -> None:
         wait_until(lambda: engine.num_waiting == 2)
 
 
-def test_a_passed_deadline_fails_waiting_and_running_sentences() -> None:
+def test_sentences_fail_when_their_deadline_passes() -> None:
     now = 0.0
     runner = EchoRunner()
     runner.hold.clear()
@@ -214,7 +214,7 @@ def test_a_passed_deadline_fails_waiting_and_running_sentences() -> None:
                 sequence.future.result(60)
 
 
-def test_draining_finishes_what_is_there_and_refuses_what_comes() -> None:
+def test_drain_finishes_pending_work_and_refuses_new_work() -> None:
     with running(EchoRunner(0.001)) as engine:
         sequences = engine.submit([(echo_source(20), GREEDY)] * 12)
         assert engine.drain(20)
@@ -223,7 +223,7 @@ def test_draining_finishes_what_is_there_and_refuses_what_comes() -> None:
             engine.submit([(echo_source(3), GREEDY)])
 
 
-def test_closing_leaves_no_future_pending() -> None:
+def test_close_resolves_all_futures() -> None:
     runner = EchoRunner()
     runner.hold.clear()
     with running(runner, EngineConfig(max_num_seqs=1)) as engine:

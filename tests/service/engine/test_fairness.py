@@ -1,4 +1,4 @@
-"""How much of others' work a request waits for: a bound, on a clock of paper and whatever comes."""
+"""The bound on other requests' work that a request waits for, in a simulation of random requests."""
 
 import random
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ ROWS, TOKENS_A_STEP, STEPS = 8, 4, 300
 
 @dataclass(eq=False)
 class Request:
-    """One that waits, and what has been taken in since it came."""
+    """A waiting request, and the work admitted since it arrived."""
 
     sequences: set[DecodingSequence]
     taken_in_before: int
@@ -23,13 +23,13 @@ class Request:
 
     @property
     def turn(self) -> int:
-        """The most that it is given at once."""
+        """The largest amount of work that it receives at once."""
         costs = [one.cost for one in self.sequences]
         return sum(costs) if sum(costs) <= TURN_TOKENS else max(costs)
 
 
 class Traffic:
-    """Clients that send a request as soon as the last one is answered, each of its own kind."""
+    """Clients of different kinds, each sending a request as soon as its last one is answered."""
 
     def __init__(self, seed: int, workers: int, clients: int) -> None:
         self.random, self.workers = random.Random(seed), workers
@@ -71,7 +71,7 @@ class Traffic:
         self.waiting |= dict.fromkeys(sequences, (client, request))
 
     def step(self) -> None:
-        """Each worker takes in what it may, and gets on with what it has."""
+        """Let each worker admit what the scheduler gives it, and decode its batch."""
         in_line = len({id(request) for _, request in self.waiting.values()})
         for _, request in self.waiting.values():
             request.most_in_line = max(request.most_in_line, in_line)
@@ -96,7 +96,7 @@ class Traffic:
         self.running = still
 
     def judge(self, request: Request) -> None:
-        """By how much more than the bound was taken in of others' work before its last sentence."""
+        """Return by how much the work admitted before its last sentence exceeds the bound."""
         others = self.taken_in - request.taken_in_before - request.own
         bound = (request.most_in_line + 1) * (request.own + self.largest_turn)
         bound += (self.workers - 1) * ROWS * self.largest_turn  # a batch of each other worker
@@ -105,7 +105,7 @@ class Traffic:
 
 @pytest.mark.parametrize("clients", [3, 12, 40])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_of_others_work_no_more_is_taken_in_than_the_bound(workers: int, clients: int) -> None:
+def test_a_request_waits_for_a_bounded_amount_of_other_work(workers: int, clients: int) -> None:
     for seed in range(3):
         traffic = Traffic(seed, workers, clients)
         for _ in range(STEPS):

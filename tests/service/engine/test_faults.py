@@ -1,4 +1,4 @@
-"""Graphs that fail or compute invalid values: whom that hits, and that nobody is left waiting."""
+"""Graphs that fail or return invalid values: which sentences fail, and that no future is left pending."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ Harm = Callable[[PackedRun, int], object]
 
 
 class FaultyRunner(EchoRunner):
-    """Echoes, but for what `harm` does to each row whose source holds the poison."""
+    """Echoes, but applies `harm` to each row whose source contains the poison."""
 
     def __init__(self, harm: Harm = lambda *_: None) -> None:
         super().__init__()
@@ -60,13 +60,13 @@ def running(
 
 
 def outcome(sequence: DecodingSequence) -> object:
-    """What a sentence's future holds, once it holds something."""
+    """Wait for a sentence's result or error."""
     error = sequence.future.exception(60)
     return type(error) if error else sequence.future.result()[0].ids
 
 
 def set_at(name: str, value: float) -> Harm:
-    """Harm that writes a value into a row of a run's candidates."""
+    """Return a function that writes a value into a row of a run's candidates."""
 
     def harm(run: PackedRun, row: int) -> None:
         getattr(run, name)[:, row] = value
@@ -97,7 +97,7 @@ HARMS: dict[str, Harm] = {
 
 
 def assert_that_harm_to_all_ends(engine: Engine, runner: FaultyRunner) -> None:
-    """After three steps in which every sentence fails, so does whatever waits."""
+    """Check that waiting sentences fail after three steps in which all sentences failed."""
     runner.harms_all = True
     sequences = engine.submit([(echo_source(9), GREEDY)] * 6)
     found = [outcome(sequence) for sequence in sequences]
@@ -105,7 +105,7 @@ def assert_that_harm_to_all_ends(engine: Engine, runner: FaultyRunner) -> None:
 
 
 def assert_that_poison_fails_alone(engine: Engine, runner: FaultyRunner, faults: Faults) -> None:
-    """A sentence with poison fails, and those beside it are translated; `runner` is on hold before."""
+    """Check that a poisoned sentence fails and others do not; `runner` must be on hold before."""
     sources = [echo_source(30), [1, POISON, *echo_source(29)[1:]], echo_source(20, first=110)]
     sequences = engine.submit([(source, GREEDY) for source in sources])
     runner.hold.set()
@@ -119,7 +119,7 @@ def assert_that_poison_fails_alone(engine: Engine, runner: FaultyRunner, faults:
 
 
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
-def test_numbers_that_cannot_be_fail_their_own_sentence_only(harm: Harm) -> None:
+def test_invalid_values_fail_only_their_own_sentence(harm: Harm) -> None:
     runner, faults = FaultyRunner(harm), Faults()
     runner.hold.clear()
     with running(runner, faults=faults) as engine:
@@ -129,7 +129,7 @@ def test_numbers_that_cannot_be_fail_their_own_sentence_only(harm: Harm) -> None
 
 
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
-def test_an_engine_whose_every_row_cannot_be_dies(harm: Harm) -> None:
+def test_invalid_values_in_every_row_stop_the_engine(harm: Harm) -> None:
     runner, faults = FaultyRunner(harm), Faults()
     config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
     with running(runner, config, faults=faults) as engine:
@@ -160,9 +160,7 @@ def too_few_rows(run: PackedRun, row: int) -> None:
     "harm",
     [raising(RuntimeError("/srv/models/x")), misshapen, too_few_rows, *HARMS.values()],
 )
-def test_no_input_can_end_an_engine_that_works(
-    harm: Harm, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_input_can_stop_a_working_engine(harm: Harm, caplog: pytest.LogCaptureFixture) -> None:
     runner, faults = FaultyRunner(harm), Faults()
     config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
     with running(runner, config, faults=faults) as engine:
@@ -179,7 +177,7 @@ def test_no_input_can_end_an_engine_that_works(
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), GeneratorExit()])
-def test_what_is_no_exception_ends_the_engine_and_leaves_nobody_waiting(
+def test_a_base_exception_stops_the_engine_and_fails_all_futures(
     error: BaseException,
 ) -> None:
     runner = FaultyRunner(raising(error))
@@ -200,7 +198,7 @@ def test_what_is_no_exception_ends_the_engine_and_leaves_nobody_waiting(
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_invalid_scores_of_the_channel_model_leave_the_order_as_it_is(value: float) -> None:
+def test_invalid_channel_scores_keep_the_order(value: float) -> None:
     class Judge(EchoRunner):
         def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
             return np.full(len(source_ids), value, np.float32)
@@ -221,7 +219,7 @@ JUDGED = DecodingOptions(max_decoding_length=5, beam_size=2, channel_tag=1)
 
 
 class FailingJudge(FaultyRunner):
-    """Fails to judge poison, or everything."""
+    """Its scorer fails on poison, or always."""
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         if self.harms_all or POISON in target_ids:
@@ -229,7 +227,7 @@ class FailingJudge(FaultyRunner):
         return super().score(source_ids, source_bias, target_ids)
 
 
-def test_a_scorer_that_fails_with_a_sentence_fails_no_other_and_never_ends_the_engine() -> None:
+def test_a_scorer_failure_on_one_sentence_fails_only_that_sentence() -> None:
     runner, faults = FailingJudge(), Faults()
     runner.hold.clear()
     with running(
@@ -252,7 +250,7 @@ def test_a_scorer_that_fails_with_a_sentence_fails_no_other_and_never_ends_the_e
 
 
 @pytest.mark.parametrize("canary", [GREEDY, JUDGED], ids=["not judged", "judged"])
-def test_a_scorer_that_fails_with_everything_ends_the_engine_although_the_decoder_works(
+def test_a_scorer_that_always_fails_stops_the_engine(
     canary: DecodingOptions,
 ) -> None:
     runner, faults = FailingJudge(), Faults()
@@ -273,7 +271,7 @@ def test_a_scorer_that_fails_with_everything_ends_the_engine_although_the_decode
 
 
 class BlindRunner(FaultyRunner):
-    """Encodes poison, or everything, as NaN."""
+    """Its encoder returns NaN for poison, or always."""
 
     def __init__(self) -> None:
         super().__init__(lambda *_: None)
@@ -286,14 +284,14 @@ class BlindRunner(FaultyRunner):
         return encoded
 
 
-def test_invalid_values_of_the_encoder_fail_their_own_sentence_only() -> None:
+def test_invalid_encoder_values_fail_only_their_own_sentence() -> None:
     runner, faults = BlindRunner(), Faults()
     runner.hold.clear()
     with running(runner, faults=faults) as engine:
         assert_that_poison_fails_alone(engine, runner, faults)
 
 
-def test_an_encoder_that_gives_nothing_valid_any_more_ends_the_engine() -> None:
+def test_an_encoder_that_always_returns_invalid_values_stops_the_engine() -> None:
     runner = BlindRunner()
     with running(runner, EngineConfig(max_num_seqs=1, max_consecutive_failures=3)) as engine:
         [good] = engine.submit([(echo_source(5), GREEDY)])

@@ -1,4 +1,4 @@
-"""Who is woken, by threads that say so."""
+"""The order in which waiting threads are woken."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ import time
 from service.engine.lifo_condition import LifoCondition
 
 
-def test_the_last_to_wait_is_the_first_to_be_woken() -> None:
+def test_the_last_waiting_thread_is_woken_first() -> None:
     lock = threading.RLock()
     idle = LifoCondition(lock)
     waiting: list[int] = []

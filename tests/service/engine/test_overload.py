@@ -1,4 +1,4 @@
-"""Four times the load that an engine can take, on a clock of paper: the admitted are in time."""
+"""Four times the load that an engine can handle, simulated: admitted requests meet their deadlines."""
 
 import math
 import random
@@ -18,11 +18,11 @@ DEADLINE, SECONDS, OVERLOAD = 5.0, 20.0, 4.0
 CLIENTS, WARM_UP = 64, 500
 STEPS_A_RUN = 4
 REFUSING, SERVING = 0.0001, 0.002
-"""Seconds that a request takes of the core that the engine is on, too."""
+"""Seconds of the engine's core that the event loop takes per request."""
 
 
 class Core:
-    """An engine's batch and the event loop, on one core that is now faster and now slower."""
+    """An engine's batch and the event loop, on one core of varying speed."""
 
     def __init__(self, seed: int, slowness: Callable[[float], float]) -> None:
         self.random, self.slowness, self.now = random.Random(seed), slowness, 0.0
@@ -30,12 +30,12 @@ class Core:
         self.shared = self.engine._shared
         self.shared.accepting = True
         self.steps_left: dict[DecodingSequence, int] = {}
-        """Of all that wait or run."""
+        """All waiting and running sentences."""
         self.outcomes: Counter[str] = Counter()
         self.last_answer = 0.0
 
     def arrive(self) -> None:
-        """A request of one sentence."""
+        """Submit a request of one sentence."""
         self.now += REFUSING
         wait = self.engine.shortest_wait
         if wait is not None and wait > DEADLINE:
@@ -52,7 +52,7 @@ class Core:
             self.steps_left[one] = max(2, round(length * self.random.gauss(1.0, 0.25)))
 
     def run(self) -> None:
-        """What a worker does in one iteration: who is late leaves, others join, and all get on."""
+        """Do what a worker does in one iteration: retire, admit and decode."""
         scheduler = self.shared.scheduler
         schedule = scheduler.schedule(0, self.now)
         self.leave(schedule.left, "late")
@@ -76,7 +76,7 @@ class Core:
             self.last_answer = self.now
 
     def capacity(self) -> float:
-        """Requests a second of clients that wait for their answers."""
+        """Return the requests per second of clients that wait for their answers."""
         began = self.now
         while self.outcomes["done"] < WARM_UP:
             while len(self.steps_left) < CLIENTS:
@@ -86,7 +86,7 @@ class Core:
         return WARM_UP / (self.now - began)
 
     def overload(self, rate: float) -> float:
-        """Requests a second that are done of those that come by themselves."""
+        """Return the requests per second that are completed when they arrive at a given rate."""
         began = due = self.now
         while due < began + SECONDS or self.steps_left:
             while due <= self.now and due < began + SECONDS:
@@ -112,7 +112,7 @@ def trembles(now: float) -> float:
 
 
 @pytest.mark.parametrize("slowness", [steady, swings, trembles])
-def test_one_admitted_request_in_a_thousand_is_late_and_nine_tenths_of_the_capacity_are_used(
+def test_overload_keeps_deadlines_and_uses_the_capacity(
     slowness: Callable[[float], float],
 ) -> None:
     done = late = 0

@@ -1,4 +1,4 @@
-"""Which entries a run gathers, and which sentences share a row."""
+"""The entries that a run gathers, and the sentences that share a row."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from service.engine.types import MASKED, DecoderState, DecodingOptions
 def state_with(
     counts: Sequence[int], width: int = 2, length: int = 40, sources: Sequence[int] | None = None
 ) -> DecoderState:
-    """Rows with so many live entries each, at random places, and every one on some beam's path.
+    """Make rows with given numbers of live entries at random places, each on some beam's path.
 
     `sources` are the lengths of theirs, 10 each where nothing is said.
     """
@@ -31,7 +31,7 @@ def state_with(
 
 
 def paths(packing: Packing, width: int) -> dict[int, list[list[tuple[int, int]]]]:
-    """By row of the state, each beam's entries as (row, entry) of the caches that they are gathered from."""
+    """Return each beam's entries by row of the state, as (row, entry) in the caches."""
     found = {}
     for place, row in enumerate(packing.order.tolist()):
         at, member = divmod(place, packing.size)
@@ -49,7 +49,7 @@ def paths(packing: Packing, width: int) -> dict[int, list[list[tuple[int, int]]]
 @pytest.mark.parametrize(
     "counts", [[0], [5], [5, 7], [3] * 7, [1, 30] * 8, [0, 9, 40, 2, 2, 2], [8] * 9]
 )
-def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[int]) -> None:
+def test_every_beam_attends_exactly_to_its_own_path(counts: list[int]) -> None:
     state = state_with(counts)
     found = paths(pack(state), width=2)
     for row in range(len(counts)):
@@ -59,7 +59,7 @@ def test_every_beam_sees_the_entries_of_its_own_path_and_no_others(counts: list[
         ]
 
 
-def test_compaction_leaves_behind_what_no_beam_descends_from() -> None:
+def test_entries_without_live_descendants_are_dropped() -> None:
     packing = pack(state_with([5, 5, 5], length=400))
     assert packing.state.row.shape[1] < 20
 
@@ -72,7 +72,7 @@ def test_a_long_sentence_shares_its_row_with_a_short_one() -> None:
 
 
 @pytest.mark.parametrize("rows", range(1, 20))
-def test_packs_are_of_equal_size_and_not_large(rows: int) -> None:
+def test_packs_have_equal_sizes_up_to_the_limit(rows: int) -> None:
     counts = np.random.default_rng(rows).integers(1, 30, rows).tolist()
     packing = pack(state_with(counts))
     assert sorted(packing.order) == list(range(rows))
@@ -81,14 +81,14 @@ def test_packs_are_of_equal_size_and_not_large(rows: int) -> None:
     assert packing.state.row.shape[1] % ROUND == 0
 
 
-def test_sentences_of_one_length_keep_a_row_each() -> None:
+def test_sentences_of_equal_length_are_not_packed() -> None:
     assert pack(state_with([10] * 8)).size == 1
 
 
 @pytest.mark.parametrize(
     "lengths", [[7], [3, 60], [9] * 7, [5, 40] * 8, [1, 2, 3, 4, 50, 60], [30, 8] * 4]
 )
-def test_every_sentence_sees_its_own_source_and_no_others(lengths: list[int]) -> None:
+def test_every_sentence_attends_exactly_to_its_own_source(lengths: list[int]) -> None:
     state = state_with([len(lengths)] * len(lengths), sources=lengths)
     packing = pack(state)
     shared = len(lengths) // len(packing.state.source_row)
@@ -103,7 +103,7 @@ def test_every_sentence_sees_its_own_source_and_no_others(lengths: list[int]) ->
         assert (np.delete(packing.state.source_bias[place], columns) == np.float32(MASKED)).all()
 
 
-def test_sources_share_rows_where_that_leaves_less_padding_and_only_there() -> None:
+def test_sources_share_rows_only_if_that_saves_padding() -> None:
     counts = [30, 4] * 8
     uneven = pack(state_with(counts, sources=[40, 6] * 8))
     assert uneven.state.source_row.shape[0] == len(uneven.state.row) < 16
@@ -112,12 +112,12 @@ def test_sources_share_rows_where_that_leaves_less_padding_and_only_there() -> N
     assert even.state.source_row.shape[1] == 20
 
 
-def test_where_entries_and_sources_disagree_about_pairs_the_sum_of_both_is_made_small() -> None:
+def test_pairs_minimise_the_total_cost_of_entries_and_sources() -> None:
     packing = pack(state_with([20, 20, 20, 20], sources=[40, 4, 40, 4]))
     assert packing.state.source_row.shape == (2, 44)
 
 
-def test_a_ban_is_told_by_pack_and_query() -> None:
+def test_bans_are_mapped_to_packs_and_queries() -> None:
     packing = pack(state_with([3, 30, 5, 28], width=2))
     assert packing.size == 2
     banned = np.array([[0, 0, 7], [1, 1, 8], [3, 0, 9]])

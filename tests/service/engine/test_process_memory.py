@@ -1,4 +1,4 @@
-"""How many heaps malloc has, by its own report."""
+"""The number of malloc's heaps, by its own report."""
 
 import os
 import platform
@@ -38,7 +38,7 @@ libc.fflush(ctypes.c_void_p(out))
 
 
 def heaps(argument: str, **environment: str) -> int:
-    """Of a process in which twelve threads allocate at once."""
+    """Count the heaps of a process in which twelve threads allocate at once."""
     report = subprocess.run(
         [sys.executable, "-c", REPORT, argument],
         env={key: value for key, value in os.environ.items() if key != "MALLOC_ARENA_MAX"}
@@ -51,13 +51,13 @@ def heaps(argument: str, **environment: str) -> int:
     return report.count("<heap nr=")
 
 
-def test_there_is_a_heap_a_core_and_two_for_the_other_threads() -> None:
+def test_malloc_has_one_heap_per_core_and_two_more() -> None:
     assert heaps("configured") == 4
 
 
-def test_by_itself_malloc_has_more_of_them() -> None:
+def test_malloc_has_more_heaps_by_default() -> None:
     assert heaps("as it is") > 4
 
 
-def test_a_number_in_the_environment_counts() -> None:
+def test_malloc_arena_max_takes_precedence() -> None:
     assert heaps("configured", MALLOC_ARENA_MAX="2") == 2

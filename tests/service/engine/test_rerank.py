@@ -1,4 +1,4 @@
-"""Ranking by both directions, by hand-made scores, and what it may cost."""
+"""Reranking with hand-made scores, and the number of scorer runs it takes."""
 
 import math
 import threading
@@ -22,7 +22,7 @@ SOURCE = (TAG, 20, 21, 22, SPECIAL.eos)
 
 
 class Judge(EchoRunner):
-    """Finds the source as likely as it is told, by the first token of what it is to come from."""
+    """Returns given scores by the first token of the hypothesis."""
 
     def __init__(self, log_probs: dict[int, float]) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Judge(EchoRunner):
 
 
 def found(*scores: float, length: int = 3) -> list[Hypothesis]:
-    """Hypotheses that begin with 100, 101 and so on."""
+    """Make hypotheses that begin with 100, 101 and so on."""
     return [
         Hypothesis((100 + n, *range(50, 49 + length + n)), score, FinishReason.END)
         for n, score in enumerate(scores)
@@ -55,7 +55,7 @@ def sequence(
 def rank(
     judge: Judge, hypotheses: list[Hypothesis], asking: DecodingSequence | None = None
 ) -> list[Hypothesis]:
-    """By one thread."""
+    """Rerank with one thread."""
     return Reranker(SPECIAL, threads=1).rank(judge, hypotheses, asking or sequence())
 
 
@@ -63,7 +63,7 @@ def order(ranked: list[Hypothesis]) -> list[int]:
     return [one.ids[0] - 100 for one in ranked]
 
 
-def test_the_score_and_the_way_back_are_weighed_over_one_penalty() -> None:
+def test_both_scores_are_divided_by_the_same_length_penalty() -> None:
     # by hand: lengths with EOS 4, 5, 6; penalties 1.5, 10/6, 11/6; weight 0.5
     # -1.0 - 0.5 * 3 / 1.5 = -2;  -1.2 - 0.5 * 1 / (10/6) = -1.5;  -1.1 - 0.5 * 2.2 / (11/6) = -1.7
     judge = Judge({100: -3.0, 101: -1.0, 102: -2.2})
@@ -75,7 +75,7 @@ def test_the_score_and_the_way_back_are_weighed_over_one_penalty() -> None:
     )  # nothing is lost, and no score changed
 
 
-def test_the_network_is_asked_for_the_source_from_each_hypothesis() -> None:
+def test_the_scorer_gets_each_hypothesis_as_its_source() -> None:
     judge = Judge({100: -1.0, 101: -1.0})
     rank(judge, found(-1.0, -1.1))
     [(sources, targets)] = judge.asked
@@ -90,7 +90,7 @@ def test_the_network_is_asked_for_the_source_from_each_hypothesis() -> None:
     ]
 
 
-def test_long_hypotheses_are_judged_a_few_at_a_time() -> None:
+def test_long_hypotheses_are_scored_in_parts() -> None:
     judge = Judge({100: -3.0, 101: -2.0, 102: -1.0})
     ranked = rank(judge, found(-1.0, -1.0, -1.0, length=100), sequence(weight=50.0))
     assert order(ranked) == [2, 1, 0]
@@ -99,7 +99,7 @@ def test_long_hypotheses_are_judged_a_few_at_a_time() -> None:
     assert max(sizes) <= TOKENS_AT_ONCE
 
 
-def test_a_lone_sentences_hypotheses_are_judged_by_all_threads_at_the_same_time() -> None:
+def test_hypotheses_of_a_lone_sentence_are_scored_in_parallel() -> None:
     both_at_work = threading.Barrier(2)
 
     class Judges(Judge):
@@ -117,7 +117,7 @@ def test_a_lone_sentences_hypotheses_are_judged_by_all_threads_at_the_same_time(
     assert sorted(len(sources) for sources, _ in judge.asked) == [1, 2]
 
 
-def test_what_one_thread_cannot_judge_fails_the_sentence() -> None:
+def test_an_error_in_one_scoring_thread_fails_the_sentence() -> None:
     reranker = Reranker(SPECIAL, threads=2)
     try:
         with pytest.raises(KeyError, match="101"):
@@ -126,7 +126,7 @@ def test_what_one_thread_cannot_judge_fails_the_sentence() -> None:
         reranker.close()
 
 
-def test_what_is_far_behind_stays_there_unasked() -> None:
+def test_hypotheses_below_the_margin_are_not_scored() -> None:
     judge = Judge({100: -9.0, 101: -1.0})
     ranked = rank(judge, found(-1.0, -1.0 - MARGIN / 2, -1.1 - MARGIN, -9.0))
     assert order(ranked) == [1, 0, 2, 3]
@@ -142,7 +142,7 @@ def test_what_is_far_behind_stays_there_unasked() -> None:
         (found(-1.0, -1.1, length=MAX_TOKENS), sequence()),
     ],
 )
-def test_nothing_is_asked_where_nothing_can_change(
+def test_the_scorer_is_not_called_if_the_order_cannot_change(
     hypotheses: list[Hypothesis], asking: DecodingSequence
 ) -> None:
     judge = Judge({})
@@ -151,6 +151,6 @@ def test_nothing_is_asked_where_nothing_can_change(
 
 
 @pytest.mark.parametrize("weight", [-0.1, math.inf, math.nan])
-def test_a_weight_that_means_nothing_is_refused(weight: float) -> None:
+def test_an_invalid_channel_weight_is_refused(weight: float) -> None:
     with pytest.raises(ValueError, match=r"channel_weight = .* must be a finite number"):
         DecodingOptions(60, channel_weight=weight)

@@ -1,4 +1,4 @@
-"""The real graphs in the real engine, held against what the torch reference found when they were exported."""
+"""Exported graphs in the engine, compared with the reference search in torch."""
 
 import json
 import random
@@ -18,7 +18,7 @@ from service.models.bundle import Precision
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
 RULES = [rule for rule in StopRule if rule is not StopRule.NARROW]
-"""Those that every graph can search by."""
+"""The stop rules that all graphs support."""
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def random_options(source: list[int], rng: random.Random) -> DecodingOptions:
     )
 
 
-def test_it_finds_what_the_reference_found(
+def test_translations_equal_the_reference(
     tiny_bundle: Path, golden: list[dict[str, list[int]]]
 ) -> None:
     engine = start(tiny_bundle, max_num_seqs=5)
@@ -67,7 +67,7 @@ def test_it_finds_what_the_reference_found(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_neighbours_and_their_options_change_nothing(
+def test_translations_do_not_depend_on_the_rest_of_the_batch(
     tiny_bundle: Path, golden: list[dict[str, list[int]]], workers: int
 ) -> None:
     rng = random.Random(workers)
@@ -85,7 +85,7 @@ def test_neighbours_and_their_options_change_nothing(
         assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=1e-4)
 
 
-def test_int8_agrees_with_the_reference_but_for_roundings(
+def test_int8_agrees_with_the_reference_up_to_rounding(
     tiny_bundle: Path, golden: list[dict[str, list[int]]]
 ) -> None:
     engine = start(tiny_bundle, "int8")
@@ -100,7 +100,7 @@ def test_int8_agrees_with_the_reference_but_for_roundings(
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not cuda_is_usable(), reason="no CUDA device")
-def test_cuda_finds_what_the_reference_found(
+def test_translations_on_cuda_equal_the_reference(
     tiny_bundle: Path, golden: list[dict[str, list[int]]]
 ) -> None:
     runner = OnnxModelRunner(*bundle.load(tiny_bundle).graphs("fp32"), device="cuda")
@@ -115,20 +115,20 @@ def test_cuda_finds_what_the_reference_found(
     assert found == [line["ids"] for line in golden]
 
 
-def test_graphs_of_two_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
+def test_graphs_of_different_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     _, decoder = bundle.load(tiny_bundle).graphs("fp32")
     with pytest.raises(RuntimeError, match="do not belong to the same network"):
         OnnxModelRunner(decoder, decoder)
 
 
-def test_a_file_that_is_no_graph_is_refused(tiny_bundle: Path, tmp_path: Path) -> None:
+def test_an_invalid_graph_is_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no graph")
     with pytest.raises(Exception, match=r"broken\.onnx"):
         OnnxModelRunner(broken, bundle.load(tiny_bundle).graphs("fp32")[1])
 
 
-def test_asking_for_cuda_where_there_is_none_is_an_error(tiny_bundle: Path) -> None:
+def test_cuda_without_a_device_is_an_error(tiny_bundle: Path) -> None:
     if cuda_is_usable():
         pytest.skip("a CUDA device is here")
     encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
@@ -136,7 +136,7 @@ def test_asking_for_cuda_where_there_is_none_is_an_error(tiny_bundle: Path) -> N
         OnnxModelRunner(encoder, decoder, device="cuda")
 
 
-def test_a_graph_that_does_not_narrow_says_so(tiny_bundle: Path) -> None:
+def test_a_graph_without_the_narrow_rule_refuses_it(tiny_bundle: Path) -> None:
     encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
     runner = OnnxModelRunner(encoder, decoder)
     ids, bias = cache.pad([[4, 10, 3]], 0)
@@ -148,7 +148,7 @@ def test_a_graph_that_does_not_narrow_says_so(tiny_bundle: Path) -> None:
         )
 
 
-def test_a_beam_finds_the_state_that_it_left() -> None:
+def test_each_beam_gets_its_own_recurrent_state() -> None:
     before = np.array([[10, 11, 12], [20, 21, 22], [30, 31, 32]]).ravel()  # by row and beam
     place = np.array([2, 0])
     assert before[states_of(place, 2, 3)].tolist() == [[30, 31], [10, 11]]
@@ -157,7 +157,7 @@ def test_a_beam_finds_the_state_that_it_left() -> None:
     assert set(wider[:, 3].tolist()) <= set(before.tolist())
 
 
-def test_runners_share_one_scorer_and_judge_alike_side_by_side(
+def test_runners_share_a_scorer_that_may_be_used_concurrently(
     tiny_bundle: Path, golden: list[dict[str, list[int]]]
 ) -> None:
     loaded = bundle.load(tiny_bundle)
@@ -165,7 +165,7 @@ def test_runners_share_one_scorer_and_judge_alike_side_by_side(
     assert len({id(runner.scorer) for runner in runners}) == 1
 
     def judged(runner: OnnxModelRunner) -> list[float]:
-        """Scores as the search has them, over the length penalty."""
+        """Return scores divided by the length penalty."""
         found = []
         for line in golden[:8]:
             target = np.array([[2, *line["ids"], 3]])

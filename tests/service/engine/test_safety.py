@@ -1,4 +1,4 @@
-"""How much is allowed for beside an estimate: what the latest took longer than estimated, in bounds."""
+"""The margin that is added to estimates: their worst recent error, within bounds."""
 
 import random
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from service.engine.safety import KEPT, LEAST_MARGIN, MOST_MARGIN, SafetyMargin
 
 
-def test_what_is_estimated_is_exceeded_by_half_at_the_least_and_by_as_much_again_at_most() -> None:
+def test_the_margin_is_between_half_and_all_of_the_estimate() -> None:
     margin = SafetyMargin()
     assert margin.added_to(4.0) == LEAST_MARGIN * 4.0
     margin.add(estimated=4.0, seconds=3.0)  # it was done sooner
@@ -15,7 +15,7 @@ def test_what_is_estimated_is_exceeded_by_half_at_the_least_and_by_as_much_again
     assert margin.added_to(4.0) == MOST_MARGIN * 4.0
 
 
-def test_the_worst_of_the_last_thousand_is_allowed_for_and_forgotten_after_two() -> None:
+def test_the_worst_error_is_remembered_for_one_to_two_thousand_outcomes() -> None:
     margin = SafetyMargin()
     margin.add(estimated=4.0, seconds=7.0)
     for count in range(2 * KEPT):
@@ -25,7 +25,7 @@ def test_the_worst_of_the_last_thousand_is_allowed_for_and_forgotten_after_two()
     assert margin.added_to(4.0) == LEAST_MARGIN * 4.0
 
 
-def test_about_one_error_in_a_thousand_is_larger_than_allowed_for_whatever_they_are() -> None:
+def test_one_error_in_a_thousand_exceeds_the_margin_for_any_distribution() -> None:
     rng = random.Random(5)
     draws: tuple[Callable[[], float], ...] = (
         lambda: rng.gauss(6.0, 0.1),

@@ -1,4 +1,4 @@
-"""The waiting line, with a clock of paper and no thread."""
+"""The queue, without threads or a real clock."""
 
 import random
 
@@ -8,7 +8,7 @@ from service.engine.types import DecodingOptions, DecodingSequence, SequenceStat
 from tests.service.engine.sequences import add_each, sequence
 
 
-def test_first_come_first_served_up_to_the_row_limit() -> None:
+def test_sentences_join_in_order_up_to_the_row_limit() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=3))
     line = [sequence() for _ in range(5)]
     scheduler.add(line)
@@ -45,8 +45,8 @@ def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
     assert most > 1
 
 
-def test_no_batch_may_hold_more_than_the_budget_whatever_is_asked_for() -> None:
-    """Each beam may differ from all others from its first token that is not forced on."""
+def test_the_footprint_bounds_the_entries_of_any_search() -> None:
+    """In the worst case, beams share no entries but the forced ones."""
     rng = random.Random(1)
     config = EngineConfig(num_workers=2)
     scheduler = Scheduler(config)
@@ -77,9 +77,7 @@ def test_no_batch_may_hold_more_than_the_budget_whatever_is_asked_for() -> None:
     assert together > 4
 
 
-def test_sixteen_everyday_sentences_fit_in_a_batch_and_the_largest_in_the_bundled_model_alone() -> (
-    None
-):
+def test_the_default_budget_holds_sixteen_short_sentences_or_one_of_maximum_length() -> None:
     everyday = DecodingOptions(max_decoding_length=28 + 50)
     scheduler = Scheduler(EngineConfig())
     scheduler.add([DecodingSequence(tuple(range(30)), everyday, arrived=0.0) for _ in range(20)])
@@ -99,7 +97,7 @@ def test_a_sentence_that_fits_no_budget_still_runs_alone() -> None:
     assert scheduler.schedule(0, now=0.0).admitted == [huge]
 
 
-def test_nobody_overtakes_a_long_sentence_that_waits_for_room() -> None:
+def test_no_sentence_overtakes_a_long_one_that_waits_for_room() -> None:
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
     first, long, short = (sequence(length, limit=length) for length in (20, 45, 1))
     add_each(scheduler, [first, long, short])
@@ -109,7 +107,7 @@ def test_nobody_overtakes_a_long_sentence_that_waits_for_room() -> None:
     assert scheduler.schedule(0, now=0.0).admitted == [long]
 
 
-def test_late_and_cancelled_sentences_leave_the_line_wherever_they_stand() -> None:
+def test_expired_and_cancelled_sentences_leave_the_queue_at_any_position() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=1))
     front, late, cancelled, patient = (
         sequence(),
@@ -128,7 +126,7 @@ def test_late_and_cancelled_sentences_leave_the_line_wherever_they_stand() -> No
     assert scheduler.num_waiting == 0
 
 
-def test_loops_share_the_work_evenly() -> None:
+def test_workers_share_the_work_evenly() -> None:
     scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=16))
     scheduler.add([sequence() for _ in range(10)])
     assert [len(scheduler.schedule(worker, now=0.0).admitted) for worker in (0, 1)] == [5, 5]
@@ -138,7 +136,7 @@ def admitted_lengths(scheduler: Scheduler, worker: int) -> list[int]:
     return [len(one.source_ids) for one in scheduler.schedule(worker, now=0.0).admitted]
 
 
-def test_each_loop_takes_lengths_of_its_own_in_the_order_of_the_line() -> None:
+def test_each_worker_takes_its_range_of_lengths_in_queue_order() -> None:
     scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=4))
     lengths = [length for pair in zip(range(3, 13), range(43, 53), strict=True) for length in pair]
     add_each(scheduler, [sequence(length) for length in lengths])
@@ -146,21 +144,21 @@ def test_each_loop_takes_lengths_of_its_own_in_the_order_of_the_line() -> None:
     assert admitted_lengths(scheduler, 1) == [3, 4, 5, 6]
 
 
-def test_three_loops_have_three_ranges() -> None:
+def test_three_workers_have_three_ranges() -> None:
     scheduler = Scheduler(EngineConfig(num_workers=3, max_num_seqs=1))
     add_each(scheduler, [sequence(length) for length in (20, 1, 50, 21, 2, 51, 22, 3, 52)])
     assert [admitted_lengths(scheduler, worker) for worker in (0, 1, 2)] == [[50], [20], [1]]
 
 
-def test_a_loop_takes_what_there_is_when_nothing_is_of_its_range() -> None:
+def test_a_worker_takes_other_lengths_if_its_range_is_empty() -> None:
     scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=2))
     add_each(scheduler, [sequence(length) for length in (5, 5, 6, 90)])
     assert admitted_lengths(scheduler, 1) == [5, 5]
     assert admitted_lengths(scheduler, 0) == [90, 6]
 
 
-def test_no_length_is_passed_over_for_long_while_others_keep_coming() -> None:
-    """Wherever a length lies among those around it, it is served at most a few windows late."""
+def test_no_length_starves_while_others_keep_arriving() -> None:
+    """A sentence of any length is served at most a few windows late."""
     rng = random.Random(3)
     config = EngineConfig(num_workers=2, max_num_seqs=4)
     scheduler = Scheduler(config)
@@ -183,7 +181,7 @@ def test_no_length_is_passed_over_for_long_while_others_keep_coming() -> None:
     assert max(place - rank for place, rank in enumerate(served)) <= 3 * WINDOW * config.num_workers
 
 
-def test_clear_returns_everybody() -> None:
+def test_clear_returns_all_sentences() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=2))
     line = [sequence() for _ in range(4)]
     scheduler.add(line)

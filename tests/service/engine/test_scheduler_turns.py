@@ -1,4 +1,4 @@
-"""Whose turn it is in the waiting line, with a clock of paper and no thread."""
+"""Turns of requests in the queue, without threads or a real clock."""
 
 import random
 
@@ -8,7 +8,7 @@ from service.engine.types import DecodingOptions, DecodingSequence, SequenceStat
 from tests.service.engine.sequences import add_each, sequence
 
 
-def test_a_request_sends_its_longest_sentences_first() -> None:
+def test_the_longest_sentences_of_a_request_go_first() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=2))
     scheduler.add([sequence(length) for length in (4, 9, 2, 7)])
     assert [len(s.source_ids) for s in scheduler.schedule(0, now=0.0).admitted] == [9, 7]
@@ -37,7 +37,7 @@ def test_requests_take_turns_by_tokens() -> None:
     assert abs(tokens[0] - tokens[1]) <= 30
 
 
-def test_a_long_sentence_is_not_starved_by_short_ones_that_keep_coming() -> None:
+def test_short_sentences_do_not_starve_a_long_one() -> None:
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=100))
     running = [sequence(5, limit=10) for _ in range(3)]
     add_each(scheduler, running)
@@ -67,14 +67,14 @@ def test_the_sentences_of_a_paragraph_are_served_in_one_turn() -> None:
     assert order[:5] == [*before, *paragraph, *behind]
 
 
-def test_a_newcomer_waits_for_whole_paragraphs_and_for_an_even_share_of_documents() -> None:
+def test_a_new_request_waits_for_paragraphs_and_an_even_share_of_documents() -> None:
     scheduler = Scheduler(EngineConfig())
     scheduler.add([sequence(10)] * 3)  # 60 tokens, served in one turn
     scheduler.add([sequence(TURN_TOKENS // 8)] * 8)  # twice as many as one turn has
     assert scheduler.cost_before(20) == 60 + 20
 
 
-def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
+def test_cost_before_is_exact_through_random_operations() -> None:
     rng = random.Random(0)
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
     requests: list[list[DecodingSequence]] = []
@@ -95,8 +95,8 @@ def test_what_waits_before_a_newcomer_is_known_through_any_history() -> None:
     assert scheduler.cost_before(100) == 0
 
 
-def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come() -> None:
-    """Were all served at once in equal parts, two sentences would take twice as long as one among so many."""
+def test_new_requests_do_not_starve_the_second_turn_of_another() -> None:
+    """If all were served at the same rate, two sentences would take twice as long as one."""
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
     scheduler.add([sequence(TURN_TOKENS) for _ in range(4)])
     running = scheduler.schedule(0, now=0.0).admitted
@@ -112,7 +112,7 @@ def test_the_second_turn_of_a_request_does_not_wait_for_as_long_as_new_ones_come
     assert others < served <= 2 * (others + 1) + 4
 
 
-def test_aborted_sentences_leave_the_line_at_once() -> None:
+def test_aborted_sentences_leave_the_queue_at_once() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=1, max_waiting=3))
     line = [sequence() for _ in range(3)]
     scheduler.add(line)
@@ -122,7 +122,7 @@ def test_aborted_sentences_leave_the_line_at_once() -> None:
     assert (scheduler.num_waiting, scheduler.waiting_tokens) == (0, 0)
 
 
-def test_how_a_translation_is_forced_to_begin_is_work_too() -> None:
+def test_a_forced_prefix_counts_as_work() -> None:
     options = DecodingOptions(200, target_prefix=tuple(range(50)))
     plain = DecodingSequence((1, 2, 3), DecodingOptions(200), arrived=0.0)
     forced = DecodingSequence((1, 2, 3), options, arrived=0.0)
@@ -130,16 +130,14 @@ def test_how_a_translation_is_forced_to_begin_is_work_too() -> None:
     assert forced.cost > 10 * plain.cost
 
 
-def test_a_token_of_a_long_sentence_costs_more() -> None:
-    """It attends to all that are before it: measured, twice as much in a sentence of 400."""
+def test_tokens_of_long_sentences_cost_more() -> None:
+    """Because of attention, a token costs twice as much in a sentence of 400, by measurement."""
     assert sequence(10).cost == 20
     assert sequence(400).cost == 2 * 40 * sequence(10).cost
 
 
-def test_a_document_of_long_sentences_leaves_a_row_that_short_requests_take_before_its_turn() -> (
-    None
-):
-    """Two of these fill the batch's budget, and take seconds; the third stands before those who come."""
+def test_long_sentences_leave_a_row_for_short_requests() -> None:
+    """Two of these fill the batch for seconds, and the third is ahead of new requests."""
     scheduler = Scheduler(EngineConfig(max_num_batched_tokens=5120))
     source, options = tuple(range(500)), DecodingOptions(550, beam_size=4)
     document = [DecodingSequence(source, options, arrived=0.0) for _ in range(10)]
@@ -154,7 +152,7 @@ def test_a_document_of_long_sentences_leaves_a_row_that_short_requests_take_befo
     assert scheduler.schedule(0, now=0.0).admitted == document[1:2]
 
 
-def test_short_ones_that_keep_coming_take_no_more_than_the_row_that_a_long_one_leaves() -> None:
+def test_short_requests_take_only_the_row_that_long_sentences_leave() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=2))
     scheduler.add(document := [sequence(150) for _ in range(3)])
     assert scheduler.schedule(0, now=0.0).admitted == document[:1]

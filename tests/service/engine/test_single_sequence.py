@@ -1,4 +1,4 @@
-"""Whether several threads pay for one sentence, by a clock that the runners themselves turn."""
+"""The choice between one thread and several for a lone sentence; fake runners advance the clock."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ class Clock:
 
 
 class TimedRunner:
-    """Takes so much time for a step, and ends after so many of those that were asked for."""
+    """Takes a given time per step, and ends after a given number of steps."""
 
     def __init__(self, clock: Clock, seconds: Sequence[float], steps: int = 99) -> None:
         self.clock, self.seconds, self.steps = clock, list(seconds), steps
@@ -65,7 +65,7 @@ class TimedRunner:
         ([1.0, 1.0, 9.0, 1.0], [1.3], True),  # something else had the machine for a moment
     ],
 )
-def test_several_threads_are_taken_where_they_are_faster(
+def test_several_threads_are_used_only_if_they_are_faster(
     several: list[float], one: list[float], *, pays: bool
 ) -> None:
     clock = Clock()

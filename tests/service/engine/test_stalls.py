@@ -1,4 +1,4 @@
-"""Runs that hang: the engine gives up in time, and nobody is left waiting."""
+"""Runs that hang: the engine stops in time, and no future is left pending."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ RANKED = DecodingOptions(max_decoding_length=5, beam_size=2, channel_tag=1)
 
 
 class HangingRunner(EchoRunner):
-    """Hangs in one kind of run as soon as it is told to."""
+    """Hangs in one kind of run on request."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class HangingRunner(EchoRunner):
 @pytest.mark.parametrize(
     ("kind", "name"), [("encode", "encoder"), ("decode", "decoder"), ("score", "scorer")]
 )
-def test_a_run_that_hangs_ends_the_engine(
+def test_a_run_that_hangs_stops_the_engine(
     kind: str, name: str, workers: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     now, runner, faults = 0.0, HangingRunner(kind), Faults()
@@ -75,7 +75,7 @@ def test_a_run_that_hangs_ends_the_engine(
     assert engine.close()
 
 
-def test_what_was_found_before_a_hang_is_given_out() -> None:
+def test_results_found_before_a_hang_are_delivered() -> None:
     now, runner = 0.0, HangingRunner("encode")
     engine = Engine([runner], IDS, EngineConfig(max_num_seqs=1), clock=lambda: now)
     engine.start()
@@ -96,7 +96,7 @@ def test_what_was_found_before_a_hang_is_given_out() -> None:
     assert engine.close()
 
 
-def test_closing_a_hanging_engine_leaves_nobody_waiting() -> None:
+def test_closing_a_hanging_engine_fails_all_futures() -> None:
     runner = HangingRunner("decode")
     runner.hangs = True
     engine = Engine([runner], IDS, EngineConfig(max_num_seqs=1))
@@ -112,7 +112,7 @@ def test_closing_a_hanging_engine_leaves_nobody_waiting() -> None:
     assert engine.close()
 
 
-def test_a_run_for_which_the_engine_has_given_up_is_not_waited_for_once_more() -> None:
+def test_close_does_not_wait_again_for_a_run_that_hangs() -> None:
     now, runner = 0.0, HangingRunner("decode")
     runner.hangs = True
     engine = Engine([runner], IDS, EngineConfig(), clock=lambda: now)
@@ -130,7 +130,7 @@ def test_a_run_for_which_the_engine_has_given_up_is_not_waited_for_once_more() -
     assert engine.close()
 
 
-def test_work_beside_the_engine_is_watched_too() -> None:
+def test_runs_outside_the_workers_are_watched() -> None:
     now, end, begun = 0.0, threading.Event(), threading.Event()
 
     def align() -> bool:
@@ -149,7 +149,7 @@ def test_work_beside_the_engine_is_watched_too() -> None:
         thread.join()
 
 
-def test_nobody_is_left_waiting_where_those_who_are_told_fail() -> None:
+def test_failing_callbacks_leave_no_future_pending() -> None:
     now, runner = 0.0, EchoRunner()
 
     def on_fault(kind: str, count: int) -> None:
@@ -171,7 +171,7 @@ def test_nobody_is_left_waiting_where_those_who_are_told_fail() -> None:
     assert engine.close()
 
 
-def test_an_idle_engine_and_one_that_nobody_looked_at_have_not_stalled() -> None:
+def test_an_idle_or_suspended_engine_has_not_stalled() -> None:
     now, runner = 0.0, EchoRunner()
     with running(runner, clock=lambda: now) as engine:
         [good] = engine.submit([(echo_source(5), GREEDY)])
@@ -190,6 +190,6 @@ def test_an_idle_engine_and_one_that_nobody_looked_at_have_not_stalled() -> None
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
-def test_a_time_in_which_everything_stalls_is_refused(seconds: float) -> None:
+def test_an_invalid_stall_time_is_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match=r"stall_seconds = .* must be more than 0"):
         EngineConfig(stall_seconds=seconds)

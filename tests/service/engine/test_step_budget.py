@@ -1,4 +1,4 @@
-"""How long a worker decodes before it looks again."""
+"""The number of steps between two iterations of a worker."""
 
 import math
 
@@ -27,7 +27,7 @@ from service.engine.step_budget import step_budget
         (2, 1, math.inf, False, True, (4, 1)),
     ],
 )
-def test_a_loop_decodes_for_so_long(
+def test_the_number_of_steps_depends_on_load_and_speed(
     workers: int,
     rows: int,
     step_ms: float,

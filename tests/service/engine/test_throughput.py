@@ -1,4 +1,4 @@
-"""How long a line will take, by a clock of the test's own; and who is refused for it."""
+"""Estimates of the queue's duration, with a fake clock, and the requests refused because of them."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def steady(cost: int, every: float, count: int) -> Throughput:
     return throughput
 
 
-def test_nothing_is_told_before_anything_is_known() -> None:
+def test_there_is_no_estimate_without_measurements() -> None:
     throughput = Throughput()
     assert throughput.seconds_for(100, now=5.0) is None
     assert throughput.seconds_in_batch(100) == 0
@@ -29,20 +29,20 @@ def test_nothing_is_told_before_anything_is_known() -> None:
     assert throughput.seconds_for(100, now=1.0) is None
 
 
-def test_a_steady_rate_is_found() -> None:
+def test_a_constant_rate_is_estimated_exactly() -> None:
     throughput = steady(cost=20, every=0.1, count=50)  # 200 a second
     assert throughput.seconds_for(1000, now=4.9) == pytest.approx(5.0)
 
 
-def test_only_the_last_sentences_count() -> None:
+def test_only_recent_sentences_count() -> None:
     throughput = steady(cost=20, every=1.0, count=50)
     for index in range(KEPT):
         throughput.add(20, 50 + index * 0.1, somebody_waits=True)
     assert throughput.seconds_for(1000, now=50 + KEPT * 0.1) == pytest.approx(5.0, rel=0.05)
 
 
-def test_time_in_which_nobody_waits_does_not_count_but_what_was_learnt_stays() -> None:
-    """An engine that has little to do does little, and could do more."""
+def test_time_with_an_empty_queue_does_not_count() -> None:
+    """An engine without a queue could do more than it does."""
     throughput = steady(cost=20, every=0.1, count=50)
     throughput.add(20, 5.0, somebody_waits=False)
     for second in range(10, 1000):
@@ -50,13 +50,13 @@ def test_time_in_which_nobody_waits_does_not_count_but_what_was_learnt_stays() -
     assert throughput.seconds_for(1000, now=2000.0) == pytest.approx(5.0)
 
 
-def test_a_standstill_counts() -> None:
+def test_a_pause_counts() -> None:
     throughput = steady(cost=20, every=0.1, count=11)
     assert throughput.seconds_for(1000, now=1.0) == pytest.approx(5.0)
     assert throughput.seconds_for(1000, now=5.0) == pytest.approx(25.0)
 
 
-def test_how_long_a_sentence_is_in_a_batch_follows_the_latest() -> None:
+def test_the_time_in_a_batch_follows_recent_sentences() -> None:
     throughput = Throughput()
     throughput.add_run(20, 0.1)
     assert throughput.seconds_in_batch(40) == pytest.approx(0.2)
@@ -65,15 +65,15 @@ def test_how_long_a_sentence_is_in_a_batch_follows_the_latest() -> None:
     assert throughput.seconds_in_batch(40) == pytest.approx(0.4, rel=0.01)
 
 
-def engine_with_a_line(now: list[float]) -> Engine:
-    """100 tokens a second, and 10 sentences of 8 tokens each that wait."""
+def engine_with_a_queue(now: list[float]) -> Engine:
+    """Make an engine at 100 tokens per second, with 10 waiting sentences of 8 tokens."""
     engine = idle_engine(now, 100)
     engine.submit([(echo_source(2), OPTIONS)] * 10)
     return engine
 
 
 def idle_engine(now: list[float], per_second: int, max_tokens: int = 150) -> Engine:
-    """One that did so much work a second; its threads are not started, and nobody leaves the line."""
+    """Make an engine of a given speed, whose threads are not started, so that nothing leaves the queue."""
     config = EngineConfig(max_num_seqs=1, max_waiting=12, max_waiting_tokens=max_tokens)
     engine = Engine([EchoRunner()], SPECIAL, config, clock=lambda: now[0])
     engine._shared.accepting = True
@@ -84,17 +84,17 @@ def idle_engine(now: list[float], per_second: int, max_tokens: int = 150) -> Eng
     return engine
 
 
-def test_what_cannot_be_done_in_time_is_refused_at_once() -> None:
+def test_requests_that_cannot_meet_their_deadline_are_refused() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)  # 0.8 s, and half as much again to be on the safe side
+    engine = engine_with_a_queue(now)  # 0.8 s, and half as much again to be on the safe side
     with pytest.raises(QueueFullError, match=r"may take 1\.2 s, and the deadline is 1\.1 s"):
         engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.1)
     engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.3)
 
 
-def test_the_usual_time_in_a_batch_counts_behind_a_line_before_and_after_preparation() -> None:
+def test_the_average_time_in_a_batch_counts_if_others_wait() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)
+    engine = engine_with_a_queue(now)
     engine._shared.throughput.add_run(8, 0.4)  # beside 0.8 s in line
     assert engine.shortest_wait == pytest.approx(1.8)
     submit = partial(engine.submit, [(echo_source(2), OPTIONS)])
@@ -103,15 +103,15 @@ def test_the_usual_time_in_a_batch_counts_behind_a_line_before_and_after_prepara
             check(now[0] + 1.7)
 
 
-def test_whoever_wants_nothing_waits_for_nobody() -> None:
+def test_an_empty_request_does_not_wait_for_others() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)  # 0.8 s
+    engine = engine_with_a_queue(now)  # 0.8 s
     assert engine.submit([], now[0] + 0.1) == []
     with pytest.raises(QueueFullError, match=r"may take 0\.3 s, and the deadline is 0\.2 s"):
         engine.submit([], now[0] + 0.2, seconds_after=0.2)
 
 
-def test_so_it_is_where_nobody_waits_for_a_long_request() -> None:
+def test_a_long_request_is_checked_even_if_none_waits() -> None:
     now = [100.0]
     engine = idle_engine(now, per_second=10)
     items = [(echo_source(2), OPTIONS)] * 10
@@ -120,8 +120,8 @@ def test_so_it_is_where_nobody_waits_for_a_long_request() -> None:
     engine.submit(items, deadline=now[0] + 8.5)
 
 
-def test_the_time_in_a_batch_counts_of_a_long_sentence_beside_others() -> None:
-    """It is not done when the last of the line begins."""
+def test_the_time_of_a_long_sentence_in_a_batch_counts() -> None:
+    """It ends later than the queue."""
     now = [100.0]
     engine = idle_engine(now, per_second=100, max_tokens=1000)
     engine._shared.throughput.add_run(220, 2.0)
@@ -134,17 +134,17 @@ def test_the_time_in_a_batch_counts_of_a_long_sentence_beside_others() -> None:
     engine.submit(long, deadline=now[0] + 4.3)
 
 
-def test_what_would_be_too_late_if_it_were_nothing_is_refused_before_it_is_known() -> None:
+def test_a_hopeless_deadline_is_refused_before_preparation() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)  # 0.8 s
+    engine = engine_with_a_queue(now)  # 0.8 s
     with pytest.raises(QueueFullError, match=r"may take 1\.2 s, and the deadline is 1\.1 s"):
         engine.check_deadline(now[0] + 1.1)
     engine.check_deadline(now[0] + 1.3)
 
 
-def test_work_behind_the_search_counts_whether_or_not_anybody_waits_for_the_engine() -> None:
+def test_work_after_the_search_counts() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)  # 0.8 s
+    engine = engine_with_a_queue(now)  # 0.8 s
     item = [(echo_source(2), OPTIONS)]
     with pytest.raises(QueueFullError, match=r"may take 2\.7 s, and the deadline is 2\.5 s"):
         engine.submit(item, now[0] + 2.5, seconds_after=1.0)
@@ -156,9 +156,9 @@ def test_work_behind_the_search_counts_whether_or_not_anybody_waits_for_the_engi
     idle.submit(item, now[0] + 11.0, seconds_after=7.0)
 
 
-def test_a_full_line_tells_when_it_will_be_done() -> None:
+def test_a_full_queue_reports_when_to_retry() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)
+    engine = engine_with_a_queue(now)
     assert engine.expected_wait == pytest.approx(0.8)
     for count, limit in ((3, "the limit of 12"), (1, "the limit of 150")):
         source = echo_source(2 if count == 3 else 60)
@@ -167,8 +167,8 @@ def test_a_full_line_tells_when_it_will_be_done() -> None:
         assert refused.value.retry_after == pytest.approx(0.8)
 
 
-def test_nobody_is_told_to_wait_for_longer_than_anything_may_wait() -> None:
-    """What is not done by its deadline is given up, and is in nobody's way."""
+def test_retry_after_is_at_most_the_last_deadline() -> None:
+    """Sentences that miss their deadline leave the queue."""
     now = [100.0]
     engine = idle_engine(now, per_second=1)
     for seconds in (20.0, 90.0, 50.0):
@@ -177,8 +177,8 @@ def test_nobody_is_told_to_wait_for_longer_than_anything_may_wait() -> None:
     assert engine.expected_wait == pytest.approx(24.0)
 
 
-def test_few_sentences_tell_nothing_of_a_whole_batch_that_is_about_to_leave() -> None:
-    """One has left, others that began with it have not yet: they are no slow ones."""
+def test_a_few_sentences_are_not_enough_for_an_estimate() -> None:
+    """When the first sentence of a batch has left, the others are not slow: they are about to leave."""
     throughput = Throughput()
     for at in (0.0, 0.001, 0.5):
         throughput.add(20, at, somebody_waits=True)
@@ -188,9 +188,9 @@ def test_few_sentences_tell_nothing_of_a_whole_batch_that_is_about_to_leave() ->
     assert throughput.seconds_for(10_000, now=0.5) == pytest.approx(0.5 / 16 / 20 * 10_000)
 
 
-def test_what_was_late_in_line_widens_the_margin_and_what_was_cancelled_does_not() -> None:
+def test_expired_sentences_widen_the_margin_and_cancelled_ones_do_not() -> None:
     now = [100.0]
-    engine = engine_with_a_line(now)
+    engine = engine_with_a_queue(now)
     item = [(echo_source(2), OPTIONS)]
     engine.submit(item, deadline=now[0] + 1.3)  # 0.8 s were estimated
     [cancelled] = engine.submit(item, deadline=now[0] + 9.0)

@@ -1,4 +1,4 @@
-"""Turns: in the order of asking, and shared by engines, whose steps are never more at once than there are."""
+"""Turns are granted in order of arrival, and limit the concurrent steps of engines that share them."""
 
 import threading
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 from tests.waiting import wait_until
 
 
-def test_whoever_waits_goes_before_whoever_comes_again() -> None:
+def test_waiting_threads_are_served_before_new_ones() -> None:
     turns, served = Turns(1), list[str]()
     waiting: list[threading.Thread] = []
 
@@ -36,7 +36,7 @@ def test_whoever_waits_goes_before_whoever_comes_again() -> None:
 
 
 class CountingRunner(EchoRunner):
-    """Counts, with its fellows, how many of them run at once."""
+    """Counts how many runners run at the same time."""
 
     running: ClassVar[set[int]] = set()
     most: ClassVar[int] = 0
