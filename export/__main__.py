@@ -74,7 +74,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.precisions = tuple(options.precisions.split(","))
     if unknown := set(options.precisions) - {"int8", "fp16", "fp32"}:
-        parser.error(f"--precisions: {', '.join(sorted(unknown))} is none of int8, fp16, fp32")
+        parser.error(f"--precisions: {', '.join(sorted(unknown))} is not one of int8, fp16, fp32")
     if options.average is not None and options.average < 1:
         parser.error(f"--average: {options.average} must be at least 1")
     return options

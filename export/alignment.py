@@ -38,7 +38,7 @@ def choose_heads(
     pairs: Sequence[Pair],
     pieces: Pieces,
     before: int = 1,
-    behind: int = 1,
+    after: int = 1,
 ) -> tuple[list[AlignmentHead], float]:
     """Choose the heads whose mean aligns best.
 
@@ -49,13 +49,13 @@ def choose_heads(
         pairs: held-out pairs.
         pieces: the pieces of source and target by id.
         before: number of tokens before the sources' pieces.
-        behind: number of tokens after the sources' pieces.
+        after: number of tokens after the sources' pieces.
 
     Returns:
         The heads, and the share of shared tokens that their mean aligns with each other; 0 if there are
         fewer than `MIN_SHARED` of them.
     """
-    around = before, behind
+    around = before, after
     seen = [found for pair in pairs if (found := _shared(network, pair, pieces, around))]
     sizes = network.config
     every = [
@@ -115,8 +115,8 @@ def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead], around: tuple[
     for weights, places in seen:
         mean = sum(weights[head] for head in heads)
         assert isinstance(mean, np.ndarray)
-        before, behind = around
-        inner = mean[:, before : mean.shape[1] - behind]  # tags and EOS are not translated
+        before, after = around
+        inner = mean[:, before : mean.shape[1] - after]  # tags and EOS are not translated
         right += sum(int(inner[t].argmax()) + before == s for t, s in places)
         total += len(places)
     return right / total if total else 0.0

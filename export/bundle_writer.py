@@ -171,7 +171,7 @@ def _heads(material: Material, options: ExportOptions) -> list[AlignmentHead]:
     held_out = material.pairs
     aligned = held_out[:: max(1, len(held_out) // options.aligned_pairs)]
     heads, share = choose_heads(
-        material.network, aligned, material.pieces, material.before, material.behind
+        material.network, aligned, material.pieces, material.before, material.after
     )
     logger.info("%d heads align %.0f %% of shared tokens", len(heads), 100 * share)
     if share >= MIN_ALIGNED or material.has_opposites:

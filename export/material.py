@@ -76,7 +76,7 @@ class Material:
     """Names and parameters of rules that the model's text needs in addition to the default ones."""
 
     @property
-    def behind(self) -> int:
+    def after(self) -> int:
         """Number of tokens after a source's pieces."""
         return int(self.ends_source)
 

@@ -87,7 +87,7 @@ class Files:
         if done["lines"] and self._digest.hexdigest() != done.get("digest"):
             raise DataError(
                 f"{text}: its first {done['lines']:,} lines are not those that {self.source.name} and "
-                f"{self.target.name} were begun with; give a corpus of this text another --name"
+                f"{self.target.name} were started with; give a corpus of this text another --name"
             )
         for path, size in zip((self.source, self.target), done["sizes"], strict=True):
             if path.exists() and not self._progress.exists():

@@ -241,7 +241,7 @@ def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> st
         apart.append(abs(score - one.log_prob) / (len(one.target) - 1))
     # `elsewhere` is empty if all translations are, as those of random sources may be
     nats, share = sum(apart) / len(apart), sum(elsewhere) / max(1, len(elsewhere))
-    line = f"scorer: {nats:.2g} nats a token away from the reference, {share:.1%} of the attention elsewhere"
+    line = f"scorer: {nats:.2g} nats per token from the reference, {share:.1%} of the attention elsewhere"
     if not (nats <= MAX_NATS_APART and share <= MAX_ELSEWHERE):
         raise VerificationError(f"{line}; the limits are {MAX_NATS_APART} and {MAX_ELSEWHERE:.0%}")
     return line

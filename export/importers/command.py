@@ -67,7 +67,9 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     options.precisions = tuple(options.precisions.split(","))
     if unknown := set(options.precisions) - {"int8", "fp16", "fp32"}:
-        print(f"error: --precisions: {min(unknown)} is none of int8, fp16, fp32", file=sys.stderr)
+        print(
+            f"error: --precisions: {min(unknown)} is not one of int8, fp16, fp32", file=sys.stderr
+        )
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     sources, targets = (

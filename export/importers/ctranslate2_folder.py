@@ -125,7 +125,7 @@ def sides_of(
     unk, eos = target.ids[tokens.unk], target.id_of(tokens.eos, "end of a translation")
     start = target.id_of(tokens.start, "start of a translation")
     if unk == eos:
-        raise SourceError(f"{target.path}: {tokens.unk} and {tokens.eos} must have two ids")
+        raise SourceError(f"{target.path}: {tokens.unk} and {tokens.eos} must have different ids")
     arranged = Arrangement.of(target.size, None, unk, eos, start)
     of_source = arranged
     if source is not target:

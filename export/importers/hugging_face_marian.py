@@ -146,7 +146,7 @@ def _arrangement(
         raise SourceError(f"{path}: has no <unk>")
     if len({pad, eos, ids["<unk>"]}) < 3:
         raise SourceError(
-            f"{path}: padding, </s> and <unk> must have three ids: {pad}, {eos}, {ids['<unk>']}"
+            f"{path}: padding, </s> and <unk> must have different ids: {pad}, {eos}, {ids['<unk>']}"
         )
     return Arrangement.of(size, pad, ids["<unk>"], eos, start)
 

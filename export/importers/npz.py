@@ -50,9 +50,7 @@ def load_npz(path: Path) -> tuple[Settings, Tensors]:
         with np.load(path, allow_pickle=False) as file:
             arrays: dict[str, np.ndarray] = {name: file[name] for name in file.files}
         if CONFIGURATION not in arrays:
-            raise SourceError(
-                f"{path}: has no {CONFIGURATION}; supported: models that Marian saved"
-            )
+            raise SourceError(f"{path}: has no {CONFIGURATION}; supported: models saved by Marian")
         text = arrays.pop(CONFIGURATION).tobytes().rstrip(b"\0")
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     except SourceError:

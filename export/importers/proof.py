@@ -40,9 +40,7 @@ def check_texts(
         found = arrangement.to_format([*prefix, *ids, *imported.source_end])
         expected = list(oracle.encode(tag, text))
         if found != expected:
-            raise SourceError(
-                f"{oracle.name} has other ids for {shown(text)}: {expected}, not {found}"
-            )
+            raise SourceError(f"{oracle.name} encodes {shown(text)} as {expected}, not as {found}")
         count += 1
     return f"{oracle.name}: {count} texts have the same ids"
 

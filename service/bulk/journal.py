@@ -95,7 +95,7 @@ class Journal:
         for name in sorted(started.keys() | run.keys()):
             if started.get(name) != run.get(name):
                 raise BulkError(
-                    f"{self.path} is of another run, whose {name} was {started.get(name)} and not "
+                    f"{self.path} belongs to another run, in which {name} was {started.get(name)}, not "
                     f"{run.get(name)}: delete it and what was written, or name another output"
                 )
         self.place = Place(**json.loads(places[-1]))

@@ -263,7 +263,7 @@ def test_another_networks_scorer_is_not_published(
         verify_scorer(scored_pairs(network, [AlignmentHead(0, 1, 1)], pairs), runner)
     with torch.no_grad():
         network.embedding.weight[:, 0] += 1.0
-    with pytest.raises(VerificationError, match="nats a token"):
+    with pytest.raises(VerificationError, match="nats per token"):
         verify_scorer(scored_pairs(network, HEADS, pairs), runner)
 
 

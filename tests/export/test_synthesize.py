@@ -118,7 +118,7 @@ def test_it_goes_on_with_what_was_added_but_not_with_another_text(
     assert main(command(lines, out)) == 1
     assert (
         f"{lines}: its first {count + 1:,} lines are not those that train.back.en and train.back.de "
-        "were begun with; give a corpus of this text another --name" in capsys.readouterr().err
+        "were started with; give a corpus of this text another --name" in capsys.readouterr().err
     )
     assert (out / "train.back.en").read_text() == english
 

@@ -42,7 +42,7 @@ def test_where_nothing_was_written_another_run_may_begin(tmp_path: Path) -> None
     path, other = tmp_path / "out.state", {**RUN, "target": "fr"}
     place_in(path)
     assert place_in(path, other, Place(0, 1, 2, 0)) == Place()
-    with pytest.raises(BulkError, match="whose target was fr and not en"):
+    with pytest.raises(BulkError, match="in which target was fr, not en"):
         place_in(path)
 
 
