@@ -33,7 +33,7 @@ def test_the_last_whole_line_counts(tmp_path: Path) -> None:
 def test_another_run_is_refused_and_named(tmp_path: Path) -> None:
     path = tmp_path / "out.state"
     place_in(path, RUN, Place(0, 1, 2, 0))
-    with pytest.raises(BulkError, match="whose target was en and not fr"):
+    with pytest.raises(BulkError, match="in which target was en, not fr"):
         place_in(path, {**RUN, "target": "fr"})
     assert place_in(path) == Place(0, 1, 2, 0)
 
