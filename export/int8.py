@@ -17,7 +17,7 @@ EVEN = 3.0
 """One scale serves all columns of a weight if the widest exceeds their median by at most this factor. Scales
 per column are multiplied one by one in every product: a tenth of the time of a step with one sentence."""
 BLOCK = 8192
-"""Rows that are converted at a time: a table may have a gigabyte, and should not be in memory twice."""
+"""Rows that are converted at a time: a table may take a gigabyte, and should not be in memory twice."""
 TRIED_ROWS = 2048
 """Maximum number of a weight's rows with which both limits are tried."""
 

@@ -35,7 +35,7 @@ class Record:
     """A line, split into the text to translate and what surrounds its translation."""
 
     line: str
-    """The whole line with its line ending."""
+    """The line to write if nothing is translated, with its line ending."""
     text: str = ""
     """The text to translate; empty if there is none, or if there is a problem."""
     before: str = ""
