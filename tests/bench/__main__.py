@@ -1,7 +1,7 @@
-"""`python -m tests.bench`: measures this service against CTranslate2 with the same weights.
+"""`python -m tests.bench`: compare the service with CTranslate2 on the same weights.
 
-Writes `bench.json`, the tables of the README, of `docs/performance.md` and of `tests/bench/README.md`, and a
-picture; with `--data`, those of `tests.bench.curve`, too. Nothing here asserts a speed.
+Writes `bench.json`, the tables in README.md, `docs/performance.md` and `tests/bench/README.md`, and a figure.
+With `--data`, `tests.bench.curve` runs as well. No speed is asserted.
 """
 
 import argparse
@@ -25,9 +25,9 @@ CHURN_SAMPLES = 10
 
 
 def parse() -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less, and rougher")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter measurements")
     parser.add_argument(
         "--models", help="comma-separated; default: all, or default,base with --quick"
     )
@@ -38,14 +38,14 @@ def parse() -> argparse.Namespace:
         "--data", type=Path, help="folder with test.de and test.en, for BLEU against speed"
     )
     parser.add_argument(
-        "--documents", action="store_true", help="write these alone, of the last bench.json"
+        "--documents", action="store_true", help="only write the documents from bench.json"
     )
-    parser.add_argument("--no-readme", action="store_true", help="write bench.json alone")
+    parser.add_argument("--no-readme", action="store_true", help="only write bench.json")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Measure; returns the exit status."""
+    """Measure and return the exit status."""
     options = parse()
     if options.documents:
         report.write_documents(report.read(ROOT), ROOT)
@@ -67,7 +67,7 @@ def main() -> int:
             bar.update()
             bar.set_description(what)
             results.notes["minutes"] = round((time.perf_counter() - started) / 60, 1)
-            report.write(results, ROOT)  # what there is by now
+            report.write(results, ROOT)  # the results so far
 
         for name in names:
             next_part(f"{name}: weights")
@@ -90,10 +90,10 @@ def main() -> int:
                 _limit(model, effort, results)
         next_part("done")
     if not (options.quick or options.no_readme):
-        report.write_documents(report.read(ROOT), ROOT)  # rounded as they are kept
+        report.write_documents(report.read(ROOT), ROOT)  # with figures as rounded in the file
     print(report.details(results))
     if text is None:
-        print("BLEU against speed was left out: it needs --data, a folder with test.de and test.en")
+        print("BLEU by speed was not measured: it needs --data, a folder with test.de and test.en")
         return 0
     _curve(text, size, options)
     return 0

@@ -1,9 +1,8 @@
-"""`python -m tests.bench.bulk`: `attendant translate FILE --out` beside its engine alone, on the same lines.
+"""`python -m tests.bench.bulk`: compare `attendant translate FILE --out` with its engine alone.
 
-The bundled model is loaded once, and does both in turn. The engine gets all sentences at once, tokenized, and
-nobody reads what it finds; the command reads a file and writes another. Prints the lines a second of both,
-the ratio of the command to the engine, and the CPU time of a line, which says more while
-other programs run.
+Both use the same loaded model on the same lines, in turn. The engine gets all sentences at once, already
+tokenized, and its output is ignored. The command reads a file and writes another. Prints lines per second of
+both, their ratio, and CPU time per line, which is more reliable while other programs run.
 """
 
 import argparse
@@ -23,7 +22,7 @@ from tests.bench.text import everyday_german
 
 
 def distinct_lines(count: int) -> list[str]:
-    """So many German sentences, none of them twice."""
+    """Return `count` distinct German sentences."""
     lines, wanted = dict[str, None](), count
     while len(lines) < count:
         wanted *= 2
@@ -32,7 +31,7 @@ def distinct_lines(count: int) -> list[str]:
 
 
 def work_of(translator: Translator, lines: Sequence[str]) -> list[Work]:
-    """What the engine is asked for these lines."""
+    """Return the engine's input for these lines."""
     [model] = translator._models.own
     [direction] = [one for one in model.bundle.manifest.directions if one.source == "de"]
     request = model.translator.preparation(direction, TranslationOptions())
@@ -41,14 +40,14 @@ def work_of(translator: Translator, lines: Sequence[str]) -> list[Work]:
 
 
 def by_engine(translator: Translator, work: Sequence[Work]) -> None:
-    """All of it at once."""
+    """Submit all work to the engine at once and wait for it."""
     [model] = translator._models.own
     for sequence in model.engine.submit(work):
         sequence.future.result()
 
 
 def by_command(translator: Translator, source: Path) -> None:
-    """What the command does once the model is loaded."""
+    """Run the command after its model is loaded."""
 
     def translate(texts: Sequence[str]) -> list[Translation]:
         return translator.translate(texts, "de", "en")
@@ -59,7 +58,7 @@ def by_command(translator: Translator, source: Path) -> None:
 
 
 def measured(call: Callable[[], None]) -> tuple[float, float]:
-    """Seconds of the clock and of all cores."""
+    """Return the elapsed seconds and the CPU seconds of a call."""
     started, cpu = time.perf_counter(), time.process_time()
     call()
     return time.perf_counter() - started, time.process_time() - cpu

@@ -1,8 +1,8 @@
-"""`python -m tests.bench.capacity`: what load a replica takes at which response time, and how many one needs.
+"""`python -m tests.bench.capacity`: measure response times by load, and how many replicas a load needs.
 
-Measures one replica with the bundled model over HTTP on loopback, simulates up to 1,000 of them behind a
-least-request balancer, and writes `capacity.json` and the tables of docs/capacity.md. With `--check`, puts
-two real replicas, on a core each, beside the simulation of two.
+Measures one replica with the bundled model over HTTP on loopback, simulates up to 1,000 replicas behind a
+least-request balancer, and writes `capacity.json` and the tables in docs/capacity.md. With `--check`,
+compares two real replicas, with a core each, with the simulation of two.
 """
 
 import argparse
@@ -36,9 +36,9 @@ LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
 CHECKED_LOADS = (0.3, 0.5, 0.7, 0.8)
 REPLICAS = (1, 2, 4, 10, 100, 1000)
 WANTED = {"10/s": 10.0, "100/s": 100.0, "1,000/s": 1000.0, "a billion a day": 1e9 / 86_400}
-"""Loads for which the replicas are counted."""
+"""Loads, in requests per second, for which the necessary replicas are computed."""
 P99_LIMIT = 2.0
-"""Times the 99th percentile of a replica at the lowest load: beyond that, it has broken."""
+"""Limit of the 99th percentile, as a multiple of a single replica's at the lowest load."""
 SIMULATED = 20_000
 PAGE, MARK = ROOT / "docs" / "capacity.md", "capacity"
 Row = dict[str, Any]
@@ -46,30 +46,30 @@ Row = dict[str, Any]
 
 @dataclass
 class Capacity:
-    """What was measured of one replica, and simulated of many."""
+    """Measurements of one replica and simulations of many."""
 
     machine: str
     cores: int
     alone_ms: list[float]
-    """Of each text, with nothing else to do."""
+    """Response time of each text without other load."""
     throughput: dict[int, float]
-    """Requests a second by concurrency."""
+    """Requests per second by concurrency."""
     loads: list[Row] = field(default_factory=list)
     simulated: list[Row] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
-        """Requests a second at the most."""
+        """The maximum throughput in requests per second."""
         return max(self.throughput.values())
 
     @property
     def mean_work(self) -> float:
-        """Seconds of a request alone."""
+        """The mean response time without other load, in seconds."""
         return statistics.mean(self.alone_ms) / 1e3
 
     @property
     def curve(self) -> Throughput:
-        """For the simulation; more concurrency never makes it slower there."""
+        """The throughput for the simulation, in which more concurrency never reduces it."""
         best, points = 0.0, {}
         for concurrency, rate in sorted(self.throughput.items()):
             best = max(best, rate * self.mean_work)
@@ -77,17 +77,17 @@ class Capacity:
         return Throughput(points)
 
     def draw(self, rng: random.Random) -> float:
-        """The work of one request."""
+        """Draw the work of a request, in seconds."""
         return rng.choice(self.alone_ms) / 1e3
 
     def simulated_times(self, replicas: int, load: float) -> list[float]:
-        """Response times of so many replicas at a share of their capacity."""
+        """Simulate the response times of several replicas at a share of their capacity."""
         rate = load * replicas * self.curve.at(self.curve.width) / self.mean_work
         return simulate(replicas, rate, SIMULATED, self.curve, self.draw)
 
 
 async def timed_loop(port: int, texts: Sequence[str], connections: int) -> float:
-    """Requests a second of so many connections that are never idle, once all of them are warm."""
+    """Return requests per second of connections that are never idle, while all of them are busy."""
     left, ends = iter(texts), list[float]()
 
     async def work() -> None:
@@ -103,7 +103,11 @@ async def timed_loop(port: int, texts: Sequence[str], connections: int) -> float
 async def arriving(
     ports: Sequence[int], texts: Sequence[str], times: Sequence[float]
 ) -> list[float]:
-    """Every text at its time, to a replica with the fewest requests in flight; response times in seconds."""
+    """Send every text at its time to a replica with the fewest requests in flight.
+
+    Returns:
+        Response times in seconds.
+    """
     free: dict[int, list[Connection]] = {port: [] for port in ports}
     in_flight = dict.fromkeys(ports, 0)
     started = time.perf_counter()
@@ -124,8 +128,8 @@ async def arriving(
 
 
 def measure_replica(port: int, cores: int, texts: Sequence[str], seconds: float) -> Capacity:
-    """One replica alone: each text by itself, then more and more at once."""
-    asyncio.run(alone(port, texts[:50]))  # warm
+    """Measure one replica: one request at a time, then at rising concurrency."""
+    asyncio.run(alone(port, texts[:50]))  # warm up
     lone = asyncio.run(alone(port, texts))
     found = Capacity(machine(), cores, [round(1e3 * one, 3) for one in lone], {})
     rate = 1 / found.mean_work
@@ -137,7 +141,7 @@ def measure_replica(port: int, cores: int, texts: Sequence[str], seconds: float)
 
 
 def measure_loads(port: int, capacity: Capacity, texts: Sequence[str], seconds: float) -> None:
-    """Requests that arrive at random, at rising shares of the capacity."""
+    """Measure response times under random arrivals at rising shares of the capacity."""
     for load in LOADS:
         times = poisson(load * capacity.rate, seconds)
         before = tokens_of(port)
@@ -155,7 +159,7 @@ def measure_loads(port: int, capacity: Capacity, texts: Sequence[str], seconds: 
 
 
 def simulate_many(capacity: Capacity) -> None:
-    """How much of its capacity a fleet can use before its 99th percentile breaks."""
+    """Simulate what share of its capacity a fleet can use while its 99th percentile is within the limit."""
     limit = P99_LIMIT * percentile(capacity.simulated_times(1, LOADS[0]), 99)
     for replicas in REPLICAS:
         requests = max(SIMULATED, 50 * replicas)
@@ -169,7 +173,10 @@ def simulate_many(capacity: Capacity) -> None:
 
 
 def needed(capacity: Capacity) -> list[Row]:
-    """The replicas that each load takes: a fleet may use as much as the largest simulated one within it."""
+    """Compute the replicas for each load.
+
+    A fleet can use the share of its capacity that the largest simulated fleet of at most its size can use.
+    """
     shares = {row["replicas"]: float(row["load"].rstrip("%")) / 100 for row in capacity.simulated}
     rows = []
     for name, rate in WANTED.items():
@@ -192,7 +199,7 @@ def needed(capacity: Capacity) -> list[Row]:
 
 
 def tokens_of(port: int) -> float:
-    """Tokens of all translations so far."""
+    """Return the number of target tokens so far."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()
     return sum(
@@ -201,7 +208,7 @@ def tokens_of(port: int) -> float:
 
 
 def quantiles(ordered: Sequence[float]) -> Row:
-    """Of sorted seconds, in milliseconds."""
+    """Return the median, 95th and 99th percentile of sorted seconds, in milliseconds."""
     return {
         f"p{percent}, ms": round(1e3 * percentile(ordered, percent), 1) for percent in (50, 95, 99)
     }
@@ -209,13 +216,13 @@ def quantiles(ordered: Sequence[float]) -> Row:
 
 @contextmanager
 def replicas_on(cores: Sequence[set[int]], device: str = "cpu") -> Iterator[list[int]]:
-    """A service on each of these sets of cores; gives their ports."""
+    """Run a service on each of these sets of cores; yields the ports."""
     settings = UNLIMITED | {"ATTENDANT_DEVICE": device}
     mine, ports = os.sched_getaffinity(0), list(PORTS[: len(cores)])
     with ExitStack() as stack:
         try:
             for port, own in zip(ports, cores, strict=True):
-                os.sched_setaffinity(0, own)  # a process starts with its parent's
+                os.sched_setaffinity(0, own)  # inherited by the process
                 stack.enter_context(serving(["service"], port, **settings))
         finally:
             os.sched_setaffinity(0, mine)
@@ -223,7 +230,7 @@ def replicas_on(cores: Sequence[set[int]], device: str = "cpu") -> Iterator[list
 
 
 def check(texts: Sequence[str], seconds: float) -> list[Row]:
-    """Two replicas, each on a core, beside the simulation of two such as the first."""
+    """Compare two replicas, each on a core, with a simulation based on the first."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     with replicas_on([{core} for core in cores]) as ports:
         one = measure_replica(ports[0], 1, texts, seconds / 4)
@@ -242,12 +249,12 @@ def check(texts: Sequence[str], seconds: float) -> list[Row]:
 
 
 def main() -> int:
-    """Measure; returns the exit status."""
+    """Measure and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.capacity", description=__doc__)
     parser.add_argument("--seconds", type=float, default=30, help="at each load (30)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="(cpu)")
     parser.add_argument("--check", action="store_true", help="simulation against two replicas")
-    parser.add_argument("--documents", action="store_true", help="write the page's tables alone")
+    parser.add_argument("--documents", action="store_true", help="only write the page's tables")
     options = parser.parse_args()
     texts = everyday_german(400)
     if options.check:
@@ -265,14 +272,14 @@ def main() -> int:
 
 
 def read(path: Path) -> Capacity:
-    """What was written."""
+    """Read the results of an earlier run."""
     found = json.loads(path.read_text(encoding="utf-8"))
     throughput = {int(concurrency): rate for concurrency, rate in found.pop("throughput").items()}
     return Capacity(throughput=throughput, **found)
 
 
 def page_part(capacity: Capacity) -> str:
-    """The tables of docs/capacity.md."""
+    """Return the tables of docs/capacity.md."""
     grows = [{"in flight": n, "requests/s": rate} for n, rate in capacity.throughput.items()]
     return (
         f"Measured by `python -m tests.bench.capacity` on {capacity.machine}; one replica.\n\n"

@@ -43,18 +43,18 @@ from tests.bench.text import everyday_german
 SOURCE, TARGET = "de", "en"
 LINES, ROUNDS = 600, 2
 MIN_LINES = 3 * CONNECTIONS
-"""Of a round: in its middle, all connections are busy."""
+"""Minimum lines of a round, so that all connections are busy for a third of it."""
 
 
 @dataclass
 class Course:
-    """The answers of a point so far, by line, and its rates."""
+    """The translations of a point so far, by line, and its rates."""
 
     answers: dict[int, str] = field(default_factory=dict)
     rates: list[float] = field(default_factory=list)
 
     def row(self, point: Point, references: Sequence[str]) -> Row:
-        """Its figures."""
+        """Return the figures of the point."""
         answers = [self.answers[line] for line in range(len(references))]
         bleu = sacrebleu.corpus_bleu(answers, [references]).score
         rate = statistics.median(self.rates)
@@ -64,7 +64,7 @@ class Course:
 async def answered(
     port: int, lines: Sequence[str], fields: dict[str, Any]
 ) -> tuple[list[str], float]:
-    """What becomes of each line, and lines a second."""
+    """Translate all lines; return the translations and the lines per second."""
     answers, left, ends = [""] * len(lines), iter(enumerate(lines)), list[float]()
 
     async def work() -> None:
@@ -81,7 +81,7 @@ async def answered(
 def measure(
     text: dict[str, list[str]], cache: Path, lines: int, rounds: int, command: str
 ) -> curve_report.Curve:
-    """All points, forth and back in turn; in each round with another part of the lines."""
+    """Measure all points in alternating order, with other lines in each round."""
     sources, references = (text[code][:lines] for code in (SOURCE, TARGET))
     started, cores, wanted = time.perf_counter(), available_cores(), list(points())
     model = build("default", cache, sentences=64)
@@ -122,10 +122,10 @@ def measure(
 
 
 def lines_of(folder: Path, lines: int, rounds: int) -> dict[str, list[str]]:
-    """The text, by language.
+    """Read the text by language.
 
     Raises:
-        DataError: it cannot be read, or is too short for so many rounds.
+        DataError: the text cannot be read, or is too short for this number of rounds.
     """
     text = read_aligned(folder, "test", (SOURCE, TARGET))
     if min(lines, len(text[SOURCE])) < MIN_LINES * rounds:
@@ -148,9 +148,9 @@ def main() -> None:
     parser.add_argument(
         "--documents",
         action="store_true",
-        help=f"write these alone, of the last {curve_report.FILE}",
+        help=f"only write the documents from {curve_report.FILE}",
     )
-    parser.add_argument("--no-documents", action="store_true", help="print the points alone")
+    parser.add_argument("--no-documents", action="store_true", help="only print the points")
     options = parser.parse_args()
     if options.documents:
         curve_report.write_documents(curve_report.read(ROOT), ROOT)

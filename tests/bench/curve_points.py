@@ -1,4 +1,4 @@
-"""The points of the curve: how each side searches, and what serves it over HTTP."""
+"""The points of the curve: the search options of each side, and the servers for them."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ RULES = (StopRule.FIRST, StopRule.LIKELY, StopRule.BOUND)
 
 
 class Server(NamedTuple):
-    """A module's command, and its environment."""
+    """A module with its arguments and environment variables."""
 
     command: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
@@ -31,29 +31,29 @@ class Server(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """One way to search."""
+    """A system with its search options."""
 
     side: str
     precision: Precision
     beam_size: int
     stop_rule: str = StopRule.FIRST.value
-    """CTranslate2's is `first`."""
+    """CTranslate2 always uses `first`."""
     rerank: bool = False
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Of a request, beside its text; CTranslate2's shell ignores them, and splits no sentences."""
+        """The fields of a request besides its text. CTranslate2's server ignores them and splits no text."""
         return {"beam_size": self.beam_size, "rerank": self.rerank, "split_sentences": "0"}
 
     def server(self, folder: Path, cores: int) -> Server:
-        """What serves it, with the bundles and the pickled model in `folder`."""
+        """Return the server for this point; `folder` has the bundles and the pickled model."""
         if self.side == OURS:
             model = {
                 "ATTENDANT_BUNDLE": str(folder / self.stop_rule),
                 "ATTENDANT_PRECISION": self.precision,
             }
             return Server(("service",), tuple((UNLIMITED | model).items()))
-        # ours without reranking, though the formula is another one
+        # the same as for the service without reranking, although the formula differs
         penalty = describe(DEFAULT_BUNDLE).manifest.decoding.length_penalty
         return Server(
             (
@@ -65,14 +65,14 @@ class Point:
         )
 
     def __str__(self) -> str:
-        """What tells it from others of its side."""
+        """Describe the search options."""
         beams = f"{self.beam_size} beam{'s' if self.beam_size > 1 else ''}"
         reranked = ", reranked" if self.rerank else ""
         return f"{self.precision}, {beams}, `{self.stop_rule}`{reranked}"
 
 
 def points() -> Iterator[Point]:
-    """All of them, CTranslate2's between ours; one beam leaves nothing to rerank."""
+    """Yield all points, those of both sides interleaved. With one beam, there is nothing to rerank."""
     for precision, beam_size in product(PRECISIONS, BEAMS):
         yield Point(PEER, precision, beam_size)
         for rule, rerank in product(RULES, (False, True) if beam_size > 1 else (False,)):
@@ -80,9 +80,9 @@ def points() -> Iterator[Point]:
 
 
 def write_bundles(bundle: Bundle, fp32: tuple[Path, Path], folder: Path) -> None:
-    """Write the bundle, with the graphs `fp32` beside those in int8, into a folder for each stop rule.
+    """Write the bundle with int8 and fp32 graphs into a folder for each stop rule.
 
-    There are no golden sentences, as they are one rule's.
+    Golden sentences are left out, since they are valid for one rule only.
     """
     manifest, first = bundle.manifest, folder / RULES[0]
     first.mkdir(parents=True)

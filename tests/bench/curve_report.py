@@ -1,4 +1,4 @@
-"""The curve's figures as `bench_curve.json`, as a picture and as tables."""
+"""Reports of the curve: `bench_curve.json`, a figure and tables."""
 
 import json
 from collections.abc import Sequence
@@ -19,31 +19,31 @@ RATE, BLEU = "sentences/s", "BLEU"
 
 @dataclass
 class Curve:
-    """What was measured, and where the defaults are on it."""
+    """The measured points, and the bundled model's default options."""
 
     machine: str = ""
     command: str = ""
     lines: int = 0
     beam_size: int = 4
-    """The bundled model's; so is the next."""
+    """The default of the bundled model, like `stop_rule`."""
     stop_rule: str = "first"
     minutes: float = 0.0
     points: list[Row] = field(default_factory=list)
-    """A Point's fields, its sentences a second, and its BLEU."""
+    """The fields of each Point, its sentences per second, and its BLEU."""
 
     @property
     def default(self) -> Point:
-        """How the service searches unless it is told otherwise."""
+        """The service's default options."""
         return Point(OURS, "int8", self.beam_size, self.stop_rule)
 
 
 def point_of(row: Row) -> Point:
-    """Whose figures a row has."""
+    """Return the point of a row."""
     return Point(**{each.name: row[each.name] for each in fields(Point)})
 
 
 def ahead(rows: Sequence[Row], of: Row) -> list[Row]:
-    """Those of its side that are at least as fast and as good, and one of the two more, the fastest first."""
+    """Return rows of the same side that are faster or better, and not worse in either, the fastest first."""
     found = [
         row
         for row in rows
@@ -56,12 +56,12 @@ def ahead(rows: Sequence[Row], of: Row) -> list[Row]:
 
 
 def overview(curve: Curve) -> str:
-    """The picture, where the defaults are, and CTranslate2 beside them, for docs/performance.md."""
+    """Return the figure, the default's point and a comparison with CTranslate2, for docs/performance.md."""
     if not curve.points:
         return table([])
     figures = {point_of(row): row for row in curve.points}
     default = figures[curve.default]
-    better = "; ".join(map(_told, ahead(curve.points, default))) or "none"
+    better = "; ".join(map(_described, ahead(curve.points, default))) or "none"
     rows = []
     for beams in BEAMS:
         searches = {
@@ -81,12 +81,12 @@ def overview(curve: Curve) -> str:
     )
 
 
-def _told(row: Row) -> str:
+def _described(row: Row) -> str:
     return f"{point_of(row)} ({row[RATE]}/s, {row[BLEU]})"
 
 
 def details(curve: Curve) -> str:
-    """All points, for the benchmark's own page."""
+    """Return a table of all points, for the benchmark's own page."""
     if not curve.points:
         return table([])
     return (
@@ -103,13 +103,13 @@ def write(curve: Curve, root: Path) -> None:
 
 
 def read(root: Path) -> Curve:
-    """The last figures; none where nothing was measured."""
+    """Read the latest figures, or return an empty curve if there are none."""
     path = root / FILE
     return Curve(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Curve()
 
 
 def write_documents(curve: Curve, root: Path) -> None:
-    """Renew the picture and the tables."""
+    """Update the figure and the tables."""
     if curve.points:
         (root / PICTURE).write_text(quality_by_speed(curve.points, curve.default), encoding="utf-8")
     for page, part in parts(curve).items():
@@ -117,5 +117,5 @@ def write_documents(curve: Curve, root: Path) -> None:
 
 
 def parts(curve: Curve) -> dict[str, str]:
-    """What is written anew, by page."""
+    """Return the generated part of each page."""
     return {"docs/performance.md": overview(curve), "tests/bench/README.md": details(curve)}

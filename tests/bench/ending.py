@@ -1,6 +1,6 @@
 """Random weights whose translations end like real ones, and sources for them.
 
-What a network costs does not depend on what it says, as long as it ends like real ones.
+The cost of a network does not depend on its translations, as long as their lengths are realistic.
 """
 
 import math
@@ -14,13 +14,13 @@ from model.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.transformer import DecoderLayer, Transformer
 
 PERIOD, LOUDNESS = 40, 30
-"""Of the clock that ends the random weights' translations; how much EOS makes of it."""
+"""The period of the clock that ends translations, in positions, and its weight in EOS's logit."""
 MEAN_LENGTH, SPREAD_LENGTH = 17, 5
-"""Tokens of these translations."""
+"""Mean and spread of the translations' lengths, in tokens."""
 
 
 def random_sources(count: int, vocab_size: int) -> list[list[int]]:
-    """Ids at random; lengths as in everyday text, 17 tokens on average and 60 at most."""
+    """Draw random ids, with lengths as in everyday text: 17 tokens on average and at most 60."""
     rng = random.Random(0)
     lengths = [min(60, max(3, round(rng.gammavariate(2.5, 7)))) for _ in range(count)]
     return [[*(rng.randrange(4, vocab_size) for _ in range(size)), EOS_ID] for size in lengths]
@@ -28,18 +28,18 @@ def random_sources(count: int, vocab_size: int) -> list[list[int]]:
 
 @torch.inference_mode()
 def ending_network(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
-    """Random weights whose translations do not repeat a token, and end after some tokens more or fewer.
+    """Build a network of random weights whose translations repeat no token and have varying lengths.
 
-    Feed-forward layers are linear maps (units in pairs of opposite sign) and the last one is large: a token
-    leads to another one and not to itself. One coordinate of the decoder's states is a clock: no embedding
-    and no layer writes to it but the sinusoid, sin(t / period), and one cross-attention, which sets it fast
-    or slow for the sentence. EOS looks at it alone.
+    Feed-forward layers are linear maps (units in pairs of opposite sign), and the last one is large, so
+    that a token leads to another one instead of itself. One coordinate of the decoder's states is a clock.
+    Only the sinusoid sin(t / period) and one cross-attention, which makes the clock faster or slower for a
+    sentence, write to it. The logit of EOS depends on the clock alone.
     """
     torch.manual_seed(0)
     network = Transformer(sizes, PAD_ID).eval()
     clock = _clock(sizes)
     for module in network.modules():
-        if isinstance(module, nn.Linear):  # not uniform: trained weights have few that are large
+        if isinstance(module, nn.Linear):  # not uniform: few trained weights are large
             nn.init.xavier_normal_(module.weight)
     network.embedding.weight.mul_(4)  # sharp choices
     network.embedding.weight[[PAD_ID, UNK_ID]] = 0
@@ -60,13 +60,13 @@ def ending_network(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
     layers[-1].feed_forward.w_2.weight.mul_(30)
     layers[-1].feed_forward.w_1.weight[:, clock] = 0
     for norm in (layers[0].norm_1, layers[-1].norm_2):
-        norm.weight[clock] = 20  # loud enough to be heard beside the rest
+        norm.weight[clock] = 20  # large enough beside the other coordinates
     _set_clock(network, layers, sources, clock)
     return network
 
 
 def _clock(sizes: ModelConfig) -> int:
-    """The coordinate to which positions add sin(t / PERIOD)."""
+    """Return the coordinate to which positions add sin(t / PERIOD)."""
     steps = sizes.d_model / 2 - (sizes.position_exponent == "inclusive")
     frequency = round(steps * math.log(PERIOD) / math.log(10000))
     return frequency if sizes.position_layout == "halves" else 2 * frequency
@@ -75,14 +75,16 @@ def _clock(sizes: ModelConfig) -> int:
 def _set_clock(
     network: Transformer, layers: list[DecoderLayer], sources: list[list[int]], clock: int
 ) -> None:
-    """Have EOS win after MEAN_LENGTH tokens on average, SPREAD_LENGTH fewer or more."""
+    """Make EOS the best token after MEAN_LENGTH tokens on average, with a deviation of SPREAD_LENGTH."""
     network.embedding.weight[EOS_ID] = 0
-    network.embedding.weight[EOS_ID, clock] = LOUDNESS  # now: sources end with it too
+    network.embedding.weight[EOS_ID, clock] = LOUDNESS  # set first, since sources also end with EOS
     times, _ = _clocks(network, sources, clock)
-    # from the second step on: at the first one, there may be nothing beside the sinusoid
+    # from the second step on: at the first, the state may be only the sinusoid
     a_token = (times[:, MEAN_LENGTH] - times[:, 1]).mean() / (MEAN_LENGTH - 1)
     tempo, still = layers[0].cross_attention.w_o, times[:, 1]
-    direction = 0.01 * torch.randn(len(tempo.weight))  # small: norms bend what is large
+    direction = 0.01 * torch.randn(
+        len(tempo.weight)
+    )  # small, because norms are not linear for large values
     tempo.weight[clock] = direction
     moved = _clocks(network, sources, clock, steps=2)[0][:, 1] - still
     scale = SPREAD_LENGTH * a_token / moved.std()
@@ -94,9 +96,9 @@ def _set_clock(
 def _clocks(
     network: Transformer, sources: list[list[int]], clock: int, steps: int = MEAN_LENGTH + 1
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the clock shows at each step of a greedy translation of each source, [N, steps].
+    """Return the clock at each step of a greedy translation of each source, [N, steps].
 
-    And the mean of the winners' logits, EOS not among them.
+    Also returns the mean logit of the chosen tokens, which exclude EOS.
     """
     times, logits = [], []
     for source in sources:
@@ -112,6 +114,6 @@ def _clocks(
 
 
 def _silence(weight: torch.Tensor, clock: int) -> None:
-    """Have `weight` [d_model, ...] write nothing to the clock, and no mean either: norms subtract that."""
+    """Make `weight` [d_model, ...] write nothing to the clock, and no mean, which norms would subtract."""
     weight -= weight.mean(0)
     weight[clock] = 0

@@ -1,8 +1,8 @@
-"""`python -m tests.bench.exactness --data DIR`: n-best lists of real sentences, held against two oracles.
+"""`python -m tests.bench.exactness --data DIR`: compare n-best lists of real sentences with two oracles.
 
-The bundled model in fp32, beam 4, the rule of the first 4 finished hypotheses. The engine translates every
-sentence alone and all of them in flight; the reference search in torch and CTranslate2, which share no code
-with it, translate them too. An n-best list that differs is shown with the difference of the scores.
+The bundled model in fp32 translates with 4 beams until 4 hypotheses have finished. The engine translates
+every sentence alone and all of them at once. The reference search in torch and CTranslate2, which share no
+code with the engine, translate them too. For lists that differ, the differences of scores are printed.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from tests.bench.systems import Listed, NBest
 
 BEAM_SIZE, ALPHA = 4, 0.6
 NO_PENALTY = 1e-9
-"""CTranslate2's penalty has another formula; at 0 it would search on until its best beam has finished."""
+"""CTranslate2's penalty has another formula. With 0, it would search until its best beam has finished."""
 
 
 def by_engine(
@@ -98,7 +98,7 @@ def by_ctranslate2(model: BenchModel, sources: Sequence[list[int]]) -> list[NBes
 
 
 def compare(name: str, ours: Sequence[NBest], theirs: Sequence[NBest]) -> None:
-    """Print how many n-best lists are equal, and how far apart the scores of the others are."""
+    """Print how many n-best lists are equal, and how much the scores of the others differ."""
     equal, apart, largest = 0, [], 0.0
     for mine, other in zip(ours, theirs, strict=True):
         if [one.ids for one in mine] == [one.ids for one in other]:

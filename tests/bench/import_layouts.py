@@ -1,9 +1,9 @@
-"""The bundled model's weights in the layout of every format that can hold them.
+"""The bundled model's weights in the layout of every format that can represent them.
 
-CTranslate2 and Argos hold it as it is. Of the others, Marian, Hugging Face's Marian and fairseq's get the
-network in post-norm (see `reshaping.py`), which computes nearly the same; positions begin where the format
-has them begin; fairseq and OpenNMT-py have no tag in front of a source. Students cannot hold it: their
-decoder has no self-attention.
+CTranslate2 and Argos represent the model exactly. Marian, Hugging Face's Marian and fairseq get the network
+in post-norm (see `reshaping.py`), which computes nearly the same. Positions begin where the format
+requires, and sources of fairseq and OpenNMT-py have no tag. Students cannot represent the model, because
+their decoder has no self-attention.
 """
 
 import json
@@ -31,19 +31,19 @@ TAGS = {tag_piece("de"): ">>deu<<", tag_piece("en"): ">>eng<<"}
 
 
 class Trained(NamedTuple):
-    """A network as it was trained, in pre-norm, and in post-norm."""
+    """The trained pre-norm network and its conversion to post-norm."""
 
     pre: Checkpoint
     post: Checkpoint
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, pairs: list[Pair]) -> "Trained":
-        """With the spreads that some text shows."""
+        """Convert a checkpoint to post-norm, using the spread of activations on `pairs`."""
         return cls(checkpoint, with_post_norm(checkpoint, pairs))
 
 
 def write_ctranslate2(folder: Path, trained: Trained) -> Path:
-    """A folder whose sources begin with a tag, as if it were BOS."""
+    """Write a CTranslate2 folder whose sources begin with a tag in place of BOS."""
     folder.mkdir(parents=True)
     vocabulary, names = trained.pre.vocabularies.source, _pieces(trained.pre)
     tag = names[vocabulary.tag_id(TARGET)]
@@ -61,18 +61,18 @@ def write_ctranslate2(folder: Path, trained: Trained) -> Path:
 
 
 def write_argos(folder: Path, trained: Trained) -> Path:
-    """A package, as a file."""
+    """Write an Argos package as a file."""
     package = folder / f"{SOURCE}_{TARGET}"
     model = write_ctranslate2(package / "model", trained)
     (model / "sentencepiece.model").rename(package / "sentencepiece.model")
-    said = {"package_version": "1.9", "argos_version": "1.9.6", "type": "translate"}
+    metadata = {"package_version": "1.9", "argos_version": "1.9.6", "type": "translate"}
     languages = {
         "from_code": SOURCE,
         "from_name": "German",
         "to_code": TARGET,
         "to_name": "English",
     }
-    (package / "metadata.json").write_text(json.dumps(said | languages))
+    (package / "metadata.json").write_text(json.dumps(metadata | languages))
     (package / "README.md").write_text("# German - English\n")
     file = folder / f"translate-{SOURCE}_{TARGET}-1_9.argosmodel"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -82,13 +82,13 @@ def write_argos(folder: Path, trained: Trained) -> Path:
 
 
 def write_hugging_face(folder: Path, trained: Trained) -> Path:
-    """A folder of Hugging Face's Marian."""
+    """Write a folder of Hugging Face's Marian."""
     marian_folders.write_network(folder, trained.post)
     return folder
 
 
 def write_npz(folder: Path, trained: Trained) -> Path:
-    """A folder as OPUS-MT's archives unpack to; its translations begin with a vector of zeros."""
+    """Write a folder like an unpacked archive of OPUS-MT; its translations begin with a vector of zeros."""
     folder.mkdir(parents=True)
     network = with_halves(trained.post, position_exponent="inclusive")
     marian_files.write_npz(folder / "opus.npz", network.network())
@@ -108,19 +108,19 @@ def write_npz(folder: Path, trained: Trained) -> Path:
 
 
 def write_m2m100(folder: Path, trained: Trained) -> Path:
-    """A folder of M2M-100, whose network is NLLB's."""
+    """Write a folder of M2M-100, whose architecture NLLB shares."""
     m2m100_folders.write_network(folder, trained.pre, SOURCE, TARGET)
     return folder
 
 
 def write_fairseq(folder: Path, trained: Trained) -> Path:
-    """A fairseq checkpoint."""
+    """Write a fairseq checkpoint."""
     fairseq_checkpoints.write_network(folder, trained.post)
     return folder
 
 
 def write_opennmt(folder: Path, trained: Trained) -> Path:
-    """An OpenNMT-py checkpoint, whose sources have no end either."""
+    """Write an OpenNMT-py checkpoint, whose sources have neither a tag nor EOS."""
     opennmt_checkpoints.write_network(folder, trained.pre)
     return folder
 
@@ -134,7 +134,7 @@ LAYOUTS: dict[str, Callable[[Path, Trained], Path]] = {
     "fairseq": write_fairseq,
     "OpenNMT-py": write_opennmt,
 }
-"""What writes a model into a folder that is not there yet, and returns what is to be imported."""
+"""Functions that write a model into a new folder and return the path to import."""
 
 
 def _pieces(checkpoint: Checkpoint) -> list[str]:

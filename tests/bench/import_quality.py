@@ -1,8 +1,8 @@
-"""`python -m tests.bench.import_quality --data DIR`: what int8 costs a trained model, format by format.
+"""`python -m tests.bench.import_quality --data DIR`: measure the quality loss of int8 for imported models.
 
 The bundled model is written in the layout of each format, imported in fp32 and int8 with the default
-calibration, and translates `DIR/SPLIT.de`. Printed are BLEU and chrF against `DIR/SPLIT.en`, and the chrF of
-int8's translations against fp32's; and the same of CTranslate2 itself.
+calibration, and translates `DIR/SPLIT.de`. Prints BLEU and chrF against `DIR/SPLIT.en` and the chrF of int8
+translations against those in fp32, also for CTranslate2 itself.
 """
 
 import argparse
@@ -35,12 +35,12 @@ from tests.bench.measure import Row
 BEAM_SIZE, LENGTH_PENALTY = 4, 1.0
 PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
 SPREAD_PAIRS = 100
-"""Of the text, for the network in post-norm."""
+"""Pairs of the text that are used for the conversion to post-norm."""
 EXACT = "int8, exact sums"
 
 
 def translated(folder: Path, precision: Precision, texts: Sequence[str]) -> list[str]:
-    """Whole lines, each a sentence of its own."""
+    """Translate whole lines, each as a single sentence."""
     with Translator.load(folder, device="cpu", precision=precision) as translator:
         found = translator.translate(
             texts, source=SOURCE, target=TARGET, beam_size=BEAM_SIZE, splitting="none"
@@ -49,7 +49,7 @@ def translated(folder: Path, precision: Precision, texts: Sequence[str]) -> list
 
 
 def by_ctranslate2(folder: Path, texts: Sequence[str]) -> dict[str, list[str]]:
-    """What CTranslate2 makes of its own folder, by precision."""
+    """Translate with CTranslate2 from its own folder, by precision."""
     tokenizer = SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
     pieces = tokenizer.encode(list(texts), out_type=str)
     found = {}
@@ -64,7 +64,7 @@ def by_ctranslate2(folder: Path, texts: Sequence[str]) -> dict[str, list[str]]:
 
 @contextmanager
 def exact_sums() -> Iterator[None]:
-    """ONNX Runtime multiplies as with VNNI: slower, but no sum of two products overflows."""
+    """Make ONNX Runtime multiply as with VNNI: slower, but no sum of two products saturates."""
 
     def options() -> onnxruntime.SessionOptions:
         made = plain()
@@ -77,7 +77,7 @@ def exact_sums() -> Iterator[None]:
 
 
 def row(name: str, translations: dict[str, list[str]], references: Sequence[str]) -> Row:
-    """Scores against the references, and of int8 against fp32."""
+    """Return the scores against the references, and those of int8 against fp32."""
     chrf, bleu = sacrebleu.corpus_chrf, sacrebleu.corpus_bleu
     found: Row = {"format": name}
     for metric, score in (("BLEU", bleu), ("chrF", chrf)):
@@ -119,7 +119,7 @@ def main() -> None:
     trained = Trained.of(
         checkpoint, encode_pairs(few, checkpoint.config.data, checkpoint.vocabularies)
     )
-    # what int8 costs is measured here
+    # the loss of int8 is measured here and must not stop the import
     TOLERANCES_WITHOUT_TEXT["int8"] = Tolerance(math.inf, chrf=0.0)
     rows = []
     for name in options.formats.split(","):

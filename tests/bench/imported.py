@@ -1,8 +1,9 @@
-"""`python -m tests.bench.imported`: measures imported models against the engines that they come from.
+"""`python -m tests.bench.imported`: compare imported models with the engines that they come from.
 
-`opus`, of an OPUS-MT model's shape, runs against CTranslate2 on all cores. `student`, of a Firefox student's,
-runs against Marian's native int8 build on one core, if that is there (tests/bench/README.md says how).
-Writes `bench_imported.json`, and its tables into `docs/performance.md`; nothing here asserts a speed.
+`opus` has the shape of an OPUS-MT model and is compared with CTranslate2 on all cores. `student` has the
+shape of a Firefox student and is compared with Marian's native int8 build on one core, if this is installed
+(see tests/bench/README.md). Writes `bench_imported.json` and tables in `docs/performance.md`. No speed is
+asserted.
 """
 
 import argparse
@@ -40,16 +41,16 @@ TINY: dict[str, Any] = {
 
 @dataclass
 class ImportedResults(Results):
-    """What is measured here besides."""
+    """Results with additional measurements of imported models."""
 
     student: list[Row] = field(default_factory=list)
-    """Both sides on one core."""
+    """A row for each side, on one core."""
     projection: dict[str, float] = field(default_factory=dict)
-    """Share of decoding that the vocabulary of `opus` takes, by kernel."""
+    """The share of decoding that the projection to the vocabulary of `opus` takes, by kernel."""
 
 
 def parse() -> argparse.Namespace:
-    """The command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.imported", description=__doc__)
     parser.add_argument("--models", default="opus,student", help="comma-separated")
     parser.add_argument("--thorough", action="store_true", help="more rounds")
@@ -59,14 +60,14 @@ def parse() -> argparse.Namespace:
         "--cache", type=Path, default=ROOT / "build" / "bench", help="for the models"
     )
     parser.add_argument(
-        "--documents", action="store_true", help=f"write these alone, of the last {FILE}"
+        "--documents", action="store_true", help=f"only write the documents from {FILE}"
     )
-    parser.add_argument("--no-documents", action="store_true", help=f"write {FILE} alone")
+    parser.add_argument("--no-documents", action="store_true", help=f"only write {FILE}")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Measure; returns the exit status."""
+    """Measure and return the exit status."""
     options = parse()
     if options.documents:
         write_documents(read(ROOT), ROOT)
@@ -82,14 +83,14 @@ def main() -> int:
         model = _make("student", options)
         results.student = student.measure(model, options.marian, effort, results)
     elif "student" in options.models:
-        logging.warning("student: left out, for there is no %s", options.marian)
+        logging.warning("student: left out, because %s does not exist", options.marian)
     results.notes["minutes"] = round((time.perf_counter() - started) / 60, 1)
     if options.tiny:
         print(part(results))
         return 0
     write(results, ROOT)
     if not options.no_documents:
-        write_documents(read(ROOT), ROOT)  # rounded as they are kept
+        write_documents(read(ROOT), ROOT)  # with figures as rounded in the file
     print(part(results))
     return 0
 
@@ -106,11 +107,14 @@ def _make(name: str, options: argparse.Namespace) -> ImportedModel:
 
 
 def measure_opus(model: ImportedModel, effort: Effort, results: ImportedResults) -> None:
-    """All at once, alone, under load, and the projection's share."""
+    """Measure all sentences at once, single ones, arrivals, and the projection's share."""
     logging.info("opus: offline and alone")
     capacity = measure.offline(model, "int8", replace(effort, only_alone=True), results)
     row = results.offline[-1]
-    for name in ("offline", "single"):  # a token, for int8 ends random weights' sentences elsewhere
+    for name in (
+        "offline",
+        "single",
+    ):  # per token, since int8 changes the lengths of random weights' translations
         results.ratios[f"{name}.opus.int8"] *= row["mean target"] / row["its mean target"]
     logging.info("opus: online")
     online.measure(model, capacity, effort, results)
@@ -121,7 +125,7 @@ def measure_opus(model: ImportedModel, effort: Effort, results: ImportedResults)
 
 
 def part(results: ImportedResults) -> str:
-    """What is written anew in docs/performance.md."""
+    """Return the generated part of docs/performance.md."""
     rows = [
         {"ratio": what, **{model: _ratios(results, names, model) for model in SENTENCES}}
         for what, names in report.OVERVIEW.items()
@@ -159,7 +163,7 @@ def write(results: ImportedResults, root: Path) -> None:
 
 
 def read(root: Path) -> ImportedResults:
-    """The last figures; none where nothing was measured."""
+    """Read the latest figures, or return empty results if there are none."""
     path = root / FILE
     if not path.exists():
         return ImportedResults("", "")
@@ -167,7 +171,7 @@ def read(root: Path) -> ImportedResults:
 
 
 def write_documents(results: ImportedResults, root: Path) -> None:
-    """Renew the tables."""
+    """Update the tables."""
     renew(root / PAGE, MARK, part(results))
 
 

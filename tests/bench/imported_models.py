@@ -1,7 +1,7 @@
-"""Random weights of others' shapes in others' files, and the bundles that the import makes of them.
+"""Random weights in the shapes and files of other systems, and the bundles imported from them.
 
-`opus` has the shape of an OPUS-MT model, and is imported from CTranslate2's folder. `student` has that of a
-base student of Firefox Translations, and is imported from Marian's npz.
+`opus` has the shape of an OPUS-MT model and is imported from a CTranslate2 folder. `student` has the shape
+of a base student of Firefox Translations and is imported from Marian's npz.
 """
 
 import hashlib
@@ -34,18 +34,18 @@ STUDENT = ModelConfig(
 )
 SPECIAL = {PAD_ID: "<pad>", UNK_ID: "<unk>", BOS_ID: "<s>", EOS_ID: "</s>"}
 CALIBRATION = 24
-"""Sentences whose activations set the scales of both sides; they are among those measured."""
+"""Number of sentences for the calibration of both sides, which are among those measured."""
 
 
 @dataclass(frozen=True)
 class ImportedModel(BenchModel):
-    """A bundle, and beside it what it was made of."""
+    """A bundle next to the files it was imported from."""
 
     words: tuple[str, ...] = ()
-    """By the bundle's id, what other engines know a token by."""
+    """The names of tokens in other engines, by the bundle's ids."""
 
     def peer(self, precision: Precision) -> Path:
-        """CTranslate2's model."""
+        """Return the folder of CTranslate2's model."""
         return self.folder.parent / f"ctranslate2.{precision}"
 
     @property
@@ -60,23 +60,23 @@ class ImportedModel(BenchModel):
 
 
 def opus(folder: Path, count: int, sizes: ModelConfig = OPUS) -> ImportedModel:
-    """The bundle of CTranslate2's folder, with `count` sentences; made once."""
+    """Import a CTranslate2 folder, with `count` sentences, unless an earlier run did so."""
     tokens = _tokens(range(sizes.vocab_size))
-    # the bundle begins with its own four, then has all of the format's but <unk> and </s>
+    # the bundle begins with its own four special tokens, then has the format's except <unk> and </s>
     others = [token for token in tokens if token not in ("<unk>", "</s>")]
     words = ("", "<unk>", "", "</s>", *others)
 
     def write(source: Path, network: Transformer) -> None:
         peer.convert(network, source, names=tokens, add_source_eos=True)
         write_vocabulary(source / "sentencepiece.model", tokens)
-        # what is measured gets its EOS with the source, as the engine does
+        # the measured model gets EOS with the source, like the engine
         peer.convert(network, folder / "ctranslate2.int8", "int8", tokens)
 
     return _imported("opus", folder, sizes, words, count, write)
 
 
 def student(folder: Path, count: int, sizes: ModelConfig = STUDENT) -> ImportedModel:
-    """The bundle of Marian's npz, with `count` sentences; made once, with what Marian runs beside it."""
+    """Import Marian's npz, with `count` sentences, and write Marian's files, unless an earlier run did."""
     tokens = _tokens(marian_files.format_ids(sizes.vocab_size))
     words = ("", "<unk>", "", "</s>", *tokens[2:])
 
@@ -84,7 +84,7 @@ def student(folder: Path, count: int, sizes: ModelConfig = STUDENT) -> ImportedM
 
 
 def write_student_files(source: Path, network: Transformer) -> None:
-    """A student's npz with its vocabulary, and what Marian runs in int8."""
+    """Write a student's npz with its vocabulary, and its int8 file for Marian."""
     vocab_size = network.config.vocab_size
     sources = random_sources(CALIBRATION, vocab_size)
     marian_files.write_student(source, network, sources)
@@ -114,7 +114,7 @@ def _imported(
         lines = "".join(f"{text}\n" for text in model.texts[:CALIBRATION])
         (folder / "lines.txt").write_text(lines, encoding="utf-8")
         options = ExportOptions(name, ("int8",), golden_sentences=2, aligned_pairs=2)
-        # one flip of a rounding leads random weights elsewhere
+        # a single rounding difference changes the whole translation of random weights
         TOLERANCES["int8"] = Tolerance(score=math.inf, chrf=0.0)
         import_model(source, model.folder, options, ["de"], ["en"], folder / "lines.txt")
         stamp.write_text(version)
@@ -122,7 +122,7 @@ def _imported(
 
 
 def _version(sizes: ModelConfig) -> str:
-    """Of what a model on disk depends on, the importers left out."""
+    """Hash everything that a model on disk depends on, except the importers."""
     digest = hashlib.sha256(repr(sizes).encode())
     for module in (ending, marian_files, peer):
         digest.update(Path(str(module.__file__)).read_bytes())
@@ -131,7 +131,7 @@ def _version(sizes: ModelConfig) -> str:
 
 
 def _tokens(ids: Iterable[int]) -> list[str]:
-    """Each id's token: a whole word, but for the special ones."""
+    """Return the token of each id: a whole word, except for special tokens."""
     return [SPECIAL.get(id, f"▁t{id}") for id in ids]
 
 
@@ -140,7 +140,7 @@ def _text(words: Sequence[str], ids: Sequence[int]) -> str:
 
 
 def write_vocabulary(path: Path, tokens: Iterable[str], **ids: int) -> None:
-    """A SentencePiece model of these pieces, which cuts a text of them at its blanks."""
+    """Write a SentencePiece model of these pieces, which splits a text of them at its spaces."""
     model = spm.ModelProto()
     kinds = {"<unk>": spm.ModelProto.SentencePiece.UNKNOWN}
     kinds |= dict.fromkeys(("<pad>", "<s>", "</s>"), spm.ModelProto.SentencePiece.CONTROL)

@@ -1,4 +1,4 @@
-"""User instructions of a thread, counted by the processor: what else a machine does hardly changes them."""
+"""Counts of a thread's user instructions by the processor, which hardly depend on other load."""
 
 import ctypes
 import os
@@ -9,21 +9,21 @@ _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 _HARDWARE, _INSTRUCTIONS = 0, 1
 _WITHOUT_KERNEL_AND_HYPERVISOR = 0b11 << 5
 _SIZE = 112
-"""Of `struct perf_event_attr`; see perf_event_open(2)."""
+"""The size of `struct perf_event_attr`; see perf_event_open(2)."""
 
 
 class InstructionCounter:
-    """Counts those of one thread of this machine, from now on."""
+    """Counts the user instructions of one thread."""
 
     def __init__(self, thread: int) -> None:
-        """Begin.
+        """Start counting.
 
         Raises:
-            OSError: the system does not count them, or not for this user.
+            OSError: the system does not count instructions, or does not allow this user to.
         """
         number = _PERF_EVENT_OPEN.get(platform.machine())
         if number is None:
-            raise OSError("no instructions are counted on this machine")
+            raise OSError(f"instructions cannot be counted on {platform.machine()}")
         fields = struct.pack(
             "IIQQQQQ", _HARDWARE, _SIZE, _INSTRUCTIONS, 0, 0, 0, _WITHOUT_KERNEL_AND_HYPERVISOR
         )
@@ -36,6 +36,6 @@ class InstructionCounter:
             raise OSError(error, os.strerror(error))
 
     def read(self) -> int:
-        """So far."""
+        """Return the count so far."""
         [count] = struct.unpack("q", os.read(self._file, 8))
         return int(count)

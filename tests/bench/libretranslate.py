@@ -1,9 +1,8 @@
-"""`python -m tests.bench.libretranslate --python PYTHON`: beside LibreTranslate, with the same weights.
+"""`python -m tests.bench.libretranslate --python PYTHON`: compare with LibreTranslate on the same weights.
 
-PYTHON is an interpreter in whose environment `libretranslate==1.9.6` is installed. Both servers have the
-bundled model in int8, search with 4 beams and have their default settings, but for limits that refuse. Of
-LibreTranslate's numbers of threads, the fastest are used. The servers take turns. A rate is that while all
-connections are busy: what a batch loses at the end of a run, when fewer and fewer are, is no server's speed.
+PYTHON is an interpreter with `libretranslate==1.9.6`. Both servers run the bundled model in int8 with 4
+beams and their default settings, but without limits. LibreTranslate uses its fastest numbers of threads.
+The servers are measured in turn, and only while all connections are busy.
 """
 
 import argparse
@@ -33,14 +32,12 @@ SERVER = Path(__file__).with_name("libretranslate_server.py")
 
 
 def write_package(folder: Path) -> str:
-    """Write the bundled model as an installed package of Argos Translate; returns the direction's tag."""
+    """Write the bundled model as an installed package of Argos Translate, and return the direction's tag."""
     checkpoint = bundle.load(DEFAULT_BUNDLE)
     vocabulary = checkpoint.vocabularies.source
     names = list(map(vocabulary.processor.id_to_piece, range(vocabulary.vocab_size)))
-    for source, target in (
-        (SOURCE, TARGET),
-        (TARGET, SOURCE),
-    ):  # of fewer than two it would look for more
+    # with a single package, LibreTranslate would look for others
+    for source, target in ((SOURCE, TARGET), (TARGET, SOURCE)):
         package = folder / f"{source}_{target}"
         peer.convert(checkpoint.network(), package / "model", "int8", names, add_source_eos=True)
         (package / "sentencepiece.model").write_bytes(
@@ -56,7 +53,7 @@ def write_package(folder: Path) -> str:
 def libretranslate(
     python: str, folder: Path, tag: str, port: int, threads: int, inter_threads: int
 ) -> Iterator[None]:
-    """LibreTranslate with so many threads for requests, and so many for translations."""
+    """Run LibreTranslate with `threads` for requests and `inter_threads` for translations."""
     options = ["--host", "127.0.0.1", "--port", str(port), "--threads", str(threads)]
     environment = {
         "XDG_DATA_HOME": str(folder / "data"),
@@ -71,7 +68,7 @@ def libretranslate(
 
 
 def rates(port: int, texts: list[str], rounds: int) -> dict[int, list[float]]:
-    """Requests a second, by the number of connections."""
+    """Return requests per second by number of connections."""
     asyncio.run(closed_loop(port, texts[:100], max(CONNECTIONS)))
     found = {}
     for connections in CONNECTIONS:
@@ -87,7 +84,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench.libretranslate", description=__doc__
     )
-    parser.add_argument("--python", required=True, help="of LibreTranslate's environment")
+    parser.add_argument(
+        "--python", required=True, help="interpreter of LibreTranslate's environment"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     texts, began = everyday_german(TEXTS), time.perf_counter()

@@ -1,8 +1,8 @@
-"""`PYTHON -P tests/bench/libretranslate_server.py TAG ...`: LibreTranslate, with a model that wants a tag.
+"""`PYTHON -P tests/bench/libretranslate_server.py TAG ...`: run LibreTranslate with a model that needs a tag.
 
-Run by the interpreter that has LibreTranslate; what follows the tag are LibreTranslate's own options. Two
-parts of Argos Translate are replaced: the tokenizer puts the tag in front, and the sentence splitter, whose
-model would have to be downloaded, takes every text for one sentence, which costs it nothing.
+PYTHON must have LibreTranslate; the arguments after the tag are LibreTranslate's options. Two parts of Argos
+Translate are replaced: the tokenizer inserts the tag, and the sentence splitter, whose model would have to be
+downloaded, treats every text as one sentence, at no cost.
 """
 
 import sys
@@ -11,14 +11,14 @@ from argostranslate import sbd, tokenizer
 
 
 def main() -> None:
-    """Serve until it is killed."""
+    """Serve until the process is killed."""
     tag = sys.argv.pop(1)
     encode = tokenizer.SentencePieceTokenizer.encode
     tokenizer.SentencePieceTokenizer.encode = lambda self, text: [tag, *encode(self, text)]
     sbd.MiniSBDSentencizer.__init__ = lambda self, _: None
     sbd.MiniSBDSentencizer.split_sentences = lambda self, text: [text]
 
-    from libretranslate.main import main as serve  # builds its pipelines as it is imported
+    from libretranslate.main import main as serve  # builds its pipelines when it is imported
 
     serve()
 
