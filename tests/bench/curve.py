@@ -1,9 +1,10 @@
-"""`python -m tests.bench.curve --data DIR`: BLEU against sentences a second over HTTP.
+"""`python -m tests.bench.curve --data DIR`: measure BLEU by sentences per second over HTTP.
 
-Every way to search with the bundled model has a point: 1 to 8 beams, each stop rule, with and without
-reranking, in int8 and fp32; so has CTranslate2, with the same weights, behind the same web framework. 64
-connections send lines of DIR/test.de; DIR/test.en has the references. `make bench` includes it, given DIR.
-Writes `bench_curve.json`, a picture, and its parts of `docs/performance.md` and `tests/bench/README.md`.
+Measures the bundled model with 1 to 8 beams, each stop rule, with and without reranking, in int8 and fp32,
+and CTranslate2 with the same weights behind the same web framework. 64 connections send the lines of
+DIR/test.de. The references are in DIR/test.en. `make bench` includes this benchmark if it is given DIR.
+
+Writes `bench_curve.json`, a figure, and tables in `docs/performance.md` and `tests/bench/README.md`.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How near to the machine: operations against the peak measured in the same run, time by kernel, memory."""
+"""Measurements against the machine's limits: operations and memory bandwidth, and time by kernel."""
 
 import json
 import math
@@ -28,18 +28,18 @@ from tests.bench.systems import Ours
 BEAM = 4
 REPEAT = 20
 BATCHES = 12
-"""Full batches that a worker gets, one after another."""
+"""Full batches per worker, one after another."""
 
 
 @dataclass
 class Gauge:
-    """What one machine does with one int8 model; every method measures."""
+    """Measurements of one int8 model on this machine."""
 
     model: BenchModel
     cores: int
 
     def peak_operations(self) -> float:
-        """Int8 operations a second of one large product a core, all cores at once."""
+        """Measure int8 operations per second of a large product on each core, all cores at once."""
         rng = np.random.default_rng(0)
         weight = rng.normal(size=(4096, 1024)).astype(np.float32)
         ranges = {"layer": ActivationRange(-4.0, 4.0)}
@@ -61,7 +61,7 @@ class Gauge:
         return self._rate(work, 2 * 1024 * 1024 * 4096 * REPEAT)
 
     def peak_bandwidth(self) -> float:
-        """Bytes a second, read and written, of a copy larger than every cache, all cores at once."""
+        """Measure bytes per second, read and written, of copies larger than any cache, all cores at once."""
         arrays = [np.zeros(1 << 25) for _ in range(2 * self.cores)]
 
         def work(index: int) -> None:
@@ -78,10 +78,11 @@ class Gauge:
         return self.cores * amount / (time.perf_counter() - started)
 
     def decoding(self, rows: int) -> Row:
-        """Operations and weight bytes a second with `rows` sentences a worker, and the host's share.
+        """Measure operations and weight bytes per second with `rows` sentences per worker.
 
-        The benchmark's own sentences, in flight, while the batch is full. Were they forced to a length, EOS
-        would be banned, and such runs copy their logits: 3 to 6 % slower, and not what sentences ask for.
+        Also measures the host's share of the time.
+        Only full batches count. The sentences are those of the benchmark, without a forced length: a forced
+        length bans EOS, and such batches copy their logits, which is 3 to 6 % slower.
         """
         ours = Ours(self.model, "int8", self.cores, rows)
         sources = cycled(self.model.sources, BATCHES * rows * self.cores)
@@ -102,7 +103,7 @@ class Gauge:
         }
 
     def kernels(self) -> list[Row]:
-        """Share of every kind of kernel in decoding 16 rows, by ONNX Runtime's own profile."""
+        """Return the share of each kind of kernel in decoding 16 rows, from ONNX Runtime's profile."""
         spent: Counter[str] = Counter()
         for event in self._profile():
             spent[event["args"]["op_name"]] += event["dur"]
@@ -113,7 +114,7 @@ class Gauge:
         ]
 
     def projection(self) -> dict[str, float]:
-        """Share of decoding 16 rows that the vocabulary takes, by kind of kernel."""
+        """Return the share of the projection to the vocabulary in decoding 16 rows, by kind of kernel."""
         spent: Counter[str] = Counter()
         total = 0.0
         for event in self._profile():
@@ -127,14 +128,14 @@ class Gauge:
         return {kind: duration / total for kind, duration in spent.most_common()}
 
     def _is_vocabulary(self, tensor: dict[str, list[int]]) -> bool:
-        """Whether it has a number for each token, in whole groups of them."""
+        """Check whether a tensor has a value for each token, padded to whole groups."""
         [shape] = tensor.values()
         size, group = self.model.sizes.vocab_size, group_size(self.model.sizes.vocab_size)
         count = math.prod(shape)
         return count > 0 and count % (-(-size // group) * group) == 0
 
     def _profile(self) -> list[dict[str, Any]]:
-        """The decoder's kernels in the second pass: the first one maps the memory that it writes to."""
+        """Return the decoder's kernel events of the second pass, because the first also maps memory."""
         profiled: list[onnxruntime.InferenceSession] = []
         plain = onnxruntime.InferenceSession
         with tempfile.TemporaryDirectory() as folder:
@@ -145,7 +146,7 @@ class Gauge:
                 profiled.append(plain(path, options, **rest))
                 return profiled[-1]
 
-            onnxruntime.InferenceSession = session  # the runner asks for it by this name
+            onnxruntime.InferenceSession = session  # the runner looks it up by this name
             ours = Ours(self.model, "int8", 1)
             ours.translate(self.model.sources, BEAM)
             warm = time.time_ns()
@@ -160,16 +161,16 @@ class Gauge:
             if event.get("cat") == "Node"
             and event["name"].endswith("_kernel_time")
             and event["ts"] >= after
-            and event["args"]["op_name"] not in ("Loop", "If")  # they contain the others
+            and event["args"]["op_name"] not in ("Loop", "If")  # these contain the others
         ]
 
 
 @dataclass
 class Churner(Ours):
-    """The engine under sentences of 1 and of 500 tokens, mixed."""
+    """The engine under a mix of sentences of 1 to 500 tokens."""
 
     def churn(self, seconds: float) -> int:
-        """Keep a few hundred sentences in flight; returns how many were translated."""
+        """Translate batches of 32 sentences until the time is up, and return the number of sentences."""
         rng, count, until = random.Random(0), 0, time.perf_counter() + seconds
         while time.perf_counter() < until:
             sources = [
@@ -192,7 +193,7 @@ MAX_TARGET = 100
 
 
 def _weights(sizes: ModelConfig) -> int:
-    """Multiplications for one beam's step, attention's products with the cache left out."""
+    """Return the multiplications with weights for one step of one beam."""
     layer = 6 * sizes.d_model**2 + 2 * sizes.d_model * sizes.d_ff
     return sizes.num_decoder_layers * layer + sizes.d_model * sizes.vocab_size
 

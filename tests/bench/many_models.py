@@ -1,8 +1,8 @@
-"""`python -m tests.bench.many_models`: many models in bounded memory, asked for random directions.
+"""`python -m tests.bench.many_models`: serve random directions of many models in bounded memory.
 
-The models are copies of one bundle, whose German has other codes; their files are links to the same ones, but
-for mapped weights. Says how long a direction took whose model was loaded before the request, or was not, what
-became of every request, and how much memory the service had at most.
+The models are copies of one bundle with other codes for German. Their files are hard links, except mapped
+weights. Prints response times of directions whose models were loaded before the request and of others, the
+outcome of all requests, and the maximum memory of the service.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SAMPLE_SECONDS = 0.1
 
 
 def copies(bundle: Path, folder: Path, count: int) -> list[str]:
-    """So many bundles like one; returns the codes that stand for its German."""
+    """Make `count` copies of a bundle, and return their codes for German."""
     codes = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(count)]
     manifest = json.loads((bundle / MANIFEST).read_text("utf-8"))
     for code in codes:
@@ -57,7 +57,7 @@ def copies(bundle: Path, folder: Path, count: int) -> list[str]:
 
 @dataclass
 class Client:
-    """Asks one request after the other."""
+    """Sends one request after another."""
 
     port: int
     codes: list[str]
@@ -66,7 +66,7 @@ class Client:
     statuses: Counter[int] = field(default_factory=Counter)
 
     def run(self, until: float) -> None:
-        """Ask for random directions, and take the time of each."""
+        """Request random directions until the time is up, and record the time of each request."""
         texts = everyday_german(200)
         while time.monotonic() < until:
             source, target = self.random.choice(self.codes), "en"
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--memory-mb", type=int, default=1000)
     parser.add_argument("--port", type=int, default=8500)
     options = parser.parse_args()
-    # beside the bundle, so that its files can be linked
+    # on the same file system as the bundle, so that its files can be linked
     with tempfile.TemporaryDirectory(dir=options.bundle.parent, prefix="many-") as name:
         codes = copies(options.bundle, Path(name), options.models)
         settings = {
@@ -119,10 +119,10 @@ def main() -> None:
                 Client(options.port, codes, random.Random(number))
                 for number in range(options.connections)
             ]
-            memory = _asked_by(clients, options.minutes, server_pid(options.port))
+            memory = _run_all(clients, options.minutes, server_pid(options.port))
     statuses = sum((client.statuses for client in clients), Counter[int]())
-    told = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items()))
-    print(f"{options.models} models, {options.connections} connections: {told}")
+    outcomes = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items()))
+    print(f"{options.models} models, {options.connections} connections: {outcomes}")
     for kind in ("warm", "cold"):
         found = sorted(one for client in clients for one in client.seconds[kind])
         if found:
@@ -132,8 +132,8 @@ def main() -> None:
     print(f"memory: {memory[0]:.0f} MiB at the start, {max(memory):.0f} MiB at most")
 
 
-def _asked_by(clients: list[Client], minutes: float, pid: int) -> list[float]:
-    """Let all of them ask for so long; returns samples of the service's memory in MiB."""
+def _run_all(clients: list[Client], minutes: float, pid: int) -> list[float]:
+    """Run all clients for this time, and return samples of the service's memory in MiB."""
     memory, until = [memory_of(pid)], time.monotonic() + 60 * minutes
     threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
     for thread in threads:

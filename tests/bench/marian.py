@@ -1,4 +1,4 @@
-"""Marian's native int8 build as a side of the benchmark, in an interpreter of its own."""
+"""Marian's native int8 build as a side of the benchmark, in its own interpreter."""
 
 import json
 import subprocess
@@ -10,14 +10,14 @@ from tests.bench import marian_worker
 from tests.bench.models import ROOT
 
 PYTHON = ROOT / "build" / "marian" / "bin" / "python"
-"""Where `python3.10 -m venv build/marian` puts it."""
+"""The interpreter of `python3.10 -m venv build/marian`."""
 
 
 class Marian:
-    """One worker with a student's model; use it in a `with`."""
+    """One worker with a student's model; a context manager."""
 
     def __init__(self, python: Path, source: Path) -> None:
-        """Load the files that `write_student` left in `source`; the processor's cores are this thread's."""
+        """Load the files that `write_student` wrote to `source`. The process inherits this thread's cores."""
         model, vocabulary = source / "model.bin", source / "vocab.spm"
         self._process = subprocess.Popen(
             [python, str(marian_worker.__file__), model, vocabulary],
@@ -28,12 +28,12 @@ class Marian:
         self._read()
 
     def translate(self, texts: Sequence[str]) -> tuple[float, list[list[str]]]:
-        """All at once; the seconds it took, and the words of each translation."""
+        """Translate all texts at once; return the seconds taken and the words of each translation."""
         seconds, found, _ = self._ask(texts, None)
         return seconds, [text.split() for text in found]
 
     def arrive(self, texts: Sequence[str], times: Sequence[float]) -> tuple[list[float], float]:
-        """Each text at its time; latencies, and the seconds until the last was done."""
+        """Send each text at its time; return the latencies and the seconds until the last was translated."""
         seconds, _, latencies = self._ask(texts, times)
         return latencies, seconds
 
@@ -50,7 +50,7 @@ class Marian:
         return line
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return the worker."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,6 +1,6 @@
-"""A post-norm network in the layouts that Marian reads: float32 in an npz, int8 for intgemm in a `.bin`.
+"""Writes a post-norm network in the layouts of Marian: float32 in an npz, int8 for intgemm in a `.bin`.
 
-Matrices are stored [in, out] and vectors [1, n], layers are counted from 1.
+Matrices are stored as [in, out] and vectors as [1, n]. Layers are numbered from 1.
 """
 
 import json
@@ -23,23 +23,23 @@ TABLE = "Wemb"
 FLOAT32, INT8, INTGEMM8 = 0x0404, 0x0101, 0x4101
 ALIGNMENT = 256
 LARGEST = 127
-"""Of an int8 number."""
+"""The largest magnitude of a quantized value."""
 
 
 def format_ids(vocab_size: int) -> list[int]:
-    """This project's id of each of Marian's: it begins with EOS and the unknown token, and knows no other."""
+    """Return this project's id for each of Marian's, whose only special tokens are the first, EOS and UNK."""
     return [EOS_ID, UNK_ID, *range(4, vocab_size)]
 
 
 def write_student(folder: Path, network: Transformer, sources: Sequence[Sequence[int]]) -> None:
-    """`model.npz`, and `model.bin` in int8, whose inputs are scaled to what they are with `sources`."""
+    """Write `model.npz` and, in int8, `model.bin`, whose input scales are calibrated on `sources`."""
     weights, settings = write_npz(folder / "model.npz", network)
     largest = _largest_inputs(network, _names(network), sources)
     (folder / "model.bin").write_bytes(_packed(weights, largest, settings))
 
 
 def write_npz(path: Path, network: Transformer) -> tuple[dict[str, Array], bytes]:
-    """Write the network in float32; returns its weights and its configuration as they are there."""
+    """Write the network in float32, and return the stored weights and configuration."""
     settings = json.dumps(_settings(network.config)).encode() + b"\0"
     tensors = _tensors(network, _names(network))
     weights = {name: _stored(tensor.detach().numpy()) for name, tensor in tensors}
@@ -51,7 +51,7 @@ def write_npz(path: Path, network: Transformer) -> tuple[dict[str, Array], bytes
 
 
 def _settings(sizes: ModelConfig) -> dict[str, Any]:
-    """Marian stops without some of them that mean nothing to this network."""
+    """Return Marian's configuration. It requires some settings that do not apply to this network."""
     size = len(format_ids(sizes.vocab_size))
     off: tuple[str, ...] = (
         "layer-normalization",
@@ -102,7 +102,7 @@ def _settings(sizes: ModelConfig) -> dict[str, Any]:
 
 
 def _names(network: Transformer) -> dict[str, str]:
-    """Marian's name of each module; W and b of linear layers go where the braces are."""
+    """Return Marian's name of each module; braces stand for the W or b of linear layers."""
     found: dict[str, str] = {}
     for stack, depth in (("encoder", len(network.encoder)), ("decoder", len(network.decoder))):
         for index in range(depth):
@@ -145,7 +145,7 @@ def _stored(values: Array) -> Array:
 def _largest_inputs(
     network: Transformer, names: Mapping[str, str], sources: Sequence[Sequence[int]]
 ) -> dict[str, float]:
-    """The largest absolute value that each matrix is multiplied with; sources stand for targets, too."""
+    """Find the largest absolute input of each matrix, with the sources also used as targets."""
     largest: dict[str, float] = {}
 
     def watch(name: str) -> Any:
@@ -171,7 +171,7 @@ def _largest_inputs(
 
 
 def _packed(weights: Mapping[str, Array], largest: Mapping[str, float], settings: bytes) -> bytes:
-    """Marian's binary model, version 1: headers, names, shapes, and each tensor at a multiple of 256."""
+    """Return Marian's binary model, version 1: headers, names, shapes, and tensors aligned to 256 bytes."""
     items: list[tuple[str, int, tuple[int, ...], bytes]] = [
         (SETTINGS, INT8, (len(settings),), settings)
     ]
@@ -194,7 +194,7 @@ def _packed(weights: Mapping[str, Array], largest: Mapping[str, float], settings
 
 
 def _intgemm(values: Array, *, is_table: bool) -> bytes:
-    """One scale a matrix, stored behind it; all matrices but the table are transposed."""
+    """Quantize a matrix with one scale, stored after it. All matrices except the table are transposed."""
     scale = np.float32(LARGEST) / np.abs(values).max()
     rounded = np.rint(values * scale).clip(-LARGEST, LARGEST).astype(np.int8)
     stored = rounded if is_table else np.ascontiguousarray(rounded.T)

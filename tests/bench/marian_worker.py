@@ -1,8 +1,8 @@
 """Marian's native build behind a pipe: `python3.10 marian_worker.py MODEL.bin VOCABULARY.spm`.
 
-It needs `bergamot` alone, whose wheels end with Python 3.10, and nothing of this project. A line of stdin has
-texts, and the seconds at which they arrive, or null for all at once; its answer on stdout, the seconds taken,
-the translations, and the latencies.
+Needs only `bergamot`, which has no wheels for Python versions after 3.10, and nothing from this project. Each
+line of stdin has texts and their times of arrival in seconds, or null for all at once. The answer on stdout
+has the seconds taken, the translations and the latencies.
 """
 
 import importlib.util
@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 def extension() -> Any:
-    """The compiled module alone: the package around it asks the network when it is imported."""
+    """Load only the compiled module, because the package accesses the network when it is imported."""
     folder = Path(sysconfig.get_paths()["platlib"], "bergamot")
     spec = importlib.util.spec_from_file_location("_bergamot", next(folder.glob("_bergamot*.so")))
     assert spec is not None
@@ -58,7 +58,7 @@ def main() -> None:
         return [one.target.text for one in found]
 
     def batches(arrived: queue.SimpleQueue[tuple[str, float] | None], started: float) -> None:
-        """What came while the batch before was translated, is the next one."""
+        """Translate in batches; each has the texts that arrived during the previous one."""
         while (first := arrived.get()) is not None:
             batch = [first]
             while len(batch) < MAX_BATCH and not arrived.empty():

@@ -1,4 +1,4 @@
-"""The two sides in turn, several times, medians; a ratio above 1 is where we are ahead."""
+"""Measurements of both sides in turn, as medians. Ratios above 1 mean that the service is faster."""
 
 import math
 import statistics
@@ -16,34 +16,34 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure."""
+    """The extent of the measurements."""
 
     cores: int
     quick: bool
     only_alone: bool = False
-    """Whether one sentence at a time is the only fixed batch."""
+    """Whether single sentences are the only fixed batches."""
 
     @property
     def rounds(self) -> int:
-        """Times that both sides take their turn."""
+        """How many times both sides are measured."""
         return 2 if self.quick else 3
 
     def online_seconds(self, capacity: float) -> float:
-        """Length of one stream of arrivals, for `capacity` sentences a second: the fewer, the longer."""
+        """Return the length of a stream of arrivals, which is longer for a lower capacity in sentences/s."""
         return min(6.0, max(4.0, 1000 / capacity))
 
     @property
     def online_rounds(self) -> int:
-        """Streams that both sides get in turn, where a ratio is made of them."""
+        """How many streams both sides get in turn for a ratio."""
         return 1 if self.quick else 3
 
     def sentences(self, name: ModelName) -> int:
-        """Sentences that fixed batches are made of: fewer where each takes long."""
+        """Return the number of sentences for fixed batches, which is smaller for slow models."""
         return 8 if self.quick or name == "base" else 24
 
     @property
     def batches(self) -> tuple[tuple[int, int], ...]:
-        """Sentences in a fixed batch, and beams."""
+        """The sizes and numbers of beams of fixed batches."""
         if self.only_alone:
             return ((1, 4),)
         return ((1, 4), (32, 4)) if self.quick else ((1, 4), (8, 4), (32, 4), (1, 1), (32, 1))
@@ -51,7 +51,7 @@ class Effort:
 
 @dataclass
 class Results:
-    """Everything measured, by table."""
+    """All measurements, by table."""
 
     machine: str
     command: str
@@ -66,13 +66,13 @@ class Results:
 
 
 def in_turn(rounds: int, *calls: Callable[[], float]) -> list[float]:
-    """Median seconds of every call, one after another in each round; all have been called before."""
+    """Return the median seconds of each call over rounds of all calls, which must be warm."""
     taken = [[call() for call in calls] for _ in range(rounds)]
     return [statistics.median(column) for column in zip(*taken, strict=True)]
 
 
 def best_peer_setting(remotes: dict[str, Remote], sources: list[Any]) -> tuple[str, int]:
-    """Threads and batch size with which CTranslate2 is fastest on all sources at once."""
+    """Find the threads and the batch size with which CTranslate2 is fastest on all sources at once."""
     few = sources[: max(8, len(sources) // 10)]
     probed = {name: remote.timed("translate", few, 4)[0] for name, remote in remotes.items()}
     tried = {
@@ -85,7 +85,7 @@ def best_peer_setting(remotes: dict[str, Remote], sources: list[Any]) -> tuple[s
 
 
 def offline(model: BenchModel, precision: Precision, effort: Effort, results: Results) -> float:
-    """All sentences at once, and fixed batches; returns CTranslate2's capacity in sentences a second."""
+    """Measure all sentences at once and fixed batches; return CTranslate2's capacity in sentences/s."""
     with ExitStack() as stack:
         ours = stack.enter_context(Remote(Ours, model, precision, effort.cores))
         peers = {
@@ -137,7 +137,7 @@ def _fixed_batches(
     effort: Effort,
     results: Results,
 ) -> None:
-    """One batch after another; CTranslate2 with the better of its thread settings."""
+    """Measure one batch after another; CTranslate2 uses the better of its thread settings."""
     count = max(1, effort.sentences(model.name) // batch) * batch
     batches = [model.sources[at : at + batch] for at in range(0, count, batch)]
 
@@ -166,22 +166,22 @@ def _fixed_batches(
 
 
 def _check_equal(model: BenchModel, ours: Remote, other: Remote, results: Results) -> None:
-    """Both sides must find the same two best translations in fp32, or the figures compare nothing.
+    """Check that both sides find the same two best translations in fp32, so that the figures are comparable.
 
-    Where they differ, rank by rank in equal log-probability, rounding decided a tie.
+    Lists that differ, but have equal log-probabilities at each rank, are ties decided by rounding.
     """
     sources = model.sources[:200]
     lists = zip(ours.call("best_two", sources), other.call("best_two", sources), strict=True)
     outcomes = Counter(_compare(mine, theirs) for mine, theirs in lists)
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
-    results.notes[f"n-best lists.{model.name}"] = f"of {len(sources)}: {told}"
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    results.notes[f"n-best lists.{model.name}"] = f"of {len(sources)}: {counts}"
     if outcomes["different"] or outcomes["tied"] > max(1, 0.01 * len(sources)):
-        raise SystemExit(f"{model.name}: of {len(sources)} n-best lists, {told}")
+        raise SystemExit(f"{model.name}: of {len(sources)} n-best lists, {counts}")
 
 
 def _compare(mine: NBest, theirs: NBest) -> str:
     if any(len(one.ids) >= MAX_LENGTH for one in (*mine, *theirs)):
-        return "cut short"  # what has no end counts as a translation over there
+        return "cut short"  # CTranslate2 also returns translations without EOS
     pairs = list(zip(mine, theirs, strict=True))
     if all(one.ids == other.ids for one, other in pairs):
         return "equal"

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.memory`: ten minutes of sentences of 1 to 500 tokens under a hard cap on memory.
+"""`python -m tests.bench.memory`: translate sentences of 1 to 500 tokens under a hard limit on memory.
 
-The engine runs in a process of its own, which the kernel allows only so many bytes of private memory
-(RLIMIT_DATA): an allocation beyond would fail a step, and that would end this with an error.
+The engine runs in its own process, whose private memory the kernel limits (RLIMIT_DATA). An allocation beyond
+the limit would fail a step and end this program with an error.
 """
 
 import argparse
@@ -17,12 +17,12 @@ from tests.bench.systems import Remote
 
 SECONDS_A_SAMPLE = 30
 SETTLING_SECONDS = 120
-"""After which memory is held against what it is at the end."""
+"""The time after which memory is compared with that at the end."""
 
 
 @dataclass
 class CappedChurner(Churner):
-    """An engine whose process may not have more than so much private memory."""
+    """An engine in a process with a limit on private memory."""
 
     cap_bytes: int = 0
 

@@ -1,7 +1,7 @@
-"""The models under test, for both sides: the same weights as our graphs and as CTranslate2 models.
+"""The models under test, with the same weights as this project's graphs and as CTranslate2 models.
 
-`default` is the bundle that ships, on made-up everyday German. `small` and `base` are the presets with random
-weights, on random ids: what they cost does not depend on what they say, as long as they end like real ones.
+`default` is the bundled model on generated everyday German. `small` and `base` are the presets with random
+weights on random ids; their cost does not depend on the translations, as long as the lengths are realistic.
 """
 
 import hashlib
@@ -31,38 +31,38 @@ ModelName = Literal["default", "small", "base", "opus", "student"]
 Precision = Literal["int8", "fp32"]
 ROOT = Path(__file__).parents[2]
 MAX_LENGTH = 64
-"""Most tokens of a translation, for all models and both sides."""
+"""Maximum number of tokens of a translation, for all models and both sides."""
 
 
 @dataclass(frozen=True)
 class BenchModel:
-    """One model on disk, ready for both sides."""
+    """A model on disk for both sides."""
 
     name: ModelName
     folder: Path
     sizes: ModelConfig
     sources: list[list[int]]
-    """Tag ... EOS, in the order of a text."""
+    """Ids from the tag to EOS."""
     suppressed: list[int]
     tag: int = 0
-    """In front of every source; 0 where there is none."""
+    """The id before every source, or 0 without a tag."""
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
-        """Our encoder and decoder."""
+        """Return this project's encoder and decoder."""
         return self.folder / f"encoder.{precision}.onnx", self.folder / f"decoder.{precision}.onnx"
 
     def peer(self, precision: Precision) -> Path:
-        """CTranslate2's model."""
+        """Return the folder of CTranslate2's model."""
         return self.folder / f"ctranslate2.{precision}"
 
     @property
     def names(self) -> list[str]:
-        """What CTranslate2 calls each token."""
+        """CTranslate2's names of the tokens."""
         return peer.pieces(self.sizes.vocab_size)
 
 
 def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
-    """Make a model, or find it where an earlier run left it."""
+    """Make a model, unless an earlier run did so."""
     if name == "default":
         checkpoint = bundle.load(DEFAULT_BUNDLE)
         network, tokenizer = checkpoint.network(), checkpoint.vocabularies.source
@@ -70,7 +70,7 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
         sources = [[tag, *ids, EOS_ID] for ids in tokenizer.encode(everyday_german(sentences))]
         suppressed = list(suppressed_ids(checkpoint.vocabularies, checkpoint.config))
     else:
-        # weights that end need post-norm, which costs what pre-norm does
+        # weights whose translations end need post-norm, which costs the same as pre-norm
         sizes = replace(load_config(name).model, norm="post")
         tag, sources = 0, random_sources(sentences, sizes.vocab_size)
         suppressed = [PAD_ID, BOS_ID]
@@ -84,7 +84,7 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
 
 
 def _version() -> str:
-    """Of all that a written model depends on."""
+    """Hash everything that a written model depends on."""
     digest = hashlib.sha256((DEFAULT_BUNDLE / "manifest.json").read_bytes())
     code = [path for folder in ("export", "model") for path in (ROOT / folder).rglob("*.[pt]*")]
     for path in [*sorted(code), Path(__file__), Path(ending.__file__), Path(peer.__file__)]:
@@ -112,7 +112,7 @@ def _write(model: BenchModel, network: Transformer) -> None:
 
 
 def _calibration(sources: list[list[int]]) -> list[Batch]:
-    """Sources stand for targets too: only the range of what the layers see matters."""
+    """Return batches with the sources as targets, since only the ranges of the layers' inputs matter."""
     batches = []
     for source in sources:
         ids = torch.tensor([source])

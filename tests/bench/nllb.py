@@ -1,7 +1,7 @@
-"""`python -m tests.bench.nllb`: what a model of NLLB-600M's shape takes to import and to serve.
+"""`python -m tests.bench.nllb`: measure the import and the serving of a model with NLLB-600M's shape.
 
-Its weights are random, so its translations may end early: their mean length is printed, too. The import runs
-without transformers, as for a user who has not installed it, or with `--transformers`.
+The weights are random, so translations may end early; their mean length is printed as well. The import runs
+without transformers, as for a user who has not installed it, unless `--transformers` is given.
 """
 
 import argparse
@@ -28,25 +28,25 @@ from tests.bench.over_http import UNLIMITED, serving
 from tests.bench.overload import memory_of, server_pid
 
 PIECES, VOCABULARY = 256_000, 256_206
-"""Of the SentencePiece model; rows of the table."""
+"""Pieces of the SentencePiece model, and rows of the embedding table."""
 ENDING = 0.03
-"""Share of the tokens after which `</s>` is the likeliest."""
+"""Share of the tokens after which `</s>` is the most probable."""
 LOUDNESS = 5.0
-"""By which the table is larger than transformers makes it: choices are no ties."""
+"""Scale of the embedding table relative to transformers' initialization, so that no tokens tie."""
 TURN = 30.0
-"""By which the last feed-forward layer is larger."""
+"""Scale of the last feed-forward layer."""
 LINES, TOKENS = 2, 20
 TOGETHER = 8
 IMPORT = (
     "import sys; {}from export import verify; verify.TOLERANCES = verify.TOLERANCES_WITHOUT_TEXT; "
     "from export.__main__ import main; sys.exit(main(sys.argv[1:]))"
 )
-"""Lines of random words are held to what sources drawn from the vocabulary are."""
+"""Runs the import with the tolerances for random sources, since the lines are random words."""
 HIDDEN = "sys.modules['transformers'] = None; "
 
 
 def word(number: int) -> str:
-    """One of letters alone, another for each number."""
+    """Return a word of letters that is unique for each number."""
     letters = ""
     while number or not letters:
         number, digit = divmod(number, 26)
@@ -56,7 +56,7 @@ def word(number: int) -> str:
 
 @torch.inference_mode()
 def write_model(folder: Path) -> None:
-    """The folder as it is downloaded, without what only transformers' tokenizer reads."""
+    """Write a folder like a downloaded model, without the files that only transformers' tokenizer reads."""
     torch.manual_seed(0)
     config = transformers.M2M100Config(vocab_size=VOCABULARY)  # its other sizes are NLLB-600M's
     model: Any = transformers.M2M100ForConditionalGeneration(config).eval()
@@ -76,7 +76,7 @@ def write_model(folder: Path) -> None:
 
 
 def _turn(layer: Any) -> None:
-    """Have a token lead to another one and not to itself: the last feed-forward is linear, and large."""
+    """Make the last feed-forward layer linear and large, so that a token leads to another one."""
     half = len(layer.fc1.weight) // 2
     layer.fc1.weight[half:] = -layer.fc1.weight[:half]
     layer.fc2.weight[:, half:] = -layer.fc2.weight[:, :half]
@@ -84,14 +84,14 @@ def _turn(layer: Any) -> None:
 
 
 def texts(count: int) -> list[str]:
-    """Lines of random words, each a token."""
+    """Draw lines of random words, each of which is a token."""
     drawn = torch.randint(3, PIECES, (count, TOKENS), generator=torch.Generator().manual_seed(1))
     return [" ".join(map(word, row)) for row in drawn.tolist()]
 
 
 def translated(port: int, text: str) -> tuple[float, int]:
-    """Seconds, and tokens of the translation."""
-    # random weights would repeat a token until the service searches again
+    """Translate a text; return the seconds and the number of tokens."""
+    # without n-gram blocking, random weights would repeat a token and trigger a second search
     limits = {"beam_size": 4, "max_decoding_length": TOKENS, "no_repeat_ngram_size": 1}
     fields = {"q": text, "source": "de", "target": "en", **limits}
     request = urllib.request.Request(
@@ -106,7 +106,7 @@ def translated(port: int, text: str) -> tuple[float, int]:
 
 
 def serve(folder: Path, port: int) -> None:
-    """Start the service, ask it, and print what it takes."""
+    """Start the service, send requests, and print time and memory."""
     began = time.perf_counter()
     with serving(["service"], port, **{**UNLIMITED, "ATTENDANT_BUNDLE": str(folder)}):
         pid = server_pid(port)
@@ -126,10 +126,12 @@ def serve(folder: Path, port: int) -> None:
 
 
 def main() -> None:
-    """Make, import, serve."""
+    """Make, import and serve the model."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.nllb", description=__doc__)
-    parser.add_argument("--folder", type=Path, help="for the model and its bundle; kept")
-    parser.add_argument("--transformers", action="store_true", help="the import compares with it")
+    parser.add_argument("--folder", type=Path, help="keep the model and its bundle here")
+    parser.add_argument(
+        "--transformers", action="store_true", help="compare with transformers in the import"
+    )
     parser.add_argument("--port", type=int, default=8794)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:

@@ -1,4 +1,4 @@
-"""Sentences that arrive one by one: every side under the same arrivals, in turn, medians."""
+"""Latency of sentences that arrive one by one, with the same arrivals for each side in turn, as medians."""
 
 import random
 import statistics
@@ -13,19 +13,19 @@ from tests.bench.systems import Ids, Ours, Peer, Remote
 
 LOADS = (0.3, 0.6, 0.8, 0.95, 1.2)
 SATURATING = 2.5
-"""Arrivals as shares of CTranslate2's offline capacity; the last tells what a side can serve."""
+"""Arrivals as shares of CTranslate2's offline capacity; the last measures the maximum throughput."""
 JUDGED = (0.8, 0.95)
-"""Those whose latencies are compared; they and the saturating one are measured several times."""
+"""Loads at which latencies are compared. These and the saturating one are measured several times."""
 ONE_A_CALL = "one a call"
 SATURATES_ONE_A_CALL = 0.6
-"""What CTranslate2 called for each sentence alone cannot serve; higher loads are not offered to it."""
+"""The highest load for CTranslate2 when it is called for each sentence, which it cannot serve."""
 
 Side = Callable[[Sequence[float]], tuple[list[float], float]]
-"""Sends a sentence at each of these times; returns latencies and the time until the last was done."""
+"""Sends a sentence at each of these times; returns latencies and the time until the last was translated."""
 
 
 def measure(model: BenchModel, capacity: float, effort: Effort, results: Results) -> None:
-    """The engine and CTranslate2 in int8 under shares of CTranslate2's offline capacity."""
+    """Measure the engine and CTranslate2 in int8 under shares of CTranslate2's offline capacity."""
     kinds = {
         "ours": (Ours, (effort.cores,), {}),
         ONE_A_CALL: (Peer, (effort.cores, 1), {}),
@@ -50,7 +50,7 @@ def measure(model: BenchModel, capacity: float, effort: Effort, results: Results
 def under_loads(
     sides: Mapping[str, Side], loads: Iterable[float], capacity: float, effort: Effort
 ) -> dict[tuple[str, float], Row]:
-    """A row for every side and load; under one load, the sides take turns."""
+    """Measure every side at every load; at each load, the sides take turns."""
     rows: dict[tuple[str, float], Row] = {}
     for load in loads:
         wanted = [
@@ -73,7 +73,7 @@ def under_loads(
 
 
 def latency_ratios(name: str, theirs: Row, mine: Row) -> dict[str, float]:
-    """`name.p50` and `name.p95`: above 1, ours waits for less."""
+    """Return the ratios `name.p50` and `name.p95`, which are above 1 if the service is faster."""
     return {
         f"{name}.{quantile}": theirs[f"{quantile}, ms"] / mine[f"{quantile}, ms"]
         for quantile in ("p50", "p95")
@@ -96,12 +96,12 @@ def _arrive(
 
 
 def cycled(items: Sequence[Any], count: int) -> list[Any]:
-    """So many of them, from the beginning again where they end."""
+    """Return `count` items, starting again at the beginning when they are used up."""
     return [items[index % len(items)] for index in range(count)]
 
 
 def poisson(rate: float, seconds: float, seed: int = 1) -> list[float]:
-    """Times of arrival, `rate` a second on average; the same for the same seed."""
+    """Draw Poisson arrival times, `rate` per second on average, the same for the same seed."""
     rng, now = random.Random(seed), 0.0
     times: list[float] = []
     while (now := now + rng.expovariate(rate)) < seconds or not times:
@@ -110,7 +110,7 @@ def poisson(rate: float, seconds: float, seed: int = 1) -> list[float]:
 
 
 def quantiles(latencies: Iterable[float]) -> Row:
-    """Median, 95th and 99th percentile in milliseconds."""
+    """Return the median, 95th and 99th percentile in milliseconds."""
     ordered = sorted(latencies)
     return {
         f"p{percent}, ms": 1e3 * ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]

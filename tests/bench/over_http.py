@@ -1,4 +1,4 @@
-"""The service over HTTP, beside CTranslate2 in a shell of the same framework."""
+"""The service over HTTP, compared with CTranslate2 behind the same web framework."""
 
 import asyncio
 import json
@@ -30,17 +30,17 @@ UNLIMITED = {
     "ATTENDANT_REQUEST_TIMEOUT_SECONDS": "600",
     "ATTENDANT_DEVICE": "cpu",
 }
-"""The service refuses nothing, as the peer's shells refuse nothing."""
+"""Settings with which the service refuses nothing, like CTranslate2's servers."""
 READY_SECONDS = 600.0
-"""In which a server must be ready; one of a large model took more than a minute on a busy machine."""
+"""Maximum time until a server is ready; a large model took more than a minute on a busy machine."""
 
 
 @contextmanager
 def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[None]:
-    """A module's server in a process of its own, once it answers.
+    """Run a Python module as a server, as `started` does.
 
     Raises:
-        RuntimeError: it has ended, or is not ready after ten minutes.
+        RuntimeError: the process has ended, or is not ready after `READY_SECONDS`.
     """
     with started([sys.executable, "-m", *command], port, **environment):
         yield
@@ -48,10 +48,10 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[N
 
 @contextmanager
 def started(command: Sequence[str], port: int, **environment: str) -> Iterator[None]:
-    """A server in a process of its own, once it answers.
+    """Run a server in its own process, and wait until it is ready.
 
     Raises:
-        RuntimeError: it has ended, or is not ready after ten minutes.
+        RuntimeError: the process has ended, or is not ready after `READY_SECONDS`.
     """
     process = subprocess.Popen(
         command,
@@ -64,7 +64,7 @@ def started(command: Sequence[str], port: int, **environment: str) -> Iterator[N
         while not _is_ready(port):
             if process.poll() is not None:
                 raise RuntimeError(f"{command[0]} ended with status {process.returncode}")
-            if time.monotonic() > end:  # else its first answers would be refusals
+            if time.monotonic() > end:  # its first answers would be refusals
                 raise RuntimeError(f"{command[0]} is not ready after {READY_SECONDS:g} s")
             time.sleep(0.1)
         yield
@@ -77,35 +77,35 @@ def _is_ready(port: int) -> bool:
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
     except urllib.error.HTTPError as error:
-        return error.code == 404  # peers have no such thing, and listen once they are ready
+        return (
+            error.code == 404
+        )  # other servers lack this path, and listen only when they are ready
     except OSError:
         return False
     return True
 
 
 class Connection:
-    """One kept-alive connection with as little HTTP as this needs: a library costs more than the server."""
+    """A keep-alive connection with minimal HTTP, because a library takes more time than the server."""
 
     def __init__(self, port: int) -> None:
-        """Not connected yet."""
+        """Connect at the first request."""
         self.port = port
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, text: str) -> float:
-        """Seconds until the translation was there."""
+        """Translate a text and return the seconds it took."""
         started = time.perf_counter()
-        await self._answer(
-            text, rerank=False
-        )  # the search alone, which is all that the other side does
+        await self._answer(text, rerank=False)  # CTranslate2 only searches
         return time.perf_counter() - started
 
     async def translate(self, text: str, **options: object) -> str:
-        """Its translation; `options` are further fields of the request."""
+        """Return the translation of a text; `options` are further fields of the request."""
         answer = json.loads(await self._answer(text, **options))
         return str(answer["translatedText"])
 
     async def close(self) -> None:
-        """Not connected any more."""
+        """Close the connection."""
         if self.streams is not None:
             self.streams[1].close()
             await self.streams[1].wait_closed()
@@ -118,7 +118,7 @@ class Connection:
         )
         try:
             return await self._exchange(request)
-        except (asyncio.IncompleteReadError, ConnectionError):  # it was idle for too long
+        except (asyncio.IncompleteReadError, ConnectionError):  # closed after a long idle time
             self.streams = None
             return await self._exchange(request)
 
@@ -136,13 +136,13 @@ class Connection:
 
 
 async def alone(port: int, texts: Sequence[str]) -> list[float]:
-    """One request after another."""
+    """Send one request after another; return the seconds of each."""
     connection = Connection(port)
     return [await connection.post(text) for text in texts]
 
 
 async def closed_loop(port: int, texts: Sequence[str], connections: int) -> float:
-    """Every connection sends its next request when its last is answered; returns requests a second."""
+    """Send all texts, one after another on each connection; return requests per second."""
     left = iter(texts)
 
     async def work() -> None:
@@ -156,9 +156,9 @@ async def closed_loop(port: int, texts: Sequence[str], connections: int) -> floa
 
 
 def steady_rate(ends: Sequence[float], connections: int) -> float:
-    """Requests a second, by when they ended, in order, while all connections were busy.
+    """Return requests per second while all connections were busy, from the sorted times of their ends.
 
-    While the first begin and the last end, fewer are in flight.
+    The beginning and the end, when fewer requests are in flight, do not count.
     """
     counted = ends[connections : len(ends) - connections + 1]
     return (len(counted) - 1) / (counted[-1] - counted[0])
@@ -167,7 +167,11 @@ def steady_rate(ends: Sequence[float], connections: int) -> float:
 async def arrivals(
     port: int, texts: Sequence[str], times: Sequence[float]
 ) -> tuple[list[float], float]:
-    """Every text at its time, on a free connection or a new one; latencies, and when the last was done."""
+    """Send every text at its time, on a free connection or a new one.
+
+    Returns:
+        The latencies, and the seconds until the last text was translated.
+    """
     free: list[Connection] = []
     started = time.perf_counter()
 
@@ -185,7 +189,7 @@ async def arrivals(
 def measure(
     model: BenchModel, folder: Path, capacity: float, effort: Effort, results: Results
 ) -> None:
-    """The default bundle through HTTP, int8, beam 4: the service and the peer's shells in turn."""
+    """Measure the default bundle over HTTP, int8, 4 beams: the service and CTranslate2's servers in turn."""
     (folder / "model.pickle").write_bytes(pickle.dumps(model))
     shell = ("tests.bench.shell", str(folder), str(effort.cores))
     commands = {"service": ("service",), "batcher": shell}
@@ -237,7 +241,7 @@ def _arrive(port: int, texts: Sequence[str], times: Sequence[float]) -> tuple[li
 def _beside_engine(
     port: int, model: BenchModel, texts: Sequence[str], effort: Effort, results: Results
 ) -> None:
-    """What HTTP adds to one sentence, and its share of the engine's throughput: the two in turn."""
+    """Measure the time that HTTP adds to a sentence, and its throughput relative to the engine's, in turn."""
     with Remote(Ours, model, "int8", effort.cores) as engine, asyncio.Runner() as runner:
         connection = Connection(port)
         singles = [
@@ -258,7 +262,7 @@ def _beside_engine(
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
+    """Return a port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

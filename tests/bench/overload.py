@@ -1,8 +1,8 @@
-"""`python -m tests.bench.overload`: four times the load that the service can take, over HTTP, on loopback.
+"""`python -m tests.bench.overload`: send four times the load that the service can serve, on loopback.
 
-Says how much of its capacity the service still gives, what the admitted requests waited, whether the
-refused ones were told the truth about when to come again, whether every request got exactly one answer, and
-what became of the memory. With `--pinned`, the service has one core and the client another.
+Prints the goodput as a share of the capacity, the waiting times of admitted requests, how accurate the
+Retry-After of refused requests was, and the memory. Checks that every request gets exactly one answer. With
+`--pinned`, the service and the client have a core each.
 """
 
 import argparse
@@ -30,13 +30,13 @@ TIMEOUT_SECONDS = 5.0
 
 @dataclass
 class Outcome:
-    """What became of the requests."""
+    """The results of all requests."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     admitted_seconds: list[float] = field(default_factory=list)
     refused_seconds: list[float] = field(default_factory=list)
     refusals: list[tuple[float, int]] = field(default_factory=list)
-    """When, and the Retry-After that was told."""
+    """The time of each refusal and its Retry-After."""
     begin: float = 0.0
     last_answer: float = 0.0
 
@@ -51,7 +51,7 @@ async def one(text: str, due: float, free: list[Streams], outcome: Outcome) -> N
     streams = free.pop() if free else await asyncio.open_connection("127.0.0.1", PORT)
     try:
         head = await _exchange(text, *streams)
-    except (OSError, asyncio.IncompleteReadError):  # it was idle for too long
+    except (OSError, asyncio.IncompleteReadError):  # closed after a long idle time
         streams = await asyncio.open_connection("127.0.0.1", PORT)
         head = await _exchange(text, *streams)
     free.append(streams)
@@ -68,7 +68,7 @@ async def one(text: str, due: float, free: list[Streams], outcome: Outcome) -> N
 
 
 async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-    """The head of the answer, whose body was read and whose id is the request's own."""
+    """Send a request and return the head of the answer, after reading its body and checking its id."""
     body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
     identity = uuid.uuid4().hex
     own = f"x-request-id: {identity}", "content-type: application/json"
@@ -82,7 +82,7 @@ async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.Str
 
 
 def memory_of(pid: int, kind: str = "Pss") -> float:
-    """Resident memory in MiB: each page once (Pss), or at most, once for each of its mappings (VmHWM)."""
+    """Return resident memory in MiB: the current one without double counting (Pss), or the peak (VmHWM)."""
     file = "smaps_rollup" if kind == "Pss" else "status"
     for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
         if line.startswith(kind):
@@ -91,13 +91,13 @@ def memory_of(pid: int, kind: str = "Pss") -> float:
 
 
 def loop_seconds(pid: int) -> float:
-    """CPU time of the main thread, which is the event loop's."""
+    """Return the CPU time of the main thread, which runs the event loop."""
     fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def server_pid(port: int) -> int:
-    """The process that listens on the port: the one whose command line and environment are ours."""
+    """Find the process that was started with this port in its environment."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -111,7 +111,7 @@ def server_pid(port: int) -> int:
 async def overload(
     texts: Sequence[str], rate: float, seconds: float
 ) -> tuple[Outcome, list[float]]:
-    """Poisson arrivals; the outcome, and resident memory every few seconds."""
+    """Send Poisson arrivals; return the outcome and resident memory every two seconds."""
     outcome, memory = Outcome(), []
     free: list[Streams] = []
     times = poisson(rate, seconds)
@@ -129,7 +129,7 @@ async def overload(
 
 
 def main() -> int:
-    """Measure and print; returns 1 where a request got no answer or a wrong one."""
+    """Measure and print; return 1 if a request got no answer or a wrong one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--pinned", action="store_true", help="service and client on a core each")
@@ -142,7 +142,7 @@ def main() -> int:
         "ATTENDANT_RERANK": "off",
     }
     if options.pinned:
-        os.sched_setaffinity(0, cores[:1])  # a process starts with its parent's
+        os.sched_setaffinity(0, cores[:1])  # inherited by the process
     with serving(["service"], PORT, **settings):
         if options.pinned:
             os.sched_setaffinity(0, cores[1:2])
@@ -162,7 +162,7 @@ def main() -> int:
 
 
 def report(outcome: Outcome, memory: Sequence[float]) -> None:
-    """What became of all of it."""
+    """Print the outcome."""
     admitted, refused = sorted(outcome.admitted_seconds), sorted(outcome.refused_seconds)
     print(f"{outcome.statuses.total()} requests, each with one answer: {dict(outcome.statuses)}")
     print(
@@ -170,13 +170,13 @@ def report(outcome: Outcome, memory: Sequence[float]) -> None:
         f"(deadline {TIMEOUT_SECONDS:.0f} s)"
     )
     if refused:
-        told = [wait for _, wait in outcome.refusals]
-        last = statistics.mean(told[-50:])
+        waits = [wait for _, wait in outcome.refusals]
+        last = statistics.mean(waits[-50:])
         drained = outcome.last_answer - outcome.refusals[-1][0]
         print(f"refused: p50 {1e3 * statistics.median(refused):.0f} ms after they came")
         print(
-            f"Retry-After: {statistics.mean(told):.1f} s on average; at the end {last:.1f} s, when the line, "
-            f"with nobody new in it, took {drained:.1f} s"
+            f"Retry-After: {statistics.mean(waits):.1f} s on average; at the end {last:.1f} s, while the "
+            f"queue took {drained:.1f} s to drain"
         )
     print(
         f"memory: {memory[len(memory) // 4]:.0f} MiB after a quarter, {memory[-1]:.0f} MiB at the end"

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.peak`: how much memory the service takes at most, and what of it stays.
+"""`python -m tests.bench.peak`: measure the maximum memory of the service, and how much of it remains.
 
-It is asked for what takes the most: long sentences whose beams never meet, the widest beams, all
-alternatives, the longest translations, alignments, and all of that beside everyday sentences.
+Requests what takes the most memory: long sentences whose beams never share prefixes, the widest beams, all
+alternatives, the longest translations, alignments, and all of these together with everyday sentences.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from tests.bench.text import everyday_german
 
 SETTLING_SECONDS = 3.0
 TIMEOUT_SECONDS = 3600
-"""Of a request; on a busy machine, what takes the most memory takes minutes."""
+"""Timeout of requests; on a busy machine, the largest take minutes."""
 LETTERS, DASHES = "a" * 500 + " i", "Die Bank " + "- " * 240
 WIDE = {"beam_size": 8, "alternatives": 7}
 MIXES: dict[str, list[dict[str, Any]]] = {
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _ask(port: int, requests: list[dict[str, Any]], connections: int) -> int:
-    """Send all, so many at a time; how many were refused, as they would wait for too long."""
+    """Send all requests, `connections` at a time; return how many were refused because of a long wait."""
 
     def one(fields: dict[str, Any]) -> bool:
         request = urllib.request.Request(

@@ -1,6 +1,6 @@
-"""The very weights of a network as a CTranslate2 model: the peer to measure against, and an oracle.
+"""Converts a network to a CTranslate2 model with the same weights, for comparisons and as an oracle.
 
-It shares no code with the engine: another network implementation, another beam search.
+CTranslate2 shares no code with the engine: both the network and the beam search are independent.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ from model.transformer import (
 
 
 def pieces(vocab_size: int) -> list[str]:
-    """The vocabulary as CTranslate2 shall know it: one distinct string an id."""
+    """Return a vocabulary for CTranslate2 with a distinct string for each id."""
     return [f"t{index}" for index in range(vocab_size)]
 
 
@@ -43,9 +43,9 @@ def convert(
     names: list[str] | None = None,
     **config: object,
 ) -> Path:
-    """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, as "int8".
+    """Write the network as a CTranslate2 model; `quantization` is CTranslate2's, such as "int8".
 
-    `names` are the tokens, and `config` what else its `config.json` is to say.
+    `names` are the tokens, and `config` has further values for `config.json`.
     """
     sizes = network.config
     layers = (sizes.num_encoder_layers, sizes.num_decoder_layers)
@@ -74,7 +74,7 @@ def convert(
 
 
 def load(folder: Path, **options: object) -> ctranslate2.Translator:
-    """CTranslate2's translator for a converted model; `options` are its own."""
+    """Load a converted model in CTranslate2, with CTranslate2's `options`."""
     return ctranslate2.Translator(str(folder), device="cpu", **options)
 
 
@@ -119,7 +119,7 @@ def _feed_forward(spec: object, source: PositionwiseFeedForward, norm: nn.LayerN
 
 
 def _linear(spec: LinearSpec, *layers: nn.Linear) -> None:
-    """One linear layer, or several of the same input as one."""
+    """Copy a linear layer, or several with the same input as one."""
     spec.weight = np.concatenate([layer.weight.detach().numpy() for layer in layers])
     spec.bias = np.concatenate([layer.bias.detach().numpy() for layer in layers])
 

@@ -1,4 +1,4 @@
-"""Latency by load, and quality by speed, as pictures."""
+"""Figures of latency by load and of quality by speed."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -20,9 +20,9 @@ MAX_LOAD = 1.2
 
 
 def latency_by_load(online: Sequence[Row]) -> str:
-    """Median and 95th percentile of each side by load, a panel a model, as SVG.
+    """Plot median and 95th percentile of each side by load, with a panel per model, as SVG.
 
-    Where more comes than can be served, latency says how long it was measured: such loads are left out.
+    Saturating loads are left out, because their latency depends on the duration of the measurement.
     """
     online = [row for row in online if row["load"] <= MAX_LOAD]
     models = list(dict.fromkeys(row["model"] for row in online))
@@ -57,14 +57,14 @@ SEARCHES = {
     (OURS, True): (f"{OURS}, reranked", COLOURS[2]),
     (PEER, False): (PEER, COLOURS[1]),
 }
-"""What each side is called and its colour, without and with reranking."""
+"""The label and the colour of each side, without and with reranking."""
 RULE_LINES = dict(zip(RULES, ("-", "--", ":"), strict=True))
 
 
 def quality_by_speed(points: Sequence[Row], default: Point) -> str:
-    """BLEU by sentences a second, a panel a precision, as SVG; the numbers are beams, a ring is the default.
+    """Plot BLEU by sentences per second, with a panel per precision, as SVG.
 
-    A line joins the points that differ in their beams alone.
+    Numbers are beams, a ring marks the default, and lines connect points that differ only in their beams.
     """
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9.2, 4.2), layout="constrained")

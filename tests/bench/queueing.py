@@ -1,9 +1,9 @@
-"""Replicas behind a balancer, simulated event by event: what a load does to waiting times.
+"""Discrete-event simulation of replicas behind a load balancer: response times by load.
 
-A request goes to a replica with the fewest requests in flight (least-request balancing), any of these. A
-replica works on up to `width` requests at once, each as fast as its throughput at that concurrency allows;
-the others wait in the order of their arrival. With constant throughput and width 1 that is the M/G/1 queue,
-with throughput that grows evenly up to `width` the M/G/c queue.
+A request goes to a random one of the replicas with the fewest requests in flight (least-request balancing). A
+replica serves up to `width` requests at once, at the rate that its throughput at this concurrency allows. The
+others wait in order of arrival. With constant throughput and a width of 1, a replica is an M/G/1 queue; with
+throughput proportional to concurrency, it is an M/G/c queue.
 """
 
 import heapq
@@ -15,23 +15,23 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 
 Draw = Callable[[random.Random], float]
-"""The work of a request, in seconds of a replica that has nothing else to do."""
+"""Draws the work of a request, in seconds on a replica without other load."""
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """How much work a replica does a second at each concurrency; 1 is that of one request alone."""
+    """The throughput of a replica by concurrency, relative to a single request."""
 
     points: Mapping[int, float]
-    """Measured, by concurrency, from 1 on; between two of them, it grows evenly."""
+    """Measurements by concurrency, from 1 on, with linear interpolation."""
 
     @property
     def width(self) -> int:
-        """The highest measured concurrency: what a replica works on at once."""
+        """The highest measured concurrency, and so the maximum number of requests in service."""
         return max(self.points)
 
     def at(self, concurrency: int) -> float:
-        """Seconds of lone work done in a second."""
+        """Return the work done per second, in seconds of a request without other load."""
         for (low, slow), (high, fast) in pairwise(sorted(self.points.items())):
             if low <= concurrency <= high:
                 return slow + (fast - slow) * (concurrency - low) / (high - low)
@@ -40,15 +40,15 @@ class Throughput:
 
 @dataclass(eq=False)
 class _Replica:
-    """Its clock counts the work that each request in service has been given."""
+    """A simulated replica. Its clock measures the work done for each request in service."""
 
     number: int
     clock: float = 0.0
     updated: float = 0.0
     serving: list[tuple[float, int, float]] = field(default_factory=list)
-    """A heap: when by `clock` it is done, its number, when it came."""
+    """A heap of requests: end by `clock`, number, time of arrival."""
     waiting: deque[tuple[float, float]] = field(default_factory=deque)
-    """When it came, its work."""
+    """Time of arrival and work of each request."""
     version: int = 0
 
     @property
@@ -59,22 +59,24 @@ class _Replica:
 def simulate(
     replicas: int, rate: float, requests: int, throughput: Throughput, draw: Draw, seed: int = 0
 ) -> list[float]:
-    """Response times in seconds of so many requests, sorted, after a tenth as many that are not counted.
+    """Simulate requests and return their response times in seconds, sorted.
+
+    The first tenth in addition to `requests` is a warm-up that does not count.
 
     Args:
-        replicas: behind one balancer that knows all of them.
-        rate: Poisson arrivals a second.
-        requests: of which the times are returned.
-        throughput: of each replica.
-        draw: the work of each request.
-        seed: the same gives the same.
+        replicas: number of replicas behind the balancer.
+        rate: Poisson arrivals per second.
+        requests: number of requests whose times are returned.
+        throughput: the throughput of each replica.
+        draw: draws the work of a request.
+        seed: seed of all draws.
     """
     rng, numbers = random.Random(seed), count()
     everyone = [_Replica(number) for number in range(replicas)]
-    # by requests in flight, ties in random order; those that have changed since are passed over
+    # by requests in flight, with ties in random order; outdated entries are skipped
     idle = [(0, rng.random(), one.number) for one in everyone]
     heapq.heapify(idle)
-    ends: list[tuple[float, int, int, int]] = []  # when, a tie-breaker, the replica, its version
+    ends: list[tuple[float, int, int, int]] = []  # time, tie-breaker, replica, version
     ignored, found = requests // 10, list[float]()
     arrived, next_arrival = 0, rng.expovariate(rate)
 
@@ -124,7 +126,7 @@ def simulate(
 
 
 def _least(idle: list[tuple[int, float, int]], everyone: Sequence[_Replica]) -> _Replica:
-    """One with the fewest requests in flight."""
+    """Return a replica with the fewest requests in flight."""
     while True:
         in_flight, _, number = heapq.heappop(idle)
         if everyone[number].in_flight == in_flight:
@@ -132,19 +134,19 @@ def _least(idle: list[tuple[int, float, int]], everyone: Sequence[_Replica]) -> 
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """Of sorted values."""
+    """Return a percentile of sorted values."""
     return ordered[min(len(ordered) - 1, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def breaking_load(
     replicas: int, throughput: Throughput, draw: Draw, mean_work: float, limit: float, requests: int
 ) -> float:
-    """The highest share of the capacity, in steps of 2 %, with the 99th percentile within `limit` seconds.
+    """Find the highest share of the capacity at which the 99th percentile is within `limit` seconds.
 
-    `mean_work` is that of `draw`, in seconds.
+    The share is a multiple of 2 %. `mean_work` is the mean of `draw`, in seconds.
     """
     capacity = replicas * throughput.at(throughput.width) / mean_work
-    low, high = 0, 50  # in steps; low holds, high does not
+    low, high = 0, 50  # in steps; low is within the limit, high is not
     while high - low > 1:
         middle = (low + high) // 2
         times = simulate(replicas, middle / 50 * capacity, requests, throughput, draw)

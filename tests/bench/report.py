@@ -1,4 +1,4 @@
-"""Figures as `bench.json`, and as tables of the README, of docs and of this folder's page."""
+"""Reports of the benchmark: `bench.json`, and tables for README.md, docs and this folder's page."""
 
 import json
 import math
@@ -16,9 +16,9 @@ from tests.bench.picture import latency_by_load
 from tests.documents import renew
 
 MARK = "bench"
-"""Of what is written anew in a page."""
+"""The mark of the generated part of a page."""
 BILLION_A_DAY = 1e9 / 86_400
-"""Sentences a second."""
+"""A billion sentences a day, in sentences per second."""
 OVERVIEW = {
     "all sentences at once": ("offline.{model}.{precision}",),
     "one sentence alone": ("single.{model}.{precision}",),
@@ -33,7 +33,7 @@ OVERVIEW = {
 
 
 def machine() -> str:
-    """What it ran on."""
+    """Describe the machine and the versions of both engines."""
     cpuinfo = Path("/proc/cpuinfo")
     names = [
         line.split(":")[1].strip()
@@ -47,7 +47,7 @@ def machine() -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Markdown; columns in the order of the first row."""
+    """Format rows as a Markdown table, with columns in the order of the first row."""
     if not rows:
         return "_not measured_\n"
     columns = list(rows[0])
@@ -57,7 +57,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def summary(results: Results) -> str:
-    """Both sides' int8 figures in six rows, for the README; of CTranslate2's two servers, the faster one."""
+    """Return both sides' int8 figures in six rows, for the README, with CTranslate2's faster server."""
     offline = {row["model"]: row for row in results.offline if row["precision"] == "int8"}
     keys = ("model", "precision", "batch", "beam")
     batches = {tuple(row[key] for key in keys): row for row in results.batches}
@@ -81,12 +81,12 @@ def summary(results: Results) -> str:
 
 
 def _both(row: Row, unit: str) -> tuple[float, float, str]:
-    """The figures of both sides in one row."""
+    """Return the figures of both sides in a row, with their unit."""
     return row[f"ours, {unit}"], row[f"CTranslate2, {unit}"], unit
 
 
 def overview(results: Results) -> str:
-    """The ratios of all models side by side, for docs/performance.md."""
+    """Return the ratios of all models side by side, for docs/performance.md."""
     columns = list(dict.fromkeys((row["model"], row["precision"]) for row in results.offline))
     rows: list[Row] = []
     for what, names in OVERVIEW.items():
@@ -95,9 +95,10 @@ def overview(results: Results) -> str:
             found = [
                 results.ratios.get(name.format(model=model, precision=precision)) for name in names
             ]
-            # under load, int8 alone is measured
-            told = precision == "int8" or "{precision}" in names[0]
-            row[f"{model}, {precision}"] = ", ".join(f"{one:.2f}" for one in found if one and told)
+            # under load, only int8 is measured
+            applies = precision == "int8" or "{precision}" in names[0]
+            ratios = [f"{one:.2f}" for one in found if one and applies]
+            row[f"{model}, {precision}"] = ", ".join(ratios)
         if any(list(row.values())[1:]):
             rows.append(row)
     return (
@@ -107,7 +108,7 @@ def overview(results: Results) -> str:
 
 
 def _behind(results: Results) -> str:
-    """The ratios below 1."""
+    """List the ratios below 1."""
     behind = sorted(
         f"{name} ({ratio:.2f})"
         for name, ratio in results.ratios.items()
@@ -117,7 +118,7 @@ def _behind(results: Results) -> str:
 
 
 def details(results: Results) -> str:
-    """All that was measured, for the benchmark's own page."""
+    """Return all measurements, for the benchmark's own page."""
     parts = [
         f"Measured by `{results.command}` on {results.machine}.\n",
         "All sentences at once:\n\n" + table(results.offline),
@@ -141,12 +142,12 @@ def write(results: Results, root: Path) -> None:
 
 
 def read(root: Path) -> Results:
-    """What `bench.json` holds."""
+    """Read `bench.json`."""
     return Results(**json.loads((root / "bench.json").read_text(encoding="utf-8")))
 
 
 def write_documents(results: Results, root: Path) -> None:
-    """Renew the picture, and the tables of all pages."""
+    """Update the figure and the tables of all pages."""
     picture = latency_by_load(results.online)
     (root / "tests" / "bench" / "latency.svg").write_text(picture, encoding="utf-8")
     for page, part in parts(results).items():
@@ -154,7 +155,7 @@ def write_documents(results: Results, root: Path) -> None:
 
 
 def parts(results: Results) -> dict[str, str]:
-    """What is written anew, by page."""
+    """Return the generated part of each page."""
     return {
         "README.md": summary(results),
         "docs/performance.md": overview(results),
@@ -164,7 +165,7 @@ def parts(results: Results) -> dict[str, str]:
 
 
 def bulk(results: Results) -> str:
-    """What a billion sentences a day take where nobody waits for any of them, for docs/capacity.md."""
+    """Compute the cores for a billion sentences a day without latency limits, for docs/capacity.md."""
     cores, rate = int(results.machine.split()[0]), BILLION_A_DAY
     rows: list[Row] = []
     for row in results.offline:

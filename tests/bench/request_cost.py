@@ -1,9 +1,9 @@
-"""`python -m tests.bench.request_cost`: what a request costs the event loop that is served, and refused.
+"""`python -m tests.bench.request_cost`: measure what served and refused requests cost the event loop.
 
-CPU time, and user instructions where the system counts them: these hardly depend on what else runs.
+Measures CPU time and, if the system counts them, user instructions, which hardly depend on other load.
 
-The service is real and on loopback. Served are single sentences, from as many connections as requests may be
-in flight; refused is who comes while long documents are in all of these places.
+The service runs on loopback. Served requests are single sentences, from as many connections as requests may
+be in flight. Refused requests arrive while long documents occupy all of these places.
 """
 
 import argparse
@@ -38,19 +38,19 @@ SETTINGS = {
 
 
 class Client:
-    """A connection, and what came on it."""
+    """A client with one connection."""
 
     def __init__(self, port: int) -> None:
-        """Not connected yet."""
+        """`port` is that of the service."""
         self.port = port
 
     async def connect(self) -> "Client":
-        """Open it."""
+        """Open the connection and return the client."""
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
         return self
 
     async def post(self, text: str) -> int:
-        """The status of the answer to a request."""
+        """Send a request and return the status of its answer."""
         body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
         self.writer.write(request("/translate", body, "content-type: application/json"))
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
@@ -60,38 +60,38 @@ class Client:
 
 
 class Cost(NamedTuple):
-    """Of the main thread of a process, which is the event loop's."""
+    """The cost of a process's main thread, which runs the event loop."""
 
     milliseconds: float
     """CPU time."""
     instructions: float
-    """Millions in user mode; NaN where the system does not count them."""
+    """Millions of instructions in user mode; NaN if the system does not count them."""
 
 
 class LoopCosts:
-    """What the event loop of a process has cost."""
+    """Measures the cost of a process's event loop."""
 
     def __init__(self, pid: int) -> None:
-        """Count from now on."""
+        """Start counting."""
         self._schedstat = Path(f"/proc/{pid}/task/{pid}/schedstat")
         self._counter: InstructionCounter | None = None
         with suppress(OSError):
             self._counter = InstructionCounter(pid)
 
     def so_far(self) -> Cost:
-        """All of it."""
+        """Return the cost so far."""
         nanoseconds = int(self._schedstat.read_text().split()[0])
         instructions = self._counter.read() if self._counter else math.nan
         return Cost(nanoseconds / 1e6, instructions / 1e6)
 
     def of_each(self, before: Cost, requests: int) -> Cost:
-        """Of each of so many requests, since it was `before`."""
+        """Return the cost per request of the given number of requests since `before`."""
         pairs = zip(self.so_far(), before, strict=True)
         return Cost(*((now - then) / requests for now, then in pairs))
 
 
 async def post_all(clients: Sequence[Client], texts: Sequence[str]) -> set[int]:
-    """The statuses of all answers; each client sends one request after another."""
+    """Send all texts, one after another on each client, and return the statuses."""
     rest, found = iter(texts), set()
 
     async def run(client: Client) -> None:
@@ -103,7 +103,7 @@ async def post_all(clients: Sequence[Client], texts: Sequence[str]) -> set[int]:
 
 
 async def measure(port: int, pid: int, rounds: int) -> tuple[Cost, Cost]:
-    """Of each request that is served, and that is refused; medians."""
+    """Measure the median costs of a served and of a refused request."""
     costs = LoopCosts(pid)
     clients = [await Client(port).connect() for _ in range(PLACES)]
     extra = await Client(port).connect()

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.rolling`: two services behind HAProxy, restarted in turn under load, on loopback.
+"""`python -m tests.bench.rolling`: restart two services behind HAProxy in turn under load, on loopback.
 
-HAProxy (which must be installed) asks each for its readiness twice a second and sends it nothing while it is
-not ready. Says what became of every request; by default the proxy retries none.
+HAProxy, which must be installed, checks the readiness of both services twice a second, and sends no
+requests to one that is not ready. Prints the outcome of all requests. By default, the proxy retries none.
 """
 
 import argparse
@@ -43,7 +43,7 @@ backend services
 
 
 def start(port: int) -> "subprocess.Popen[bytes]":
-    """A service, not ready yet."""
+    """Start a service without waiting for it."""
     settings = {
         "ATTENDANT_PORT": str(port),
         "ATTENDANT_STOP_DELAY_SECONDS": str(DELAY_SECONDS),
@@ -55,18 +55,18 @@ def start(port: int) -> "subprocess.Popen[bytes]":
 
 
 def wait_until_ready(port: int) -> None:
-    """Wait until whoever listens there is ready."""
+    """Wait until a server on this port is ready."""
     for _ in range(600):
         with suppress(OSError):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
             return
         time.sleep(0.1)
-    raise RuntimeError(f"nobody is ready on port {port}")
+    raise RuntimeError(f"no server is ready on port {port}")
 
 
 @contextmanager
 def proxy(retries: int) -> Iterator[None]:
-    """HAProxy in front of the services."""
+    """Run HAProxy in front of the services."""
     if shutil.which("haproxy") is None:
         raise SystemExit("error: haproxy is not installed")
     text = CONFIGURATION.format(
@@ -88,7 +88,7 @@ def proxy(retries: int) -> Iterator[None]:
 
 
 async def post(text: str) -> str:
-    """The status of a translation through the proxy, or how its connection broke."""
+    """Translate a text through the proxy; return the status or the name of the connection's error."""
     try:
         fields = "content-type: text/plain", CLOSE
         sent = request("/translate?source=de&target=en", text.encode(), *fields)
@@ -99,7 +99,7 @@ async def post(text: str) -> str:
 
 
 async def load(count: int, connections: int) -> Counter[str]:
-    """So many translations, by clients that each send the next when they have the last."""
+    """Send `count` requests, one after another on each connection, and count the outcomes."""
     texts, outcomes = everyday_german(400), Counter[str]()
     numbers = iter(range(count))
 
@@ -112,7 +112,7 @@ async def load(count: int, connections: int) -> Counter[str]:
 
 
 async def restart(services: "list[subprocess.Popen[bytes]]", done: asyncio.Event) -> int:
-    """Restart one after the other until all is done, each at least once; how many restarts it were."""
+    """Restart the services in turn until `done`, each at least once; return the number of restarts."""
     count = 0
     while not done.is_set() or count < len(services):
         at = count % len(services)
@@ -122,12 +122,12 @@ async def restart(services: "list[subprocess.Popen[bytes]]", done: asyncio.Event
         services[at] = start(BACKENDS[at])
         await asyncio.to_thread(wait_until_ready, BACKENDS[at])
         count += 1
-        await asyncio.sleep(1)  # HAProxy has seen it
+        await asyncio.sleep(1)  # until HAProxy has noticed
     return count
 
 
 async def run(count: int, services: "list[subprocess.Popen[bytes]]") -> tuple[Counter[str], int]:
-    """The load, and the restarts beside it."""
+    """Run the load and the restarts at the same time."""
     done = asyncio.Event()
     restarting = asyncio.create_task(restart(services, done))
     outcomes = await load(count, connections=24)
@@ -136,7 +136,7 @@ async def run(count: int, services: "list[subprocess.Popen[bytes]]") -> tuple[Co
 
 
 def main() -> int:
-    """Measure and print; returns 1 where a request failed."""
+    """Measure and print; return 1 if a request failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.rolling", description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--retries", type=int, default=0, help="of refused requests, by the proxy")

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.shell FOLDER CORES`: CTranslate2 behind a web framework.
+"""`python -m tests.bench.shell FOLDER CORES`: a minimal web server for CTranslate2.
 
-It listens on ATTENDANT_PORT, as the service does. With `--single`, it translates each sentence by itself.
-The same FastAPI and uvicorn as the service's, and no more around the model than a request needs.
+Uses the same FastAPI and uvicorn as the service, with as little code around the model as possible. Listens on
+ATTENDANT_PORT, like the service. With `--single`, each sentence is translated by itself.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.bench.systems import LENGTH_PENALTY, Peer
 
 
 class Request(BaseModel):
-    """As much of the service's request as the load generator sends."""
+    """The fields of the service's request that the load generator sends."""
 
     q: str
     source: str
@@ -30,7 +30,7 @@ class Request(BaseModel):
 
 
 def create(model: BenchModel, translator: Peer) -> FastAPI:
-    """The application."""
+    """Create the application."""
     app, tokenizer = FastAPI(), Tokenizer(DEFAULT_BUNDLE / "sentencepiece.model")
 
     @app.post("/translate")
@@ -51,7 +51,7 @@ def create(model: BenchModel, translator: Peer) -> FastAPI:
 def main() -> None:
     """Serve."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.shell", description=__doc__)
-    parser.add_argument("folder", type=Path, help="has model.pickle, the BenchModel")
+    parser.add_argument("folder", type=Path, help="folder with model.pickle, a BenchModel")
     parser.add_argument("cores", type=int)
     parser.add_argument("--single", action="store_true")
     parser.add_argument("--precision", default="int8", choices=["int8", "fp32"])

@@ -1,9 +1,9 @@
-"""`python -m tests.bench.soak`: everything at once for an hour, on loopback, and what is left of it.
+"""`python -m tests.bench.soak`: send everything at once for an hour, on loopback, and look for leaks.
 
-Texts of all sizes, HTML, event streams, clients that leave at any moment, bad input, probes, and a reload
-every minute. Memory in the five minutes after the first five is held against that of the last five, by
-medians, as it rises and falls with what is asked. Nothing may fail on the service's side, wait or run when
-all is over, or keep a file open; what was admitted and is late (504) is counted apart.
+Sends texts of all sizes, HTML, event streams and bad input, disconnects at random, probes, and reloads the
+models every minute. Median memory of minutes 5 to 10 is compared with that of the last five, since memory
+varies with the requests. Fails if the service fails a request, or if sequences, memory or open files remain
+at the end. Admitted requests that are late (504) do not count as failures.
 """
 
 import argparse
@@ -47,21 +47,21 @@ BAD = (
 
 @dataclass
 class Soak:
-    """What has happened so far."""
+    """The state of the test."""
 
     texts: list[str]
     random: random.Random
     end: float
     statuses: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
-    """Connections that ended before their answer, which only those may who end them."""
+    """Unexpected results, such as connections that the service closed without an answer."""
 
     def is_over(self) -> bool:
-        """Whether its time is up."""
+        """Check whether the time is up."""
         return time.monotonic() > self.end
 
     def body(self) -> bytes:
-        """A request as any of many clients would send it."""
+        """Draw the body of a valid request."""
         pick = self.random
         count = pick.choice((1, 1, 1, 1, 2, 3, 5, 10, 40))
         text: str | list[str] = " ".join(pick.choices(self.texts, k=count))
@@ -81,7 +81,7 @@ class Soak:
 
 
 async def send(soak: Soak, body: bytes, *fields: str) -> tuple[int, bytes]:
-    """Send a request on a connection of its own; status and body of its answer."""
+    """Send a request on a new connection; return the status and body of its answer."""
     try:
         answer = await exchange(PORT, request("/translate", body, CLOSE, *fields))
         status, content = status_and_body(answer)
@@ -93,19 +93,19 @@ async def send(soak: Soak, body: bytes, *fields: str) -> tuple[int, bytes]:
 
 
 async def translate(soak: Soak) -> None:
-    """A client that does all as it should."""
+    """Send a valid request and read the answer."""
     await send(soak, soak.body())
 
 
 async def stream(soak: Soak) -> None:
-    """One that reads sentence by sentence."""
+    """Request an event stream and check that it is complete."""
     status, events = await send(soak, soak.body(), STREAM)
     if status == 200 and b"event: done" not in events:
         soak.broken["stream without an end"] += 1
 
 
 async def leave(soak: Soak) -> None:
-    """One that is gone before its answer, at any moment, with or without having read."""
+    """Disconnect at any moment before the answer."""
     body, streams = soak.body(), soak.random.random() < 0.5
     _, writer = await asyncio.open_connection("127.0.0.1", PORT)
     whole = request("/translate", body, *([STREAM] if streams else []))
@@ -119,7 +119,7 @@ async def leave(soak: Soak) -> None:
 
 
 async def hold_on(soak: Soak) -> None:
-    """One that opens a connection and says nothing, or half of something, for a while."""
+    """Open a connection and send nothing, or an incomplete request, for a while."""
     _, writer = await asyncio.open_connection("127.0.0.1", PORT)
     writer.write(soak.random.choice((b"", b"POST /trans", b"GET / HTTP/1.1\r\nhost: soak\r\n")))
     await asyncio.sleep(5 * soak.random.random())
@@ -127,7 +127,7 @@ async def hold_on(soak: Soak) -> None:
 
 
 async def misbehave(soak: Soak) -> None:
-    """One that sends what nobody should."""
+    """Send a bad request."""
     body = soak.random.choice(BAD)
     form = ["content-type: application/x-www-form-urlencoded"] if body[:2] == b"a&" else []
     status, _ = await send(soak, body, *form)
@@ -136,7 +136,7 @@ async def misbehave(soak: Soak) -> None:
 
 
 async def probe(soak: Soak) -> None:
-    """What an orchestrator and Prometheus ask."""
+    """Send the requests of an orchestrator and of Prometheus."""
     for path in ("/health/ready", "/metrics", "/languages"):
         if not (await get(path)).startswith(b"HTTP/1.1 200"):
             soak.broken[path] += 1
@@ -144,26 +144,26 @@ async def probe(soak: Soak) -> None:
 
 
 async def get(path: str) -> bytes:
-    """A whole answer."""
+    """Return the whole answer for a path."""
     return await exchange(PORT, request(path, b"", CLOSE, method="GET"))
 
 
 async def repeat(soak: Soak, act: Callable[[Soak], Awaitable[None]]) -> None:
-    """Act again and again until the time is up."""
+    """Repeat an action until the time is up."""
     while not soak.is_over():
         await act(soak)
         await asyncio.sleep(0.3 * soak.random.random())
 
 
 async def reload(soak: Soak, pid: int) -> None:
-    """Load the models anew every minute."""
+    """Reload the models every minute."""
     while not soak.is_over():
         await asyncio.sleep(RELOAD_SECONDS)
         os.kill(pid, signal.SIGHUP)
 
 
 async def run(soak: Soak, pid: int) -> list[float]:
-    """All of it at once; resident memory in MiB every ten seconds."""
+    """Run all actions at once; return resident memory in MiB every ten seconds."""
     acts = [translate] * 8 + [stream] * 4 + [leave] * 4 + [hold_on] * 4 + [misbehave] * 2 + [probe]
     tasks = [asyncio.create_task(repeat(soak, act)) for act in acts]
     tasks.append(asyncio.create_task(reload(soak, pid)))
@@ -179,13 +179,13 @@ async def run(soak: Soak, pid: int) -> list[float]:
 
 
 def value_of(name: str, metrics: str) -> float:
-    """Of a metric without labels."""
+    """Return the value of a metric without labels."""
     line = next(line for line in metrics.splitlines() if line.startswith(f"{name} "))
     return float(line.split()[1])
 
 
 def main() -> int:
-    """Soak and report; returns 1 where anything is not as it should be."""
+    """Run the test and print a report; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""A student's bundle against Marian's native int8 build, each on one core and with one beam."""
+"""Comparison of a student's bundle with Marian's native int8 build, each on one core and with one beam."""
 
 import logging
 import os
@@ -16,35 +16,38 @@ from tests.bench.measure import Effort, Results, Row, in_turn
 from tests.bench.systems import Ours, Remote
 
 ALONE = 32
-"""Sentences that are translated one by one."""
+"""The number of sentences that are translated one by one."""
 LOAD = 0.8
 AT_ONCE, ONE_BY_ONE, SERVED = "words/s, all at once", "words/s, one by one", "at most served/s"
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, with the sources as it wants them."""
+    """One of the two systems, with sources in its own form."""
 
     sources: Sequence[Any]
     translate: Callable[[Sequence[Any]], tuple[float, Sequence[Sequence[Any]]]]
-    """Seconds, and the tokens of each translation."""
+    """Returns the seconds taken and the tokens of each translation."""
     arrive: Callable[[Sequence[Any], Sequence[float]], tuple[list[float], float]]
 
     def at_once(self) -> float:
-        """Seconds for all."""
+        """Return the seconds for all sources at once."""
         return self.translate(self.sources)[0]
 
     def one_by_one(self) -> float:
-        """Seconds for some."""
+        """Return the seconds for `ALONE` sources, one after another."""
         return sum(self.translate([source])[0] for source in self.sources[:ALONE])
 
     def under(self, times: Sequence[float]) -> tuple[list[float], float]:
-        """See `online.Side`."""
+        """Send sources at these times; see `online.Side`."""
         return self.arrive(online.cycled(self.sources, len(times)), list(times))
 
 
 def measure(model: ImportedModel, python: Path, effort: Effort, results: Results) -> list[Row]:
-    """A row for each side; ratios are of words, for int8 ends random weights' sentences elsewhere."""
+    """Measure both sides, and return a row for each.
+
+    Ratios are per word, since int8 changes the lengths of random weights' translations.
+    """
     with ExitStack() as stack:
         with one_core():
             ours = stack.enter_context(Remote(Ours, model, "int8", 1, beam_size=1))
@@ -89,7 +92,7 @@ def measure(model: ImportedModel, python: Path, effort: Effort, results: Results
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Processes that are started here share one core; they take turns."""
+    """Within the context, start processes on one core, which they use in turn."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:

@@ -1,6 +1,6 @@
-"""The two sides behind one face, each in a process of its own: what is measured, and nothing else in between.
+"""The engine and CTranslate2 behind a common interface, each in its own process.
 
-A side is built in its process by `Remote` and called through a pipe; times are taken inside.
+`Remote` builds a system in its process and calls it through a pipe. Times are measured inside the process.
 """
 
 import multiprocessing
@@ -42,25 +42,25 @@ NBest = list[Listed]
 
 
 class System(Protocol):
-    """One side."""
+    """A system to measure."""
 
     def translate(self, sources: Sequence[Ids], beam_size: int) -> list[list[int]]:
-        """All at once, as fast as it can."""
+        """Translate all sources at once, as fast as possible."""
 
     def submit(self, source: Ids, done: Done) -> None:
-        """One sentence; `done` is called with its translation."""
+        """Translate a single source, and call `done` with its translation."""
 
 
 @dataclass
 class Ours:
-    """The service's engine, one loop a core."""
+    """The service's engine, with one worker per core."""
 
     model: BenchModel
     precision: Precision
     cores: int
     max_num_seqs: int = EngineConfig().max_num_seqs
     beam_size: int = 4
-    """Of what is submitted alone."""
+    """The beam size for `submit`."""
 
     def __post_init__(self) -> None:
         """Start the engine."""
@@ -88,13 +88,13 @@ class Ours:
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
     def translate_likely(self, sources: Sequence[Ids]) -> list[list[int]]:
-        """As `translate`, by the fastest of the stop rules."""
+        """Translate like `translate`, with the fastest stop rule."""
         options = replace(_options(4), stop_rule=StopRule.LIKELY)
         sequences = self.engine.submit([(source, options) for source in sources])
         return [list(sequence.future.result()[0].ids) for sequence in sequences]
 
     def best_two(self, sources: Sequence[Ids]) -> list[NBest]:
-        """The two best translations of every source, by plain log-probability."""
+        """Return the two best translations of every source by log-probability without length penalty."""
         options = DecodingOptions(MAX_LENGTH, num_hypotheses=2, length_penalty=0.0)
         sequences = self.engine.submit([(source, options) for source in sources])
         return [
@@ -110,7 +110,7 @@ class Ours:
 
 @dataclass
 class Peer:
-    """CTranslate2, called once a sentence, or for batches that a thread collects as they come."""
+    """CTranslate2, called for each sentence, or for batches that threads collect from arriving sentences."""
 
     model: BenchModel
     precision: Precision
@@ -120,7 +120,7 @@ class Peer:
     max_batch: int = 32
     max_wait: float = 0.005
     beam_size: int = 4
-    """Of what is submitted alone."""
+    """The beam size for `submit`."""
     length_penalty: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
@@ -143,12 +143,12 @@ class Peer:
     def translate(
         self, sources: Sequence[Ids], beam_size: int, max_batch: int = 32
     ) -> list[list[int]]:
-        """See System; CTranslate2 sorts by length and shares batches of `max_batch` among its workers."""
+        """See System. CTranslate2 sorts by length and divides batches of `max_batch` among its workers."""
         found = self._run(sources, beam_size, self.length_penalty, max_batch)
         return [[self.ids[name] for name in result.hypotheses[0]] for result in found]
 
     def best_two(self, sources: Sequence[Ids]) -> list[NBest]:
-        """The two best translations of every source, by plain log-probability."""
+        """Return the two best translations of every source by log-probability without length penalty."""
         found = self._run(sources, 4, 1e-9, 32, num_hypotheses=2, return_scores=True)
         return [
             [
@@ -182,7 +182,7 @@ class Peer:
         )
 
     def _collect(self) -> None:
-        """A dynamic batcher: what comes within `max_wait` of the first, up to `max_batch`."""
+        """Translate dynamic batches: up to `max_batch` sources that arrive within `max_wait` of the first."""
         while True:
             batch = [self.arrived.get()]
             until = time.perf_counter() + self.max_wait
@@ -201,7 +201,7 @@ def _options(beam_size: int) -> DecodingOptions:
 
 
 def arrive(system: System, sources: Sequence[Ids], times: list[float]) -> tuple[list[float], float]:
-    """Send every source at its time; returns the latencies and the seconds until the last was done."""
+    """Send every source at its time; return the latencies and the seconds until the last was translated."""
     latencies = [0.0] * len(sources)
     done = threading.Semaphore(0)
     started = time.perf_counter()
@@ -219,10 +219,10 @@ def arrive(system: System, sources: Sequence[Ids], times: list[float]) -> tuple[
 
 
 class Remote:
-    """A side in a process of its own; use it in a `with`."""
+    """A system in its own process; a context manager."""
 
     def __init__(self, kind: type[Any], *arguments: Any, **options: Any) -> None:
-        """Build `kind(*arguments, **options)` over there."""
+        """Build `kind(*arguments, **options)` in a new process."""
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, kind, arguments, options))
@@ -230,7 +230,7 @@ class Remote:
         self._pipe.recv()
 
     def timed(self, method: str, *arguments: Any, **options: Any) -> tuple[float, Any]:
-        """Seconds that the call took over there, and what it returned."""
+        """Call a method in the process; return the seconds it took there and its result."""
         self._pipe.send((method, arguments, options))
         seconds, result = self._pipe.recv()
         if isinstance(result, Exception):
@@ -238,11 +238,11 @@ class Remote:
         return seconds, result
 
     def call(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """What the call returned."""
+        """Call a method in the process and return its result."""
         return self.timed(method, *arguments, **options)[1]
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return the remote system."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -276,6 +276,6 @@ def _serve(
 
 
 def _resident_bytes() -> int:
-    """Memory of this process at hand now, each page once, however often it is mapped."""
+    """Return the resident memory of this process, with each page counted once."""
     rollup = Path("/proc/self/smaps_rollup").read_text()
     return int(rollup.partition("\nPss:")[2].split()[0]) * 1024

@@ -1,4 +1,4 @@
-"""Everyday German in any amount, made here: short and long sentences, with the words of ordinary talk."""
+"""A generator of everyday German: short and long sentences with common words."""
 
 import random
 
@@ -48,7 +48,7 @@ SHORT = [
 
 
 def everyday_german(count: int, seed: int = 0) -> list[str]:
-    """So many sentences of 2 to 40 words, the same for the same seed."""
+    """Generate `count` sentences of 2 to 40 words, the same for the same seed."""
     rng = random.Random(seed)
     return [_sentence(rng) for _ in range(count)]
 
@@ -75,6 +75,6 @@ def _clause(rng: random.Random) -> str:
 
 
 def _lower(clause: str) -> str:
-    """Articles and possessives lose their capital inside a sentence; names and nouns keep theirs."""
+    """Write the first word of a clause in lower case, unless it is a name."""
     first, rest = clause.split(" ", 1)
     return clause if first in ("Tom", "Maria") else f"{first.lower()} {rest}"

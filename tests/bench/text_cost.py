@@ -1,8 +1,7 @@
-"""`python -m tests.bench.text_cost`: what the text rules cost a sentence, without a model's part.
+"""`python -m tests.bench.text_cost`: measure the CPU time of the text rules per sentence, without a model.
 
-Each text is taken apart, and put together again with a translation that is there already: for everyday
-German what the bundled model says of it, and for English the same once more, as a model that copies does.
-CPU time of this thread.
+Each text is taken apart and assembled with a translation that exists already: for everyday German, that of
+the bundled model, and for English, the same text again, like the output of a model that copies.
 """
 
 import argparse
@@ -22,11 +21,11 @@ from tests.bench.text import everyday_german
 
 SENTENCES = 400
 Work = Callable[[Pipeline, str, str], object]
-"""With a text and its translation."""
+"""Processes a text and its translation."""
 
 
 def translated(texts: Sequence[str]) -> list[str]:
-    """What the bundled model says of German sentences."""
+    """Translate German sentences with the bundled model."""
     models = ModelSet([start_model(load(DEFAULT_BUNDLE))], 10**6)
     try:
         found = asyncio.run(models.translate(texts, "de", "en", TranslationOptions(), 600))
@@ -36,7 +35,7 @@ def translated(texts: Sequence[str]) -> list[str]:
 
 
 def there_and_back(pipeline: Pipeline, text: str, target: str) -> str:
-    """All that the rules do for a request of one text, of whose sentences the first is translated."""
+    """Apply the rules as for a request with one text, whose sentences all have the translation `target`."""
     document = take_apart(text, "text", pipeline=pipeline)
     runs = []
     for sentence in document.sentences:
@@ -47,14 +46,14 @@ def there_and_back(pipeline: Pipeline, text: str, target: str) -> str:
 
 
 def apart(pipeline: Pipeline, text: str, _: str) -> Document:
-    """The first half of it."""
+    """Apply only the rules before translation."""
     return take_apart(text, "text", pipeline=pipeline)
 
 
 def microseconds(
     work: Work, pipeline: Pipeline, texts: Sequence[str], targets: Sequence[str]
 ) -> float:
-    """A sentence's, on average over all."""
+    """Return the mean CPU time of a sentence in microseconds."""
     started = time.thread_time()
     for text, target in zip(texts, targets, strict=True):
         work(pipeline, text, target)
@@ -62,7 +61,7 @@ def microseconds(
 
 
 def pipelines(bundle: Bundle) -> dict[str, Pipeline]:
-    """By source."""
+    """Return the pipelines by source language."""
     make = bundle.pipelines(load_tokenizers(bundle))
     return {direction.source: make(direction) for direction in bundle.manifest.directions}
 
@@ -84,7 +83,7 @@ def main() -> None:
             for _ in range(options.rounds)
         ]
         both, half = map(statistics.median, zip(*rounds, strict=True))
-        print(f"{source}: {both:.1f} us a sentence, of which {half:.1f} until it is taken apart")
+        print(f"{source}: {both:.1f} us per sentence, of which {half:.1f} before translation")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.together`: whether clients who come at once get what they get one after another.
+"""`python -m tests.bench.together`: compare translations of clients at once with those one after another.
 
-In fp32 all must; in int8 a sentence's neighbours may tip a rounding. For fp32, give a bundle that has it
-(`python -m export service/default_bundle --precisions fp32 ...`).
+In fp32, all must be equal. In int8, other sentences in a batch may change a rounding. fp32 needs a bundle
+with fp32 graphs (`python -m export service/default_bundle --precisions fp32 ...`).
 """
 
 import argparse
@@ -22,7 +22,7 @@ MAX_WORDS = 80
 
 
 def texts_of(seed: int) -> list[str]:
-    """One for each client, of 1 to `MAX_WORDS` words."""
+    """Draw a text of 1 to `MAX_WORDS` words for each client."""
     rng = random.Random(seed)
     words = " ".join(everyday_german(40 * CLIENTS, seed)).split()
     starts = [rng.randrange(len(words) - MAX_WORDS) for _ in range(CLIENTS)]
@@ -30,7 +30,7 @@ def texts_of(seed: int) -> list[str]:
 
 
 async def translated(client: httpx.AsyncClient, text: str) -> str:
-    """A text's translation."""
+    """Translate a text."""
     response = await client.post("/translate", json={"q": text, "source": "de", "target": "en"})
     response.raise_for_status()
     found: str = response.json()["translatedText"]
@@ -38,7 +38,7 @@ async def translated(client: httpx.AsyncClient, text: str) -> str:
 
 
 async def count_equal(texts: Sequence[str]) -> int:
-    """How many get the same both ways."""
+    """Count the texts with the same translation both ways."""
     limits = httpx.Limits(max_connections=CLIENTS)
     base = f"http://127.0.0.1:{PORT}"
     async with httpx.AsyncClient(base_url=base, timeout=600, limits=limits) as client:
@@ -48,7 +48,7 @@ async def count_equal(texts: Sequence[str]) -> int:
 
 
 def main() -> int:
-    """Count and print; returns 1 where any differs in fp32."""
+    """Count and print; return 1 if any translation differs in fp32."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bundle", default=str(DEFAULT_BUNDLE))
     parser.add_argument("--precision", default="int8", choices=["int8", "fp32"])

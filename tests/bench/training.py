@@ -1,15 +1,15 @@
-"""`python -m tests.bench.training CONFIG --data DIR`: tokens/s of the trainer beside other loops.
+"""`python -m tests.bench.training CONFIG --data DIR`: compare the trainer's tokens/s with other loops.
 
-All take the same batches of the same text and make the same updates (Adam, clipping, label smoothing), in the
+All loops use the same batches of the same text and the same updates (Adam, clipping, label smoothing), in the
 precision that the trainer chooses for the machine:
 
-- trainer: `model.trainer` as `python -m model.train` runs it, batches made by a thread, log and all;
-- bare: the same network and loss, forward, backward and update on batches that lie ready, nothing else;
+- trainer: `model.trainer` as `python -m model.train` runs it, including the thread for batches and the log;
+- bare: the same network and loss on prepared batches, with only forward, backward and update;
 - fairseq-style: the same network with torch's fused attention, and the loss from a whole log-softmax in fp32;
 - nn.Transformer: torch's own layers of the same sizes, and torch's cross-entropy;
-- nn.Transformer, shuffled: the same with 64 sentences a batch as they come, as tutorials have it.
+- nn.Transformer, shuffled: the same with 64 random sentences per batch, as in tutorials.
 
-Tokens are targets that count; what is padding counts for nobody.
+Tokens are target tokens without padding.
 """
 
 import argparse
@@ -48,7 +48,7 @@ Loss = Callable[[Batch], Tensor]
 
 
 class TorchTransformer(nn.Module):
-    """torch.nn.Transformer with what it leaves to its users: embeddings, positions, projection."""
+    """torch.nn.Transformer with embeddings, positions and projection, which it leaves to its users."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ def torchs(network: TorchTransformer, smoothing: float) -> Loss:
 
 
 def loop(network: nn.Module, loss: Loss, config: Config, batches: Iterable[Batch]) -> float:
-    """Tokens/s of plain updates."""
+    """Return the tokens/s of plain updates."""
     optimizer = build_optimizer(network, config.training)
     network.train()
     in_bf16 = config.training.precision == "bf16"
@@ -141,7 +141,7 @@ def loop(network: nn.Module, loss: Loss, config: Config, batches: Iterable[Batch
 
 
 def trainer(config: Config, data: Path, run: Path, steps: int) -> float:
-    """Tokens/s of so many steps, as the log of a run tells it."""
+    """Train for this number of steps, and return the tokens/s from the log of the run."""
     for checkpoint in run.glob("step_*"):
         for path in checkpoint.iterdir():
             path.unlink()
@@ -154,7 +154,7 @@ def trainer(config: Config, data: Path, run: Path, steps: int) -> float:
 
 
 def measure(config: Config, data: Path, steps: int, rounds: int) -> dict[str, list[float]]:
-    """Every loop's tokens/s in each round, the loops taking turns."""
+    """Measure the tokens/s of each loop in each round; the loops run in turn."""
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as name:
         run = Path(name)
@@ -184,7 +184,7 @@ def measure(config: Config, data: Path, steps: int, rounds: int) -> dict[str, li
 def batches_of(
     config: Config, data: Path, run: Path, steps: int
 ) -> tuple[list[Batch], list[Batch]]:
-    """The first batches of training, and as many of 64 sentences drawn at random."""
+    """Return the first batches of training, and as many batches of 64 random sentences."""
     corpus = Corpus.open(data, config.data, Vocabularies.load(run), run / "tokens")
     batcher = Batcher(corpus, config.training.batch_tokens, config.training.seed)
     batches = [
@@ -207,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args(arguments)
-    keep_freed_memory()  # as `model.train` has it, for all of them
+    keep_freed_memory()  # for all loops, as in `model.train`
     config = load_config(options.config, options.set)
     chosen = choose_precision(config.training.precision, torch.device("cpu"))
     training = replace(
