@@ -183,9 +183,8 @@ class Trainer:
         """
         mine = sum(batch.num_tokens for batch in update.batches)
         lists = sum(len(batch.gains) for batch in update.candidates)
-        left = (
-            self.stopwatch.share_left if self.processes.is_first else 0.0
-        )  # only the first process's clock counts
+        # only the first process's clock counts
+        left = self.stopwatch.share_left if self.processes.is_first else 0.0
         sums = self.processes.sums([mine, lists, self.stop_requested, left])
         num_tokens, num_lists, stop, self.time_left = sums
         if stop or not self.time_left:

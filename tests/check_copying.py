@@ -1,7 +1,7 @@
-r"""`python -m tests.check_copying URL`: what a translation must hold as it was, in sentences made by chance.
+r"""`python -m tests.check_copying URL`: check that translations preserve what they must, in random sentences.
 
-Placeholders and names that no text has, and sentences that are in the target language already; 1,000 of each
-kind and direction, and how many of a hundred came through. It takes some minutes.
+Translates sentences with placeholders, with invented names, and in the target language already, 1,000 of each
+kind and direction, and prints the percentage that is preserved. Takes a few minutes.
 """
 
 import argparse
@@ -71,14 +71,14 @@ _ENDS = ("mann", "berg", "er", "ke", "ski", "sen", "owitz", "elli", "ard", "ow",
 
 
 class Case(NamedTuple):
-    """A sentence, and what its translation must have, each once."""
+    """A sentence and the strings that its translation must preserve."""
 
     text: str
     kept: Sequence[str]
 
 
 def _name(rng: random.Random) -> str:
-    """One that sounds like a name, and is hardly one."""
+    """Invent a word that sounds like a name."""
     parts = [
         rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS)
         for _ in range(rng.choice((1, 1, 2)))
@@ -99,7 +99,7 @@ def _filled(rng: random.Random, templates: str, made: str) -> Case:
 
 
 def cases(kind: str, source: str, count: int, seed: int) -> Iterator[Case]:
-    """So many of a kind, the same for the same seed."""
+    """Yield `count` cases of a kind, the same for the same seed."""
     rng, other = random.Random(f"{seed} {kind} {source}"), "en" if source == "de" else "de"
     for _ in range(count):
         if kind == "placeholders":
@@ -112,15 +112,15 @@ def cases(kind: str, source: str, count: int, seed: int) -> Iterator[Case]:
 
 
 def came_through(case: Case, translation: str) -> bool:
-    """Whether a translation has all of it, as often as the sentence."""
+    """Check whether a translation has each string as often as the sentence."""
     return all(translation.count(one) == case.text.count(one) for one in case.kept)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Translate, and print a share for each kind and direction, and what failed; returns the exit status."""
+    """Translate, print the share preserved and some failures for each kind and direction; return 0."""
     parser = argparse.ArgumentParser(prog="python -m tests.check_copying", description=__doc__)
-    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
-    parser.add_argument("--count", type=int, default=1000, help="sentences a kind and direction")
+    parser.add_argument("url", help="URL of the service, such as http://127.0.0.1:8000")
+    parser.add_argument("--count", type=int, default=1000, help="sentences per kind and direction")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     for kind in ("placeholders", "names", "already"):

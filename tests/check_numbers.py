@@ -1,8 +1,9 @@
-r"""`python -m tests.check_numbers URL`: sentences with numbers of every kind, translated by a service.
+r"""`python -m tests.check_numbers URL`: check the numbers in a service's translations of generated sentences.
 
-Whoever makes a sentence knows its numbers, and in what ways each may be written in the other language: as it
-stood, or by that language's conventions (1.234,56 as 1,234.56; 2:30 pm as 14:30). A translation has each of
-them once and no digit besides. Nothing here is what the service compares numbers by. It takes some minutes.
+The generator of a sentence knows its numbers and how each may be written in the other language: unchanged,
+or by that language's conventions (1.234,56 as 1,234.56; 2:30 pm as 14:30). A translation must have each of
+them once and no other digits. This code is independent of the service's own comparison. Takes a few
+minutes.
 """
 
 import argparse
@@ -22,16 +23,16 @@ _MONTHS = {
 
 
 class Number(NamedTuple):
-    """One of a sentence's."""
+    """A number in a sentence."""
 
     text: str
-    """As the source writes it."""
+    """The number as written in the source."""
     accepted: Sequence[str] = ()
-    """Regular expressions of what it may be in the translation; none: exactly what it is."""
+    """Regular expressions for its forms in the translation; if empty, only `text`."""
 
 
 class Case(NamedTuple):
-    """A sentence, and what its translation must have."""
+    """A sentence with its numbers, which the translation must have."""
 
     kind: str
     text: str
@@ -47,7 +48,7 @@ def _grouped(value: int, mark: str) -> str:
 
 
 def _amount(value: int, decimals: str, source: str, *, grouped: bool = True) -> Number:
-    """A number with decimals: as the source writes it, and as either language does."""
+    """Return a number as the source language writes it, with the forms of both languages."""
     ways = [
         _grouped(value, group) + (f"{point}{decimals}" if decimals else "")
         for group, point in ((".", ","), (",", "."), ("", ","), ("", "."), (" ", ","), ("’", "."))
@@ -99,14 +100,14 @@ def _phone(rng: random.Random, source: str) -> Number:
 
 
 def _filled(rng: random.Random, pattern: str) -> str:
-    """A pattern with a digit for each `#`, and a capital for each `@`; the first digit is none of 0."""
+    """Replace each `#` of a pattern with a digit and each `@` with a capital; the first digit is not 0."""
     filled = re.sub("#", lambda _: rng.choice("123456789"), pattern, count=1)
     filled = re.sub("#", lambda _: rng.choice("0123456789"), filled)
     return re.sub("@", lambda _: rng.choice("ABCEFHKLMNPRTUXZ"), filled)
 
 
 def _of(*patterns: str) -> Callable[[random.Random, str], Number]:
-    """Numbers that no language writes otherwise."""
+    """Return a kind of number that all languages write in the same way."""
     return lambda rng, _: Number(_filled(rng, rng.choice(patterns)))
 
 
@@ -229,7 +230,7 @@ The screen has {SIZE} pixels.|{I} + {I} is not {I}.|Do you have {I} dollars?|Doe
 
 
 def cases(source: str, count: int, seed: int) -> Iterator[Case]:
-    """So many sentences in `source`, the templates in turn."""
+    """Yield `count` sentences in `source`, from each template in turn."""
     rng = random.Random(seed)
     templates = _TEMPLATES[source].strip().replace("\n", "|").split("|")
     for number in range(count):
@@ -241,7 +242,7 @@ def cases(source: str, count: int, seed: int) -> Iterator[Case]:
 
 
 def fault(case: Case, translation: str) -> str:
-    """What is wrong with the numbers of a translation; empty if nothing is."""
+    """Describe the first wrong number of a translation; return an empty string if all are right."""
     rest = translation
     for number in sorted(case.numbers, key=lambda one: -len(one.text)):
         ways = number.accepted or _exactly(number.text)
@@ -259,7 +260,7 @@ def fault(case: Case, translation: str) -> str:
 
 
 def check(url: str, source: str, target: str, count: int, seed: int) -> Counter[str]:
-    """How many of each kind have a fault, each of which is printed."""
+    """Print all sentences with faults, and count them by kind."""
     asked = list(cases(source, count, seed))
     found: Counter[str] = Counter()
     answers = translate(url, [case.text for case in asked], source, target)
@@ -271,10 +272,10 @@ def check(url: str, source: str, target: str, count: int, seed: int) -> Counter[
 
 
 def main() -> int:
-    """Check both directions; 0 if no number was changed."""
+    """Check both directions; return 0 if all numbers are right."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url", help="of the service, as http://127.0.0.1:8000")
-    parser.add_argument("--count", type=int, default=1000, help="sentences a direction")
+    parser.add_argument("url", help="URL of the service, such as http://127.0.0.1:8000")
+    parser.add_argument("--count", type=int, default=1000, help="sentences per direction")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     total = 0

@@ -1,4 +1,4 @@
-"""What many tests need: the tiny bundle, and the service with it, without a network."""
+"""Fixtures for many tests: the tiny bundle, and a service with it, without a network."""
 
 import gc
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from service.app import create_app
 from service.settings import Settings
 from tests.waiting import wait_until
 
-# the same examples in each run, however long one takes: what is found is found by whoever changes something
+# the same examples in each run without a deadline, so that a failure comes from the change under test
 hypothesis_settings.register_profile("same", derandomize=True, deadline=None, database=None)
 hypothesis_settings.load_profile("same")
 
 
 def pytest_sessionstart() -> None:
-    """What tests and libraries define stays: collecting them would look for garbage in it again and again."""
+    """Disable garbage collection while tests and libraries are imported, since their objects stay alive."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is garbage, and what is there already is none."""
+    """Exclude the existing objects from garbage collection and enable it."""
     gc.freeze()
     gc.enable()
 
@@ -40,7 +40,7 @@ def tiny_bundle() -> Path:
 
 @pytest.fixture(scope="session")
 def settings() -> Settings:
-    """The tiny bundle in fp32, with limits that tests can reach."""
+    """Settings for the tiny bundle in fp32, with limits that tests can reach."""
     return Settings(
         bundle=(TINY_BUNDLE,),
         precision="fp32",
@@ -53,21 +53,21 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="session")
 def client(settings: Settings) -> Iterator[TestClient]:
-    """The service, started once for all tests: none may change it, or count on what was asked before."""
+    """A service shared by all tests, which must not change it or rely on earlier requests."""
     with started(settings.model_copy(update={"num_loops": 2})) as client:
         yield client
 
 
 @pytest.fixture
 def fresh_client(settings: Settings) -> Iterator[TestClient]:
-    """A service of the test's own."""
+    """A service for a single test."""
     with started(settings) as client:
         yield client
 
 
 @contextmanager
 def started(settings: Settings) -> Iterator[TestClient]:
-    """A service with these settings, once it is ready."""
+    """Start a service with these settings, and wait until it is ready."""
     app = create_app(settings)
     with TestClient(app, raise_server_exceptions=False) as client:
         wait_until(lambda: client.get("/health/ready").status_code == 200, 180)

@@ -1,4 +1,4 @@
-"""Whether a command that a document shows exists, with its options."""
+"""Checks that commands in documents exist, with their options."""
 
 import re
 import shlex
@@ -26,12 +26,12 @@ FOREIGN = {
     "serve",
     "torchrun",
 }
-"""Programs of others, whose options are their own."""
+"""External programs, whose options are not checked."""
 
 
 def check_command(words: list[str]) -> None:
-    """Fail unless this project has the command, or it is a known one of others."""
-    while words and re.match(r"[A-Za-z_]+=", words[0]):  # a setting for this command alone
+    """Fail unless the command is one of this project or a known external program."""
+    while words and re.match(r"[A-Za-z_]+=", words[0]):  # an environment variable for this command
         words = words[1:]
     if not words:
         return
@@ -44,11 +44,11 @@ def check_command(words: list[str]) -> None:
         "torchrun": lambda rest: _check_python(rest[rest.index("-m") :]),
         ".": lambda rest: None,
     }
-    if program == "curl":  # is asked; see above
+    if program == "curl":  # tested by sending the request
         return
     if program in checks:
         checks[program](rest)
-    assert program in checks or program in FOREIGN, f"{program} is known to no test"
+    assert program in checks or program in FOREIGN, f"unknown program: {program}"
     for file in re.findall(r"\bdocker/[\w./]+", " ".join(rest)):
         assert (ROOT / file).exists(), file
 

@@ -1,4 +1,4 @@
-"""What the Markdown pages hold: their links, headings and code, and the parts that commands write."""
+"""Access to the Markdown pages: links, headings, code blocks, and generated parts."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ PAGES = [
     *(page for room in ROOMS for page in sorted((ROOT / room).rglob("*.md"))),
 ]
 GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-"""Pages whose commands and examples must work as they stand."""
+"""Pages whose commands and examples must work as printed."""
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _BETWEEN_COMMANDS = {"&&", "||", "|", ";", "&"}
 
@@ -27,17 +27,17 @@ class Block:
 
 
 def read(page: Path) -> str:
-    """The page's Markdown."""
+    """Read a page's Markdown."""
     return page.read_text(encoding="utf-8")
 
 
 def name_of(page: Path) -> str:
-    """How a page is called in reports of tests."""
+    """Return the name of a page in test reports."""
     return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page: Path) -> list[Block]:
-    """Its fenced code, in order, without the indentation that a list gives it."""
+    """Return the fenced code of a page in order, without the indentation of lists."""
     return [
         Block(language, re.sub(f"^{indent}", "", text, flags=re.MULTILINE))
         for indent, language, text in _FENCE.findall(read(page))
@@ -45,23 +45,23 @@ def blocks(page: Path) -> list[Block]:
 
 
 def prose(page: Path) -> str:
-    """The page without its fenced code."""
+    """Return a page without its fenced code."""
     return _FENCE.sub("", read(page))
 
 
 def inline_code(page: Path) -> list[str]:
-    """What stands between single backticks, each on one line."""
+    """Return the inline code of a page, each piece on one line."""
     return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", prose(page))]
 
 
 def links(page: Path) -> list[str]:
-    """What it links to, on other hosts apart."""
+    """Return the targets of a page's links, except URLs."""
     found = re.findall(r"""(?:\]\(|src=")([^)\s"]+)""", prose(page))
     return [link for link in found if not re.match("[a-z]+:", link)]
 
 
 def anchors(page: Path) -> set[str]:
-    """The fragments of its headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub generates them."""
     found: dict[str, int] = {}
     for heading in re.findall(r"^#{1,6} (.+?)\s*$", prose(page), re.MULTILINE):
         text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -71,7 +71,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def commands(script: str) -> list[list[str]]:
-    """The words of every command of a shell script, comments left out."""
+    """Return the words of each command in a shell script, without comments."""
     found: list[list[str]] = []
     for line in script.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars="&|;")
@@ -87,19 +87,19 @@ def commands(script: str) -> list[list[str]]:
 
 
 def table(page: Path, heading: str) -> list[list[str]]:
-    """The cells of the table whose head begins with `heading`, row by row."""
+    """Return the cells, by row, of the table whose first column has this heading, without the heading."""
     _, _, *lines = prose(page).split(f"| {heading} |", 1)[1].splitlines()
     rows = takewhile(lambda line: line.startswith("|"), lines)
     return [[cell.strip() for cell in row.strip().split("|")[1:-1]] for row in rows]
 
 
 def generated(page: Path, name: str) -> str:
-    """What stands between the marks of that name."""
+    """Return the generated part of a page with this name."""
     return _parts(page, name)[1]
 
 
 def renew(page: Path, name: str, part: str) -> None:
-    """Replace what stands between the marks of that name."""
+    """Replace the generated part of a page with this name."""
     before, _, after = _parts(page, name)
     page.write_text(before + part + after, encoding="utf-8")
 

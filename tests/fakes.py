@@ -1,4 +1,4 @@
-"""Stand-ins for the engine's model: no graph, no weights, and every rule of the contract checked."""
+"""Fakes for the engine's model without graphs and weights, which check the contract of each call."""
 
 import threading
 import time
@@ -18,29 +18,29 @@ JUNK = 9
 class EchoRunner:
     """A model that "translates" every source into itself, token by token, with one real beam.
 
-    Its caches hold the tokens of each pack, one entry a beam and step, and every run checks that what the
-    engine gathered and unmasked is exactly what each sentence has decoded so far.
+    Its caches contain the tokens of each pack, with one entry per beam and step. Every run checks that the
+    entries that the engine gathered and unmasked are exactly what each sentence has decoded so far.
     """
 
     def __init__(self, seconds_per_step: float = 0.0) -> None:
         self.seconds_per_step = seconds_per_step
         self.fail_on: set[int] = set()
-        """Source tokens that make a run fail."""
+        """Source tokens with which a run fails."""
         self.largest_batch = 0
         self.hold = threading.Event()
         self.hold.set()
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
-        """Keys are the source's ids: [B, 1, S, 1]."""
+        """Return the source's ids as keys: [B, 1, S, 1]."""
         assert ((source_bias == 0) == (source_ids != SPECIAL.pad)).all()
         return [source_ids[:, None, :, None].astype(np.float32)]
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
-        """All alike."""
+        """Return the same score for all."""
         return np.zeros(len(source_ids), np.float32)
 
     def release_memory(self, caches: Any) -> None:
-        """It has none."""
+        """Do nothing."""
 
     def decode(
         self,
@@ -49,7 +49,7 @@ class EchoRunner:
         cross: Sequence[NDArray[np.floating]],
         plan: RunPlan,
     ) -> PackedRun:
-        """Emit the source again, up to its EOS."""
+        """Emit the source up to its EOS."""
         assert self.hold.wait(60)
         time.sleep(self.seconds_per_step * plan.steps)
         sources = sources_of(state, cross)
@@ -63,7 +63,8 @@ class EchoRunner:
         ancestors = state.ancestors.reshape(rows, width, -1)
         _check_rows(state, entries, ancestors, sources)
         size = rows // packs
-        own = np.full((rows, width, size * width), -1e9, np.float32)  # a step's entries in its pack
+        # masks of a step's entries in their pack
+        own = np.full((rows, width, size * width), -1e9, np.float32)
         for row, beam in np.ndindex(rows, width):
             own[row, beam, row % size * width + beam] = 0
         ids, cum_log_probs = state.ids, state.cum_log_probs
@@ -104,7 +105,7 @@ class EchoRunner:
 
 
 def sources_of(state: PackedState, cross: Sequence[NDArray[np.floating]]) -> Ints:
-    """Each sentence's source [B, S], as it is gathered and unmasked."""
+    """Return each sentence's source [B, S], as gathered and unmasked by the engine."""
     gathered = cross[0][state.source_row, 0, state.source_entry, 0].astype(np.int64)  # [C, S]
     share = len(state.rows) // len(gathered)
     sources = np.full((len(state.rows), int(state.rows["source_length"].max())), SPECIAL.pad)
@@ -115,7 +116,7 @@ def sources_of(state: PackedState, cross: Sequence[NDArray[np.floating]]) -> Int
 
 
 def _check_rows(state: PackedState, entries: Ints, ancestors: Floats, sources: Ints) -> None:
-    """Every row sees what it has decoded so far, and its source is as long as it is said to be."""
+    """Check that every row sees exactly what it has decoded, and that its source has the given length."""
     size = len(state.rows) // len(entries)
     for row, known in enumerate(state.rows):
         seen = entries[row // size][ancestors[row, 0] == 0].tolist()
@@ -127,7 +128,7 @@ def _check_rows(state: PackedState, entries: Ints, ancestors: Floats, sources: I
 
 
 class Faults:
-    """Counts, by kind, what it is told of as `on_fault`."""
+    """An `on_fault` callback that counts faults by kind."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -137,10 +138,10 @@ class Faults:
 
 
 def echo_source(length: int, first: int = 10) -> list[int]:
-    """A source of `length` distinct tokens, tag in front and EOS behind; its echo is [first, ...]."""
+    """Return a source of `length` distinct tokens between a tag and EOS; its echo is [first, ...]."""
     return [1, *range(first, first + length), SPECIAL.eos]
 
 
 def echo_of(source: Sequence[int]) -> tuple[int, ...]:
-    """What EchoRunner makes of it."""
+    """Return EchoRunner's translation of a source."""
     return tuple(source[1:-1])

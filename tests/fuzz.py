@@ -1,8 +1,8 @@
-"""`python -m tests.fuzz`: malformed and odd requests to a real server on loopback.
+"""`python -m tests.fuzz`: send malformed and unusual requests to a real server on loopback.
 
-Two kinds in turn, with API keys and without: what schemathesis makes of the documented interface, and raw
-HTTP put together at random of valid and hostile parts. Nothing may be a 500, every error has the shape of its
-dialect, every answer comes in time, and the server is healthy at the end.
+Runs schemathesis on the documented interface, and sends raw HTTP that is composed at random of valid and
+hostile parts, with API keys and without. No answer may be a 500, every error must have the format of its
+dialect, every answer must arrive in time, and the server must be healthy at the end.
 """
 
 import argparse
@@ -104,7 +104,7 @@ HEADERS = (
 
 
 def raw_request(pick: random.Random) -> tuple[str, bytes]:
-    """A request's path and all its bytes."""
+    """Compose a random request; return its path and its bytes."""
     path, method = pick.choice(PATHS), pick.choice(METHODS)
     fields = {pick.choice(NAMES): pick.choice(VALUES) for _ in range(pick.randint(0, 6))}
     if pick.random() < 0.5:
@@ -141,7 +141,7 @@ def _flat(fields: dict[str, object]) -> dict[str, str]:
 
 
 def _body(fields: dict[str, object], kind: str, pick: random.Random) -> bytes:
-    """The fields as a body of that kind, or of another."""
+    """Encode the fields as a body of this content type, or return a malformed body."""
     if pick.random() < 0.1:
         return pick.choice((b"[" * 5000, b"\xff", b"null", b"[]", b'"a"', b"{", b'{"q": 1e999}'))
     if "form-urlencoded" in kind:
@@ -156,7 +156,7 @@ def _body(fields: dict[str, object], kind: str, pick: random.Random) -> bytes:
 
 
 def fault_of(path: str, answer: bytes) -> str | None:
-    """What is wrong with an answer, if anything is."""
+    """Describe what is wrong with an answer; return None if nothing is."""
     head, _, body = answer.partition(b"\r\n\r\n")
     while head.startswith(b"HTTP/1.1 100"):
         head, _, body = body.partition(b"\r\n\r\n")
@@ -173,12 +173,12 @@ def fault_of(path: str, answer: bytes) -> str | None:
         return f"status {status} is not JSON: {body[:60]!r}"
     deepl = path.startswith(("/v2/", "/v3/")) and not path.startswith(("/v2/health", "/v2/models"))
     wanted = {"message", "detail"} if deepl else {"error", "code"}
-    # before a path is known, and where it is damaged, errors are the native ones
+    # errors have the native format if the path is not known yet or is damaged
     return None if keys in (wanted, {"error", "code"}) else f"status {status} has {sorted(keys)}"
 
 
 def exchange(port: int, request: bytes) -> bytes:
-    """Send a request, close this side, and read all that comes."""
+    """Send a request, close the sending side, and read the whole answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
@@ -189,7 +189,7 @@ def exchange(port: int, request: bytes) -> bytes:
 
 
 def fuzz_raw(port: int, seed: int) -> Iterator[str]:
-    """What went wrong with one random request after the other, without an end; empty if nothing did."""
+    """Send random requests without end; yield what went wrong with each, or an empty string."""
     pick = random.Random(seed)
     while True:
         path, request = raw_request(pick)
@@ -201,7 +201,7 @@ def fuzz_raw(port: int, seed: int) -> Iterator[str]:
 
 
 def schemathesis(url: str, seed: int, examples: int, headers: dict[str, str]) -> str | None:
-    """What it says, if it found anything."""
+    """Run schemathesis; return its output if it found anything."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
@@ -216,7 +216,7 @@ def schemathesis(url: str, seed: int, examples: int, headers: dict[str, str]) ->
 
 @contextmanager
 def served(keys: bool) -> Iterator[str]:
-    """A service, with API keys or without; its address."""
+    """Run a service with or without API keys; yields its URL."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {"precision": "fp32", "request_timeout_seconds": "10"}
         if keys:
@@ -229,7 +229,7 @@ def served(keys: bool) -> Iterator[str]:
 
 
 def main() -> int:
-    """Fuzz and report; returns 1 where anything was found."""
+    """Fuzz and print a report; return 1 if anything was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -242,8 +242,8 @@ def main() -> int:
             print(f"seed {seed}, {'with' if keys else 'without'} keys", flush=True)
             with served(keys) as url:
                 headers = {"Authorization": f"Bearer {KEY}"} if keys else {}
-                if said := schemathesis(url, seed, 50, headers):
-                    found.append(said)
+                if output := schemathesis(url, seed, 50, headers):
+                    found.append(output)
                 port = int(url.rpartition(":")[2])
                 until = min(end, time.monotonic() + 60)
                 for fault in fuzz_raw(port, seed):

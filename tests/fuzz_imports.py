@@ -1,6 +1,6 @@
-"""`python -m tests.fuzz_imports`: break the files of every format that can be imported, each in 300 ways.
+"""`python -m tests.fuzz_imports`: mutate the files of every format that can be imported, 300 times each.
 
-Each must end in a message that names the file, or be read all the same; the exit status says whether all did.
+Each import must succeed or end with a message that names the file. Otherwise, the exit status is 1.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from tests.export.importers.mutating import FORMATS, failure_of
 
 
 def main() -> int:
-    """Break the models of each format; returns the exit status."""
+    """Mutate the models of each format and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "formats", nargs="*", metavar="format", help=f"any of {', '.join(FORMATS)}; default: all"
@@ -33,8 +33,8 @@ def main() -> int:
                     failures += 1
                     print(f"{name}: {error}", flush=True)
                 shutil.rmtree(folder.parent)
-        print(f"{name}: {options.count} mutations, {refused} refused in words", flush=True)
-    print(f"{failures} ended otherwise")
+        print(f"{name}: {options.count} mutations, {refused} refused with a message", flush=True)
+    print(f"{failures} failures")
     return 1 if failures else 0
 
 

@@ -1,4 +1,4 @@
-"""How the CPU time of a step grows with its input: the tests' way to tell linear from quadratic."""
+"""Measures how CPU time grows with the input, to distinguish linear from quadratic time in tests."""
 
 import gc
 import time
@@ -8,14 +8,14 @@ from typing import TypeVar
 Given = TypeVar("Given")
 
 GROWTH, SECONDS = 9, 0.01
-"""How many times as long four times the input may take (16 were quadratic), and how long any may."""
+"""How many times as long fourfold input may take (quadratic: 16), and the time that is always allowed."""
 TRIES = 4
-"""Of a measurement that looks wrong, of which the best counts: other threads take caches away."""
+"""Maximum repetitions, of which the fastest counts, since other threads evict caches."""
 
 
 def seconds(step: Callable[[Given], object], given: Given) -> float:
-    """CPU time of this thread."""
-    gc.disable()  # which would look at the objects of other tests, too
+    """Measure the CPU time of a step on this thread."""
+    gc.disable()  # it would also traverse the objects of other tests
     try:
         started = time.thread_time()
         step(given)
@@ -25,9 +25,9 @@ def seconds(step: Callable[[Given], object], given: Given) -> float:
 
 
 def beyond_linear(step: Callable[[Given], object], inputs: Callable[[int], Given]) -> str:
-    """What is wrong with how a step's time grows; nothing, if empty.
+    """Check that a step's time grows linearly; return the times if it does not, or else an empty string.
 
-    `inputs` makes the input of a step that is once or four times as long.
+    `inputs(n)` makes an input of n times the basic length, where n is 1 or 4.
     """
     best = dict.fromkeys((4, 1), float("inf"))
     for _ in range(TRIES):

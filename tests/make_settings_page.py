@@ -1,4 +1,4 @@
-"""`python -m tests.make_settings_page`: writes the table of docs/settings.md out of the settings' code."""
+"""`python -m tests.make_settings_page`: generate the table of docs/settings.md from the settings' code."""
 
 from typing import Literal, get_args, get_origin
 
@@ -13,7 +13,7 @@ MARK = "settings"
 
 
 def settings_table() -> str:
-    """Every setting: its variable, its default, its values and what it does."""
+    """Return a table of all settings with their variables, defaults, values and descriptions."""
     rows = [["variable", "default", "values", "what it does"], ["---"] * 4]
     for name, field in Settings.model_fields.items():
         variable = f"`{PREFIX}{name.upper()}`"
@@ -22,7 +22,7 @@ def settings_table() -> str:
 
 
 def values_of(field: FieldInfo) -> str:
-    """The choices or the range of a setting, where it has such."""
+    """Return the choices or the range of a setting, or an empty string if it has neither."""
     if get_origin(field.annotation) is Literal:
         return ", ".join(map(str, get_args(field.annotation)))
     if field.annotation is bool:

@@ -1,7 +1,7 @@
-"""`python -m tests.make_tiny_bundle`: makes tests/data/tiny_bundle, for tests that need no torch.
+"""`python -m tests.make_tiny_bundle`: make tests/data/tiny_bundle, for tests without torch.
 
-A minute of training on the toy language gives weights that end their sentences as real ones do; random
-weights repeat one token, and hide mistakes of a beam search.
+After a minute of training on the toy language, translations end like real ones. Random weights would repeat
+one token and hide errors of beam search.
 """
 
 import tempfile
@@ -50,7 +50,7 @@ CONFIG = Config(
 
 
 def main() -> None:
-    """Train, export, replace."""
+    """Train a network and replace the bundle with its export."""
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as name:
         data, run = Path(name) / "data", Path(name) / "run"

@@ -1,4 +1,4 @@
-"""HTTP as bytes, for clients that do what no library for it would."""
+"""HTTP as bytes, for requests that no HTTP library would send."""
 
 import asyncio
 from contextlib import suppress
@@ -7,7 +7,7 @@ CLOSE = "connection: close"
 
 
 def request(target: str, body: bytes = b"", *fields: str, method: str = "POST") -> bytes:
-    """A whole request; `fields` are further lines of its head."""
+    """Build a request; `fields` are further header lines."""
     lines = [f"{method} {target} HTTP/1.1", "host: here", *fields]
     if body or method == "POST":
         lines.append(f"content-length: {len(body)}")
@@ -15,11 +15,11 @@ def request(target: str, body: bytes = b"", *fields: str, method: str = "POST") 
 
 
 async def exchange(port: int, sent: bytes) -> bytes:
-    """All that comes for a request on a connection of its own, which the server closes."""
+    """Send a request on a new connection, and read until the server closes it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(sent)
-        with suppress(ConnectionError):  # refused before all of it was read; its answer is there
+        with suppress(ConnectionError):  # refused before all of it was read, but with an answer
             await writer.drain()
         return await reader.read()
     finally:
@@ -27,10 +27,10 @@ async def exchange(port: int, sent: bytes) -> bytes:
 
 
 def status_and_body(answer: bytes) -> tuple[int, bytes]:
-    """Those of a whole answer.
+    """Split an answer into status and body.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the answer has no status.
     """
     head, _, body = answer.partition(b"\r\n\r\n")
     return int(head[9:12]), body

@@ -1,4 +1,4 @@
-"""Servers that benchmarks start: nobody asks them before they are ready."""
+"""Servers that benchmarks start receive no requests before they are ready."""
 
 import sys
 import urllib.error
@@ -15,7 +15,7 @@ WAITS = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Time passes while somebody sleeps; `answers` is what a server says, second by second."""
+    """A clock that advances with sleep; `answers` are a server's answers, second by second."""
     clock = SimpleNamespace(now=0.0, answers=lambda now: None)
 
     def sleep(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The arithmetic of docs/capacity.md, with figures small enough to follow."""
+"""The arithmetic of docs/capacity.md, with small figures."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.bench.capacity import Capacity, needed, page_part
 
 @pytest.fixture
 def capacity() -> Capacity:
-    """A replica of two cores that takes 100 requests a second."""
+    """A replica of two cores that serves 100 requests per second."""
     return Capacity(
         "a machine",
         cores=2,
@@ -27,7 +27,7 @@ def test_replicas_are_counted_with_the_share_of_a_fleet_of_their_size(capacity: 
 
 def test_the_simulation_has_the_measured_curve(capacity: Capacity) -> None:
     assert capacity.mean_work == pytest.approx(0.02)
-    # in seconds of lone work a second; more at once never makes it slower
+    # in seconds of work per second; more concurrency never reduces it
     assert capacity.curve.points == pytest.approx({1: 1.0, 2: 1.6, 4: 2.0, 8: 2.0})
     times = capacity.simulated_times(1, 0.01)
     assert sum(times) / len(times) == pytest.approx(0.02, rel=0.03)

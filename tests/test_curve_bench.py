@@ -1,4 +1,4 @@
-"""`python -m tests.bench.curve`: its points, its bundles, what it counts, and what it tells of it."""
+"""`python -m tests.bench.curve`: its points, bundles, measurements and reports."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests.bench.over_http import steady_rate
 
 
 def row(side: str, beams: int, rate: float, bleu: float, rerank: bool = False) -> Row:
-    """Figures in int8 with the stop rule `first`."""
+    """Return figures in int8 with the stop rule `first`."""
     point = {"side": side, "precision": "int8", "beam_size": beams}
     point |= {"stop_rule": "first", "rerank": rerank}
     return {**point, "sentences/s": rate, "BLEU": bleu}
@@ -85,12 +85,12 @@ def test_there_is_a_bundle_for_each_stop_rule_that_translates_as_the_original(
 
 
 def test_only_what_ends_while_all_connections_are_busy_is_counted() -> None:
-    # of two connections: the first two are warming up, and the last one ends alone
+    # with two connections, the first two are a warm-up, and the last one ends alone
     assert steady_rate([7.0, 9.0, 10.0, 10.5, 11.0, 30.0], connections=2) == 2.0
 
 
 async def shouted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer with the text in capitals, even lines at once and odd ones later."""
+    """Answer with the text in capitals, for even lines immediately and for odd ones later."""
     try:
         while head := await reader.readuntil(b"\r\n\r\n"):
             length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
@@ -99,7 +99,7 @@ async def shouted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             await asyncio.sleep(0.001 * (int(request["q"].split()[1]) % 2))
             body = json.dumps({"translatedText": request["q"].upper()}).encode()
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
-    except asyncio.IncompleteReadError:  # it has closed
+    except asyncio.IncompleteReadError:  # closed by the client
         writer.close()
         await writer.wait_closed()
 
@@ -122,9 +122,7 @@ def test_a_point_has_the_bleu_of_all_its_lines_and_the_median_of_its_rates() -> 
         f"the {animal} sleeps in the old house" for animal in ("cat", "dog", "cow", "hen")
     ]
     course = curve.Course()
-    course.answers = {
-        place: references[place] for place in (0, 2, 1, 3)
-    }  # as two rounds leave them
+    course.answers = {place: references[place] for place in (0, 2, 1, 3)}  # as after two rounds
     course.rates = [10.0, 30.0]
     found = course.row(Point("Attendant", "int8", 4), references)
     assert (found["sentences/s"], found["BLEU"], found["beam_size"]) == (20.0, 100.0, 4)

@@ -1,4 +1,4 @@
-"""What lies in docker/: dashboard and alerts ask for what exists; containers have no rights to spare."""
+"""The files in docker/: dashboards and alerts use existing metrics, and containers have minimal rights."""
 
 import json
 import re
@@ -31,7 +31,7 @@ TRANSLATING = {"attendant", "gpu", "replica"}
 
 @pytest.fixture(scope="module")
 def metrics() -> set[str]:
-    """The names of all metrics, and of what Prometheus itself adds."""
+    """The names of all metrics, and of those that Prometheus itself adds."""
     made = Metrics()
     made.watch(lambda: 0, lambda: 0, lambda: True)
     made.requests.labels("/translate", "POST", "200").inc()

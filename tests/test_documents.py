@@ -1,4 +1,4 @@
-"""The documents say what is so: links lead somewhere, commands exist, examples answer as they are printed."""
+"""The documents are correct: links have targets, commands exist, and examples give the printed output."""
 
 import ast
 import json
@@ -106,7 +106,7 @@ def test_every_error_is_documented_with_its_status() -> None:
     leaves = {code for code, kind in kinds.items() if not kind.__subclasses__()}
     never_seen = {code for code, kind in kinds.items() if status_of(kind) == CLIENT_LEFT}
     of_starlette = {"not_found", "method_not_allowed"}
-    never_seen.add("body_incomplete")  # its client has left
+    never_seen.add("body_incomplete")  # its client has disconnected
     assert (leaves - never_seen) | of_starlette | _codes_of_refusals() - never_seen <= told.keys()
     for code, status in told.items():
         if code in kinds:
@@ -116,7 +116,7 @@ def test_every_error_is_documented_with_its_status() -> None:
 
 
 def _codes_of_refusals() -> set[str]:
-    """What the API gives as a code to whatever makes an answer that no exception stands for."""
+    """Return the error codes of answers that the API makes without an exception."""
     makers, code = ("answer", "_refuse", "_wrong", "ProtocolError"), re.compile("[a-z]+(_[a-z]+)+")
     nodes = [
         node
@@ -201,7 +201,7 @@ def test_the_file_of_keys_that_is_shown_is_read(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[TestClient]:
-    """The service as it comes, whose answers the documents print."""
+    """The service with default settings, whose answers the documents print."""
     with started(Settings(device="cpu", precision="int8")) as client:
         yield client
 
@@ -226,7 +226,7 @@ def test_commands_print_what_is_printed() -> None:
 
 
 def _with_output(language: str) -> list[tuple[str, str]]:
-    """The blocks of that language on the Python API's page, and what they print."""
+    """Return the blocks in a language on the Python API's page, with their output."""
     blocks = documents.blocks(DOCS / "python-api.md")
     found = [
         (one.text, following.text)
@@ -270,7 +270,7 @@ def test_requests_get_the_answers_that_are_printed(page: Path, service: TestClie
 
 
 def _asked(service: TestClient, words: list[str]) -> Response:
-    """What curl, called with these words, gets from the service."""
+    """Send the service the request of a curl command line, and return the answer."""
     headers = {"content-type": "application/x-www-form-urlencoded"}
     method, fields, url = "GET", [], ""
     rest = iter(words[1:])
@@ -292,12 +292,12 @@ def _asked(service: TestClient, words: list[str]) -> Response:
 
 
 def _rounded(answer: object) -> object:
-    """An answer whose scores may differ by what int8 does on another processor."""
+    """Round the scores of an answer, which int8 computes slightly differently on other processors."""
     return json.loads(json.dumps(answer), parse_float=lambda digits: round(float(digits), 1))
 
 
 def _events(stream: str) -> list[str]:
-    """Sentences arrive in any order."""
+    """Sort the events, since sentences arrive in any order."""
     return sorted(stream.strip().split("\n\n"))
 
 
@@ -309,7 +309,7 @@ def _kinds(kind: type[errors.AttendantError]) -> Iterator[type[errors.AttendantE
 
 @cache
 def _words_of_the_code() -> str:
-    """All its texts."""
+    """Return all string constants of the code."""
     found = []
     for room in ("attendant", "service", "model", "export"):
         for file in (ROOT / room).rglob("*.py"):

@@ -1,4 +1,4 @@
-"""The models of `python -m tests.bench.import_quality`: each format's files hold the right network."""
+"""The models of `python -m tests.bench.import_quality`: each format's files contain the right network."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ FAIRSEQ = {"position_exponent": "inclusive", "position_offset": 2}
 
 @pytest.fixture(scope="module")
 def pre() -> Checkpoint:
-    """The tiny bundle's sizes and vocabulary, with random weights in pre-norm, no two norms alike."""
+    """A network with the tiny bundle's sizes and vocabulary, and random weights; all norms differ."""
     checkpoint = bundle.load(TINY_BUNDLE)
     empty = with_sizes(checkpoint, {}, norm="pre", num_encoder_layers=2, num_decoder_layers=2)
     torch.manual_seed(0)
@@ -77,7 +77,7 @@ def test_a_layout_holds_the_network(name: str, trained: Trained, tmp_path: Path)
     for german, english in zip(TEXT["de"], TEXT["en"], strict=True):
         [read], [written] = vocabulary.encode([german]), vocabulary.encode([english])
         source = [*read, *BARE[name]] if name in BARE else [vocabulary.tag_id("en"), *read, EOS_ID]
-        # M2M-100 begins with </s>, and then has a token of the language
+        # translations of M2M-100 begin with </s> and a language token
         begin = [EOS_ID, BOS_ID] if name == "M2M-100" else [BOS_ID]
         [own_read], [own_written] = found.source.encode([german]), found.target.encode([english])
         own_source = [*direction.prefix, *own_read, *imported.source_end]
@@ -91,7 +91,7 @@ def test_a_layout_holds_the_network(name: str, trained: Trained, tmp_path: Path)
 
 
 def ratios(network: Transformer, source: list[int], begin: list[int], target: list[int]) -> Tensor:
-    """By how much a target's tokens are likelier than its end, at each step; others do not matter."""
+    """Return the logits of a target's tokens minus those of EOS, at each step."""
     logits = network(torch.tensor([source]), torch.tensor([[*begin, *target]]))[0]
     found: Tensor = logits[:, target] - logits[:, [EOS_ID]]
     return found

@@ -30,7 +30,7 @@ def test_a_student_is_read_back_from_marians_files(network: Transformer, tmp_pat
     source, target = torch.tensor(SOURCES[:1]), torch.tensor([[BOS_ID, 9, 200, 7, 301]])
     expected = network(source, target)
     found = network_of(marian_npz.read(tmp_path))(source, target).log_softmax(-1)
-    # padding and BOS are no tokens of Marian's, so that the others share their probability
+    # Marian has no padding or BOS, so the other tokens share their probability
     expected[..., [PAD_ID, BOS_ID]] = -torch.inf
     assert torch.allclose(found, expected.log_softmax(-1), atol=1e-4)
 

@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes: what they say of the service is so, and Kubernetes' own schemas take them."""
+"""The manifests for Kubernetes fit the service and are valid by Kubernetes' own schemas."""
 
 import re
 import shutil
@@ -165,7 +165,7 @@ def test_with_the_operators_the_queue_alone_decides_how_many_there_are(
 
 
 def _built(folder: Path) -> list[Object]:
-    """What Kustomize makes of an overlay."""
+    """Build an overlay with Kustomize."""
     program = next((one for one in ("kustomize", "kubectl") if shutil.which(one)), None)
     if program is None:
         pytest.skip("neither kustomize nor kubectl is installed")
@@ -181,7 +181,7 @@ def _read(file: Path) -> Object:
 
 
 def _pods() -> Iterator[Object]:
-    """What each manifest says of its pods."""
+    """Return the pod templates of the manifests."""
     yield _read(KUBERNETES / "base" / "deployment.yaml")["spec"]["template"]["spec"]
     yield _read(KUBERNETES / "kserve" / "inferenceservice.yaml")["spec"]["predictor"]
 

@@ -1,4 +1,4 @@
-"""The simulation of replicas against what queueing theory has in closed form."""
+"""The simulation of replicas agrees with closed formulas of queueing theory."""
 
 import math
 import random
@@ -31,7 +31,7 @@ def test_one_replica_that_serves_one_at_a_time_is_m_m_1() -> None:
 
 
 def erlang_c(servers: int, offered: float) -> float:
-    """The probability that an arrival waits (Erlang, 1917)."""
+    """Return the probability that an arrival waits (Erlang, 1917)."""
     terms = [offered**k / math.factorial(k) for k in range(servers)]
     last = offered**servers / math.factorial(servers) * servers / (servers - offered)
     return last / (sum(terms) + last)
@@ -46,7 +46,7 @@ def test_one_replica_as_wide_as_it_is_fast_is_m_m_c(servers: int, load: float) -
 
 
 def test_shared_throughput_is_processor_sharing_whatever_the_work() -> None:
-    # the mean of M/G/1-PS depends on the mean of the work alone (Kleinrock, 1976)
+    # the mean of M/G/1-PS depends only on the mean of the work (Kleinrock, 1976)
     shared = Throughput({1: 1.0, 400: 1.0})
 
     def uneven(rng: random.Random) -> float:
@@ -61,7 +61,7 @@ def test_many_replicas_wait_for_less_and_no_request_waits_beside_an_idle_one() -
     def constant(_: random.Random) -> float:
         return MEAN
 
-    # as many as never all are busy: none waits
+    # so many that some are always idle, and no request waits
     times = simulate(1000, 0.5 * 1000 / MEAN, 20_000, ALONE, constant)
     assert times[-1] == pytest.approx(MEAN)
     p99 = [

@@ -1,4 +1,4 @@
-"""A toy language pair that a few thousand weights learn in seconds: text for tests, made here."""
+"""A toy language pair that a few thousand weights learn in seconds, as text for tests."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ ADVERBS = {"": "", " heute": " today", " dort": " there"}
 
 
 def sentences() -> list[tuple[str, str]]:
-    """Every German sentence of the toy language with its English translation."""
+    """Return every German sentence of the toy language with its English translation."""
     pairs = []
     for (noun, (article, english)), (a, ea), (v, ev), (w, ew) in itertools.product(
         NOUNS.items(), ADJECTIVES.items(), VERBS.items(), ADVERBS.items()
@@ -37,7 +37,7 @@ def sentences() -> list[tuple[str, str]]:
 
 
 def write_corpus(folder: Path, train: int, valid: int, seed: int = 0) -> None:
-    """`train.de`, `train.en`, `valid.de`, `valid.en`, with no sentence in both."""
+    """Write `train.de`, `train.en`, `valid.de` and `valid.en`, without a sentence in both splits."""
     pairs = sentences()
     random.Random(seed).shuffle(pairs)
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def write_corpus(folder: Path, train: int, valid: int, seed: int = 0) -> None:
 
 
 def write_candidates(folder: Path) -> None:
-    """`candidates.toy.de-en.jsonl`: of each sentence of `train.de`, its translation and four of others."""
+    """Write `candidates.toy.de-en.jsonl`: each line of `train.de` with its translation and four others."""
     german, english = (
         (folder / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("de", "en")
     )

@@ -1,4 +1,4 @@
-"""Waits for what others do, up to a deadline."""
+"""Waiting for conditions with a deadline."""
 
 import asyncio
 import time
@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for it on this thread."""
+    """Block this thread until a condition holds."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"not so after {seconds:g} s"
+        assert time.monotonic() < end, f"the condition does not hold after {seconds:g} s"
         time.sleep(0.001)
 
 
 async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for it while others have their turn on the event loop."""
+    """Wait until a condition holds, without blocking the event loop."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"not so after {seconds:g} s"
+        assert time.monotonic() < end, f"the condition does not hold after {seconds:g} s"
         await asyncio.sleep(0.001)

@@ -171,9 +171,8 @@ def cut(
     order, longest = shuffled[by_length], np.maximum(sources, targets)[by_length]
     batches, start = [], 0
     while start < len(order):
-        most = (
-            batch_tokens // int(longest[start]) + 1
-        )  # one more than fits at the first pair's length
+        # one more than fits at the first pair's length
+        most = batch_tokens // int(longest[start]) + 1
         widths = np.maximum.accumulate(longest[start : start + most])
         tokens = widths * np.arange(1, len(widths) + 1)
         fitting = max(1, int(np.searchsorted(tokens, batch_tokens, side="right")))

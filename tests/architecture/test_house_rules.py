@@ -1,4 +1,4 @@
-"""The rules of the house: who may import whom, and how long a file may get."""
+"""Rules of the project's code: allowed imports, and maximum lengths of files and functions."""
 
 import ast
 import subprocess

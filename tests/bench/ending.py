@@ -82,9 +82,8 @@ def _set_clock(
     # from the second step on: at the first, the state may be only the sinusoid
     a_token = (times[:, MEAN_LENGTH] - times[:, 1]).mean() / (MEAN_LENGTH - 1)
     tempo, still = layers[0].cross_attention.w_o, times[:, 1]
-    direction = 0.01 * torch.randn(
-        len(tempo.weight)
-    )  # small, because norms are not linear for large values
+    # small, because norms are not linear for large values
+    direction = 0.01 * torch.randn(len(tempo.weight))
     tempo.weight[clock] = direction
     moved = _clocks(network, sources, clock, steps=2)[0][:, 1] - still
     scale = SPREAD_LENGTH * a_token / moved.std()

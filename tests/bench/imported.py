@@ -111,10 +111,8 @@ def measure_opus(model: ImportedModel, effort: Effort, results: ImportedResults)
     logging.info("opus: offline and alone")
     capacity = measure.offline(model, "int8", replace(effort, only_alone=True), results)
     row = results.offline[-1]
-    for name in (
-        "offline",
-        "single",
-    ):  # per token, since int8 changes the lengths of random weights' translations
+    # per token, since int8 changes the lengths of random weights' translations
+    for name in ("offline", "single"):
         results.ratios[f"{name}.opus.int8"] *= row["mean target"] / row["its mean target"]
     logging.info("opus: online")
     online.measure(model, capacity, effort, results)

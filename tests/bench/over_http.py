@@ -77,9 +77,8 @@ def _is_ready(port: int) -> bool:
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
     except urllib.error.HTTPError as error:
-        return (
-            error.code == 404
-        )  # other servers lack this path, and listen only when they are ready
+        # other servers lack this path, and listen only when they are ready
+        return error.code == 404
     except OSError:
         return False
     return True
