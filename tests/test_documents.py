@@ -130,7 +130,7 @@ def _codes_of_refusals() -> set[str]:
         and getattr(call.func, "attr", getattr(call.func, "id", "")) in makers
         for argument in call.args
     ]
-    # a refusal is also what a function returns: status, message, code
+    # functions also return refusals as tuples of status, message and code
     given += [
         one.value.elts[2]
         for one in nodes

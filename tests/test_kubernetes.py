@@ -22,7 +22,7 @@ FILES = sorted(KUBERNETES.rglob("*.yaml"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 PORT = Settings.model_fields["port"].default
 SCHEMAS = "1.34"
-"""Of Kubernetes."""
+"""The version of Kubernetes whose schemas are used."""
 OVERLAYS = ("cpu", "gpu")
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 Object = dict[str, Any]
@@ -181,7 +181,7 @@ def _read(file: Path) -> Object:
 
 
 def _pods() -> Iterator[Object]:
-    """Return the pod templates of the manifests."""
+    """Yield the pod specification of each manifest."""
     yield _read(KUBERNETES / "base" / "deployment.yaml")["spec"]["template"]["spec"]
     yield _read(KUBERNETES / "kserve" / "inferenceservice.yaml")["spec"]["predictor"]
 
