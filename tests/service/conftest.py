@@ -1,4 +1,4 @@
-"""A set of models without HTTP; and no log but pytest's."""
+"""Fixtures: a set of models without HTTP, and a log that goes only to pytest."""
 
 import logging
 from collections.abc import Iterator

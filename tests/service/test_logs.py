@@ -1,4 +1,4 @@
-"""Log lines: whatever is in a value, an event stays one line, and is written."""
+"""Log lines: an event is one line, whatever its values contain, and it is written."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ import pytest
 from service import logs
 
 ENDING = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-"""What ends a line for some reader; all that `str.splitlines` does."""
+"""The characters at which `str.splitlines` splits."""
 VALUES = [
     f"de-en{ENDING}2026-01-01 00:00:00,000 INFO service.access [-] forged",
     "GET\x00\x1b[2J\x7f\x9b",
@@ -36,14 +36,16 @@ def flush() -> None:
 
 
 def written(capfd: pytest.CaptureFixture[str]) -> str:
-    """What is on standard error."""
+    """Return what has been written to standard error."""
     flush()
     return capfd.readouterr().err
 
 
 @pytest.mark.parametrize("value", VALUES, ids=["bundle", "method", "path", "text"])
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_value_breaks_a_line(form: str, value: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_values_cannot_break_a_line(
+    form: str, value: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     logs.configure("info", form)
     logging.getLogger("service.test").info("%s %s", value, "end", extra={"fields": {"m": value}})
     text = written(capfd)
@@ -58,7 +60,7 @@ def test_no_value_breaks_a_line(form: str, value: str, capfd: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_an_exceptions_text_looks_like_no_event(
+def test_the_text_of_an_exception_cannot_look_like_an_event(
     value: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     logs.configure("info", "text")
@@ -90,13 +92,13 @@ def test_an_exception_is_one_line_of_json(capfd: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def pipe(monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
-    """Where standard error is read, and where it is written."""
+    """A pipe in the place of standard error: its reading and writing ends."""
     reading, writing = os.pipe()
     monkeypatch.setattr(logs, "STANDARD_ERROR", writing)
     return reading, writing
 
 
-def test_nobody_waits_for_a_reader_that_is_stuck_and_lost_lines_are_counted(
+def test_a_stuck_reader_blocks_nothing_and_lost_lines_are_counted(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, writing = pipe
@@ -117,7 +119,7 @@ def test_nobody_waits_for_a_reader_that_is_stuck_and_lost_lines_are_counted(
     assert found.count(b"service.test") + sum(lost) == 20
 
 
-def test_a_reader_that_has_gone_is_no_error(pipe: tuple[int, int]) -> None:
+def test_a_closed_pipe_is_ignored(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     os.close(reading)
     logs.configure("info", "text")
@@ -127,7 +129,7 @@ def test_a_reader_that_has_gone_is_no_error(pipe: tuple[int, int]) -> None:
     os.close(writing)
 
 
-def test_standard_error_that_does_not_block_loses_nothing(pipe: tuple[int, int]) -> None:
+def test_a_non_blocking_standard_error_loses_no_lines(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     os.set_blocking(writing, False)
     logs.configure("info", "text")
@@ -155,7 +157,7 @@ def test_a_closed_standard_error_is_not_written_to(
         assert stream.read() == b""
 
 
-def test_what_is_told_stands_behind_what_was_logged(capfd: pytest.CaptureFixture[str]) -> None:
+def test_printed_lines_follow_logged_ones(capfd: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "text")
     logging.getLogger("service.test").info("first")
     logs.print_line("error: then this")

@@ -10,7 +10,7 @@ from service.process import GC_THRESHOLD, tune_garbage_collection
 
 
 class Node:
-    """Refers to itself, so that only the collector frees it."""
+    """Refers to itself, so that only the garbage collector frees it."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -25,7 +25,7 @@ def collector_as_before() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("collector_as_before")
-def test_what_is_there_at_the_start_is_spared_and_what_comes_later_is_still_freed() -> None:
+def test_objects_from_startup_are_exempt_from_garbage_collection_and_later_ones_are_not() -> None:
     before = [Node() for _ in range(100)]
     tune_garbage_collection()
     assert not any(one is two for one in gc.get_objects() for two in before[:1])

@@ -1,4 +1,4 @@
-"""Translation from Python: the same answers as over HTTP, from any thread and any event loop."""
+"""Translation from Python: the same results as over HTTP, from any thread and event loop."""
 
 import asyncio
 import re
@@ -53,7 +53,7 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_text_for_a_text_and_a_list_for_a_list(translator: Translator) -> None:
+def test_a_text_returns_a_translation_and_a_list_returns_a_list(translator: Translator) -> None:
     found = translator.translate(TEXT, "de", "en")
     assert isinstance(found, Translation)
     assert found.text == ENGLISH
@@ -85,7 +85,7 @@ def test_sentences_have_their_source_their_target_and_their_score(translator: Tr
         ({"rerank": True, "length_penalty": 0.0}, {"rerank": True, "length_penalty": 0}),
     ],
 )
-def test_answers_are_those_of_the_service(
+def test_translations_equal_those_over_http(
     translator: Translator, client: TestClient, options: Any, fields: dict[str, Any]
 ) -> None:
     texts = ["Der alte <b>Hund</b> schläft. Die Frau wartet.", "Das gute Kind fällt dort."]
@@ -109,7 +109,7 @@ def test_languages_are_detected(translator: Translator) -> None:
     assert found.detected.language == "de"
 
 
-def test_sentences_are_told_as_they_are_done(translator: Translator) -> None:
+def test_stream_yields_sentences_as_they_are_done(translator: Translator) -> None:
     async def streamed() -> list[SentenceResult | Done]:
         return [event async for event in translator.stream_async(TEXTS, "de", "en")]
 
@@ -130,12 +130,12 @@ def test_sentences_are_told_as_they_are_done(translator: Translator) -> None:
         assert [one.text for one in done.translations] == IN_ENGLISH
 
 
-def test_a_mistake_ends_a_stream(translator: Translator) -> None:
+def test_an_invalid_request_ends_a_stream(translator: Translator) -> None:
     with pytest.raises(AttendantError, match="fr is not supported"):
         next(translator.stream(TEXT, "de", "fr"))
 
 
-def test_a_stream_that_nobody_reads_on_gives_the_rest_up(translator: Translator) -> None:
+def test_closing_a_stream_cancels_the_rest(translator: Translator) -> None:
     events = translator.stream(["Der alte Hund schläft."] * 3000, "de", "en", beam_size=8)
     next(events)
     started = translator._models.models[0].engine.num_waiting
@@ -145,7 +145,7 @@ def test_a_stream_that_nobody_reads_on_gives_the_rest_up(translator: Translator)
     assert translator.translate(TEXT, "de", "en").text == ENGLISH
 
 
-def test_many_loops_and_threads_at_once(translator: Translator) -> None:
+def test_event_loops_and_threads_may_share_a_translator(translator: Translator) -> None:
     async def some() -> list[str]:
         work = (translator.translate_async(text, "de", "en") for text in TEXTS)
         return [one.text for one in await asyncio.gather(*work)]
@@ -159,13 +159,13 @@ def test_many_loops_and_threads_at_once(translator: Translator) -> None:
     assert asyncio.run(within_a_loop()) == ENGLISH
 
 
-def test_more_sentences_than_a_server_would_let_wait(translator: Translator) -> None:
+def test_the_number_of_sentences_is_not_limited(translator: Translator) -> None:
     sentences = 2500
     found = translator.translate("Der alte Hund schläft.\n" * sentences, "de", "en", beam_size=1)
     assert found.text == "The old dog sleeps.\n" * sentences
 
 
-def test_cancelling_gives_the_sentences_up(translator: Translator) -> None:
+def test_cancelling_aborts_the_sentences(translator: Translator) -> None:
     engine = translator._models.models[0].engine
 
     async def cancelled() -> None:
@@ -209,15 +209,13 @@ def test_cancelling_gives_the_sentences_up(translator: Translator) -> None:
         ({"ignored_tags": ("x", "\udc00")}, "ignored_tags parameter has an unpaired surrogate at"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(
-    translator: Translator, options: Any, said: str
-) -> None:
+def test_invalid_options_are_refused(translator: Translator, options: Any, said: str) -> None:
     with pytest.raises(InvalidRequestError) as told:
         translator.translate(TEXT, "de", "en", **options)
     assert said in str(told.value)
 
 
-def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path) -> None:
+def test_errors_are_the_same_as_over_http(translator: Translator, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedLanguageError, match="fr is not supported"):
         translator.translate(TEXT, "de", "fr")
     with pytest.raises(LimitExceededError, match="beam_size parameter must be <= 128"):
@@ -248,12 +246,12 @@ def test_errors_are_those_of_the_service(translator: Translator, tmp_path: Path)
         ({"num_workers": 1.5}, "num_workers must be an integer >= 0, but is 1.5"),
     ],
 )
-def test_a_device_that_does_not_exist_is_refused(options: Any, said: str) -> None:
+def test_an_unavailable_device_is_refused(options: Any, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         Translator.load(TINY_BUNDLE, **options)
 
 
-def test_a_result_is_shown_in_a_line_that_can_be_read(translator: Translator) -> None:
+def test_the_repr_of_a_result_is_one_readable_line(translator: Translator) -> None:
     [sentence] = translator.translate(TEXT, "de", "en").sentences
     assert repr(sentence) == (
         f"TranslatedSentence(source={TEXT!r}, target={ENGLISH!r}, score={sentence.score!r}, "
@@ -261,7 +259,7 @@ def test_a_result_is_shown_in_a_line_that_can_be_read(translator: Translator) ->
     )
 
 
-def test_a_closed_translator_leaves_nobody_waiting() -> None:
+def test_closing_a_translator_fails_pending_requests() -> None:
     translator = Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_workers=1)
     before, engine = threading.active_count(), translator._models.models[0].engine
     with ThreadPoolExecutor(1) as threads:
@@ -277,23 +275,23 @@ def test_a_closed_translator_leaves_nobody_waiting() -> None:
         translator.translate(TEXT, "de", "en")
 
 
-def test_options_have_the_names_of_those_of_the_service() -> None:
+def test_options_are_the_fields_of_translation_options() -> None:
     assert list(Options.__annotations__) == [one.name for one in fields(TranslationOptions)]
 
 
-def test_the_package_has_what_it_lists_and_no_more() -> None:
+def test_the_package_exports_exactly_all() -> None:
     assert set(service.__all__) <= set(dir(service))
     assert all(getattr(service, name) for name in service.__all__)
     with pytest.raises(AttributeError, match="module 'service' has no attribute 'Translater'"):
         service.Translater  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_the_package_and_the_schemas_load_no_onnx_runtime() -> None:
+def test_importing_the_package_does_not_load_onnx_runtime() -> None:
     for imported in ("import service", "from service.api.native.schemas import TranslateRequest"):
         assert run(f"import sys; {imported}; print('onnxruntime' in sys.modules)") == "False"
 
 
-def test_translating_needs_neither_http_nor_settings_nor_prometheus() -> None:
+def test_the_translator_does_not_import_http_settings_or_prometheus() -> None:
     names = ("fastapi", "starlette", "uvicorn", "pydantic_settings", "prometheus_client", "torch")
     code = (
         "import sys\nfrom service import Translator\n"
@@ -302,7 +300,7 @@ def test_translating_needs_neither_http_nor_settings_nor_prometheus() -> None:
     assert run(code) == "[]"
 
 
-def test_a_translator_that_is_not_closed_does_not_keep_the_program_from_ending() -> None:
+def test_an_unclosed_translator_does_not_keep_the_program_running() -> None:
     code = (
         "from service import Translator\n"
         f"translator = Translator.load({str(TINY_BUNDLE)!r}, precision='fp32', num_workers=1)\n"

@@ -1,4 +1,4 @@
-"""Settings come from the environment and from options, and a wrong one is told before anything runs."""
+"""Settings from the environment and from options; invalid ones are reported before anything starts."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ from service.process import main
 from service.settings import Settings, doubtful, misspelt
 
 
-def test_the_environment_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENDANT_PORT", "8123")
     monkeypatch.setenv("ATTENDANT_BUNDLE", "/models/x, /models/y")
     chosen = Settings()
@@ -24,13 +24,13 @@ def test_the_environment_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen.port = 1  # type: ignore[misc]
 
 
-def test_empty_options_say_as_little_as_empty_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_options_and_variables_count_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENDANT_HOST", "::1")
     empty = [f"--{name}=" for name in ("host", "bundle", "bundles", "api-keys", "cors-origins")]
     assert Settings.from_command_line(empty) == Settings()
 
 
-def test_options_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_take_precedence_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENDANT_PORT", "8123")
     monkeypatch.setenv("ATTENDANT_MAX_BEAM_SIZE", "5")
     options = ["--port", "9000", "--bundle", "/models/x,/models/y", "--no-docs", "--key-required"]
@@ -48,20 +48,20 @@ def test_options_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 @pytest.mark.parametrize("name", ["rerank", "docs", "tracing"])
-def test_booleans_have_all_their_usual_spellings(
+def test_booleans_accept_the_usual_spellings(
     name: str, value: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"ATTENDANT_{name.upper()}", value)
     assert getattr(Settings(), name) is expected
 
 
-def test_a_boolean_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_boolean_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENDANT_RERANK", "maybe")
     with pytest.raises(ValidationError, match="should be a valid boolean"):
         Settings()
 
 
-def test_what_looks_like_a_setting_and_is_none_is_told() -> None:
+def test_misspelt_variables_are_reported() -> None:
     by_kubernetes = {"ATTENDANT_SERVICE_HOST": "", "ATTENDANT_PORT_8000_TCP": "", "PATH": ""}
     assert misspelt({"ATTENDANT_PORT": "", **by_kubernetes}) == []
     assert misspelt({"ATTENDANT_PROT": "", "ATTENDANT_XYZ": "", **by_kubernetes}) == [
@@ -73,7 +73,7 @@ def test_what_looks_like_a_setting_and_is_none_is_told() -> None:
 @pytest.mark.parametrize(
     "given", ["", "*", "10.0.0.1", "10.0.0.0/8, ::1,fd00::/8", "fe80::1%eth0", "172.16.0.0/12,"]
 )
-def test_trusted_proxies_are_what_uvicorn_understands(given: str) -> None:
+def test_trusted_proxies_are_normalised_for_uvicorn(given: str) -> None:
     trusted = _TrustedHosts(Settings(trusted_proxies=given).trusted_proxies)
     assert trusted.trusted_literals <= {""}
     assert trusted.always_trust == (given == "*")
@@ -91,13 +91,13 @@ def test_trusted_proxies_are_what_uvicorn_understands(given: str) -> None:
         ("10.0.0.1,*", "*"),
     ],
 )
-def test_a_proxy_that_nothing_would_match_is_told(given: str, named: str) -> None:
+def test_an_invalid_proxy_is_refused(given: str, named: str) -> None:
     with pytest.raises(ValidationError) as told:
         Settings(trusted_proxies=given)
     assert f"{named!r} is not an IP address, a network as in 10.0.0.0/8" in str(told.value)
 
 
-def test_origins_are_what_browsers_send(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_origins_must_have_the_form_that_browsers_send(monkeypatch: pytest.MonkeyPatch) -> None:
     origins = "https://a.example, http://localhost:8080,http://[::1]:3000,chrome-extension://abc,*"
     monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", origins)
     assert len(Settings().cors_origins) == 5
@@ -136,7 +136,7 @@ def test_every_number_has_a_lower_and_an_upper_bound() -> None:
                     Settings.model_validate({name: beyond})
 
 
-def test_a_drain_shorter_than_the_deadline_is_told() -> None:
+def test_a_drain_shorter_than_the_deadline_is_reported() -> None:
     assert doubtful(Settings()) == []
     assert doubtful(Settings(drain_seconds=5, request_timeout_seconds=5)) == []
     [line] = doubtful(Settings(drain_seconds=59.5))
@@ -145,7 +145,7 @@ def test_a_drain_shorter_than_the_deadline_is_told() -> None:
     )
 
 
-def test_settings_of_a_folder_that_is_not_set_are_told(
+def test_settings_for_a_missing_folder_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_in_vain = {"preload": "all", "model_idle_seconds": 60, "max_memory_mb": 500}
@@ -162,20 +162,20 @@ def test_settings_of_a_folder_that_is_not_set_are_told(
     ]
 
 
-def test_every_setting_says_what_it_does() -> None:
+def test_every_setting_has_a_description() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
 
 
 def status(options: Sequence[str] = ()) -> int | str | None:
-    """The exit status of a start that ends before anything runs."""
+    """Return the exit status of a start that fails."""
     try:
         return main(options)
     except SystemExit as end:
         return end.code
 
 
-def test_a_wrong_setting_stops_the_start_and_is_named(
+def test_an_invalid_setting_ends_startup_with_its_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(["--port", "high"]) == 2
@@ -195,7 +195,7 @@ def test_a_wrong_setting_stops_the_start_and_is_named(
         ([], {"ATTENDANT_PORT": "tcp://10.0.0.1:8000"}, "enableServiceLinks: false"),
     ],
 )
-def test_what_cannot_be_taken_stops_the_start(
+def test_invalid_options_end_startup(
     options: list[str],
     environment: dict[str, str],
     said: str,
@@ -208,7 +208,7 @@ def test_what_cannot_be_taken_stops_the_start(
     assert said in capsys.readouterr().err
 
 
-def test_help_is_for_people(
+def test_help_is_readable(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -235,7 +235,9 @@ def test_help_is_for_people(
         assert code not in options
 
 
-def test_the_reason_stays_on_its_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_for_a_failed_start_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     keys = tmp_path / "keys.toml"
     keys.write_text('["a\\n\\u001b[2J"]\nsha256 = "short"\n')
     assert status(["--api-keys", str(keys)]) == 1
@@ -251,7 +253,7 @@ def test_a_list_may_be_given_in_parts() -> None:
     assert chosen.cors_origins == ("https://a.example", "*")
 
 
-def test_a_missing_bundle_stops_the_start_and_is_named(tmp_path: Path) -> None:
+def test_a_missing_bundle_ends_startup_with_its_name(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "service"],
         env={"ATTENDANT_BUNDLE": str(tmp_path / "none")},
@@ -265,7 +267,7 @@ def test_a_missing_bundle_stops_the_start_and_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_importing_the_service_leaves_training_libraries_out() -> None:
+def test_importing_the_service_does_not_load_training_libraries() -> None:
     code = (
         "import sys, service.app; "
         "print([name for name in ('torch', 'onnx', 'model', 'export') if name in sys.modules])"

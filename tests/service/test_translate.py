@@ -1,4 +1,4 @@
-"""`attendant translate`: line by line from standard input, or a file as a whole."""
+"""`attendant translate` with lines of standard input, and with a file as one document."""
 
 import os
 import pty
@@ -19,14 +19,14 @@ TO_ENGLISH = ["--source", "de", "--target", "en"]
 DOG, WOMAN = "Der alte Hund schläft.", "Die alte Frau wartet."
 DOG_IN_ENGLISH, WOMAN_IN_ENGLISH = "The old dog sleeps.", "The old woman waits."
 Command = Callable[..., tuple[int, str, str]]
-"""Takes the bytes of standard input, then options; returns the exit status, the output and the errors."""
+"""Takes standard input and options; returns the exit status, standard output and standard error."""
 
 
 @pytest.fixture
 def translate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> Command:
-    """The command in this process."""
+    """Run the command in this process."""
 
     def call(given: bytes, *options: str) -> tuple[int, str, str]:
         path = tmp_path / "standard input"
@@ -40,15 +40,15 @@ def translate(
     return call
 
 
-def test_lines_become_lines_in_their_order(translate: Command) -> None:
+def test_lines_are_translated_in_order(translate: Command) -> None:
     lines = [DOG, "", WOMAN, "42", f"  {DOG}\r", "\u2028"] * 40 + [WOMAN]
     english = [DOG_IN_ENGLISH, "", WOMAN_IN_ENGLISH, "42", f"  {DOG_IN_ENGLISH}\r", "\u2028"] * 40
     expected = "\n".join([*english, WOMAN_IN_ENGLISH])
     assert translate("\n".join(lines).encode(), *TO_ENGLISH) == (0, expected, "")
 
 
-def test_whatever_ends_the_thread_that_reads_is_told() -> None:
-    """Whoever waits for the next line would wait for ever."""
+def test_any_error_of_the_reading_thread_is_raised() -> None:
+    """Otherwise, the consumer would wait for the next line forever."""
 
     def lines() -> Iterator[str]:
         yield DOG
@@ -59,7 +59,7 @@ def test_whatever_ends_the_thread_that_reads_is_told() -> None:
         assert isinstance(copied.exception(60), MemoryError)
 
 
-def test_a_line_is_answered_before_the_next_one_comes() -> None:
+def test_a_line_is_translated_before_the_next_one_arrives() -> None:
     with subprocess.Popen(
         [*COMMAND, "--target", "en"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -73,14 +73,14 @@ def test_a_line_is_answered_before_the_next_one_comes() -> None:
         assert process.wait(60) == 0
 
 
-def test_a_file_is_one_document(translate: Command, tmp_path: Path) -> None:
+def test_a_file_is_translated_as_one_document(translate: Command, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_bytes(f"<p>{DOG}\r\n<!-- {DOG}\n--></p>\n".encode())
     _, out, _ = translate(b"", *TO_ENGLISH, "--format", "html", str(page))
     assert out == f"<p>{DOG_IN_ENGLISH}\r\n<!-- {DOG}\n--></p>\n"
 
 
-def test_a_line_that_is_too_long_is_copied_and_told(
+def test_a_line_that_is_too_long_is_copied_and_reported(
     translate: Command,
 ) -> None:
     long = "Hund " * 500
@@ -113,7 +113,7 @@ def test_a_line_that_is_too_long_is_copied_and_told(
         (["--bundle", "tests"], b"", "error: tests is not a bundle"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(
+def test_errors_are_one_line(
     translate: Command, options: list[str], given: bytes, said: str
 ) -> None:
     status, _, err = translate(given, *options)
@@ -133,13 +133,13 @@ def test_what_cannot_be_done_is_one_line(
         ),
     ],
 )
-def test_what_is_wrong_with_its_streams_is_told(redirection: str, said: bytes) -> None:
+def test_closed_streams_are_reported(redirection: str, said: bytes) -> None:
     shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *COMMAND, *TO_ENGLISH]
     done = subprocess.run(shell, input=DOG.encode(), stderr=subprocess.PIPE, timeout=60)
     assert (done.returncode, done.stderr) == (1, said)
 
 
-def test_an_error_does_not_wait_for_more_lines() -> None:
+def test_an_error_is_reported_before_further_lines_arrive() -> None:
     with subprocess.Popen(
         [*COMMAND, "--target", "fr"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -151,7 +151,7 @@ def test_an_error_does_not_wait_for_more_lines() -> None:
         assert process.stderr.read().startswith(b"error: fr is not supported; ")
 
 
-def test_a_reader_that_leaves_ends_it_quietly() -> None:
+def test_a_closed_output_pipe_ends_the_command_quietly() -> None:
     with subprocess.Popen(
         [*COMMAND, *TO_ENGLISH],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Models of the tiny bundle in service, without HTTP, and what they are asked."""
+"""Helpers that translate with models of the tiny bundle, without HTTP."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Ways to change a bundle, most of them for the worse."""
+"""Functions that change a bundle, mostly to make it invalid."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def setting(path: str, value: Any) -> Break:
-    """Change what the manifest has at `path`, as in "limits.max_source_length"."""
+    """Change the manifest's value at `path`, such as "limits.max_source_length"."""
 
     def change(folder: Path) -> None:
         manifest = manifest_of(folder)
@@ -40,13 +40,13 @@ def setting(path: str, value: Any) -> Break:
 
 
 def text(content: str | bytes) -> Break:
-    """Put another manifest in its place."""
+    """Replace the manifest."""
     data = content.encode() if isinstance(content, str) else content
     return lambda folder: (folder / "manifest.json").write_bytes(data)
 
 
 def replacing(old: str, new: str) -> Break:
-    """Replace in the manifest's text."""
+    """Replace a part of the manifest's text."""
 
     def change(folder: Path) -> None:
         path = folder / "manifest.json"
@@ -58,7 +58,7 @@ def replacing(old: str, new: str) -> Break:
 
 
 def in_place_of(name: str, make: Callable[[Path], object]) -> Break:
-    """Put something else in the place of a file."""
+    """Replace a file."""
 
     def change(folder: Path) -> None:
         (folder / name).unlink()
@@ -68,7 +68,7 @@ def in_place_of(name: str, make: Callable[[Path], object]) -> Break:
 
 
 def file(name: str, content: bytes, rule: str | None = None) -> Break:
-    """Write a file, with its digest; as the table of the rule `rule`."""
+    """Add a file with its digest, as the table of a rule."""
 
     def change(folder: Path) -> None:
         (folder / name).write_bytes(content)
@@ -82,7 +82,7 @@ def file(name: str, content: bytes, rule: str | None = None) -> Break:
 
 
 def named(name: str) -> Break:
-    """Let the manifest name a file of this name as its scorer."""
+    """Make the manifest name this file as its scorer."""
 
     def change(folder: Path) -> None:
         manifest = manifest_of(folder)
@@ -94,5 +94,5 @@ def named(name: str) -> Break:
 
 
 def numbered(cases: list[tuple[Break, str]]) -> list[str]:
-    """Ids of cases that each have a change and the message it is told by."""
+    """Return ids for test cases of a change and the expected message."""
     return [f"{number}: {message}" for number, (_, message) in enumerate(cases)]

@@ -1,4 +1,4 @@
-"""Pools of models that do nothing, and bundles to be changed."""
+"""Fixtures: pools of fake models, and bundles that tests may change."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def machine() -> Machine:
 
 @pytest.fixture
 def pooled(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pooled]:
-    """All of its pools are closed in the end, and nothing is left of their models."""
+    """Make pools, which are closed after the test, and check that no model is left."""
     monkeypatch.setattr("service.models.pool.CHECK_SECONDS", 0.01)
     monkeypatch.setattr("service.models.pool.gc.collect", lambda: 0)  # there is nothing to collect
     pools: list[ModelPool] = []
@@ -43,5 +43,5 @@ def pooled(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pooled
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The tiny bundle, to be changed."""
+    """A copy of the tiny bundle, which the test may change."""
     return Path(shutil.copytree(TINY_BUNDLE, tmp_path / "models" / "bundle"))

@@ -1,4 +1,4 @@
-"""What pools of models are tested with: models that do nothing, and a clock that stands still."""
+"""Fakes for testing pools: models that do nothing, and a clock that stands still."""
 
 import threading
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from service.models.pooled_model import PooledModel
 from tests.waiting import wait_until
 
 SIZE = 100
-"""Of each model, in the memory of these tests."""
+"""Size of each fake model in the fake memory."""
 
 
 class Machine:
-    """Models that do nothing but exist, and a clock that stands still."""
+    """Fake models with a fake memory and a clock that stands still."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -41,7 +41,7 @@ class Machine:
 
 
 class Loaded:
-    """One of its models."""
+    """A fake model."""
 
     def __init__(self, machine: Machine, name: str) -> None:
         self.machine, self.name = machine, name
@@ -53,7 +53,7 @@ class Loaded:
 
 
 class Ended:
-    """An engine that does not work; if it is that of `model`, a pool unloads it while it is looked at."""
+    """An engine that does not work. If it belongs to `model`, the pool unloads that during the check."""
 
     def __init__(self, model: PooledModel | None) -> None:
         self.model = model
@@ -66,10 +66,10 @@ class Ended:
 
 
 Pooled = Callable[..., tuple[ModelPool, list[PooledModel]]]
-"""Makes a pool, and models of it by their names."""
+"""Makes a pool and its models, by name."""
 
 
 async def use(model: PooledModel, timeout: float = 10) -> str:
-    """Wait for a model and give it back at once; returns its name."""
+    """Wait for a model, give it back at once, and return its name."""
     async with model.lease(timeout) as loaded:
         return cast(Loaded, loaded).name

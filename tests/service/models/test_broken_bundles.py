@@ -1,4 +1,4 @@
-"""Bundles that a stranger may have made: each is refused with a BundleError that says why, in one line."""
+"""Invalid bundles from untrusted sources: each is refused with a one-line BundleError."""
 
 import os
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def in_a_circle(path: Path) -> None:
 
 
 def untagged(folder: Path) -> None:
-    """No direction says what it is for."""
+    """Remove the tags of all directions."""
     manifest = manifest_of(folder)
     for direction in manifest["directions"]:
         del direction["tag"]
@@ -123,7 +123,7 @@ AT_LOADING: list[tuple[Break, str]] = [
 
 
 def _is_told_well(error: BundleError, copy: Path) -> None:
-    """In one line that is not endless, and to clients without where it lies."""
+    """Check that the message is one line of limited length, and that clients do not see the full path."""
     assert str(error).isprintable()
     assert len(str(error)) < 1000
     assert str(copy.parents[1]) not in error.client_message
@@ -131,7 +131,7 @@ def _is_told_well(error: BundleError, copy: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "message"), AT_LOADING, ids=numbered(AT_LOADING))
-def test_a_bundle_that_makes_no_sense_is_refused(copy: Path, change: Break, message: str) -> None:
+def test_an_invalid_bundle_is_refused(copy: Path, change: Break, message: str) -> None:
     change(copy)
     with pytest.raises(BundleError, match=message) as caught:
         load(copy)
@@ -139,14 +139,14 @@ def test_a_bundle_that_makes_no_sense_is_refused(copy: Path, change: Break, mess
     _is_told_well(caught.value, copy)
 
 
-def test_a_folder_that_is_no_path_is_refused() -> None:
+def test_an_invalid_path_is_refused() -> None:
     for folder in (Path("a\x00b"), Path("a" * 5000), Path("/dev/null")):
         with pytest.raises(BundleError, match="is not a bundle"):
             load(folder)
 
 
 @pytest.mark.parametrize("read", [read_text, sha256])
-def test_a_file_that_has_become_a_pipe_is_refused_and_not_waited_for(
+def test_a_file_replaced_by_a_pipe_is_refused_without_blocking(
     tmp_path: Path, read: Callable[[Path], str]
 ) -> None:
     os.mkfifo(tmp_path / "golden.jsonl")

@@ -1,4 +1,4 @@
-"""A bundle is as it was written, or an error says what is not."""
+"""Loading bundles: valid ones load, and damaged ones are refused with the file's name."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ def copy(tiny_bundle: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
 
 
-def test_a_good_bundle_loads(tiny_bundle: Path) -> None:
+def test_a_valid_bundle_loads(tiny_bundle: Path) -> None:
     loaded = bundle.load(tiny_bundle)
     direction = loaded.manifest.direction("de", "en")
     assert direction is not None
@@ -27,7 +27,7 @@ def test_a_good_bundle_loads(tiny_bundle: Path) -> None:
         loaded.graphs("fp16")
 
 
-def test_one_flipped_byte_in_any_file_is_found(copy: Path) -> None:
+def test_a_flipped_byte_in_any_file_is_detected(copy: Path) -> None:
     names = sorted(bundle.load(copy).manifest.files)
     assert len(names) == 8
     for name in names:
@@ -74,9 +74,7 @@ def test_the_manifest_is_strict(
 
 
 @pytest.mark.parametrize("name", ["channel_weight", "reverse_weight"])
-def test_the_weight_of_the_channel_model_is_read_by_its_former_name_too(
-    copy: Path, name: str
-) -> None:
+def test_channel_weight_is_read_under_its_former_name(copy: Path, name: str) -> None:
     path = copy / "manifest.json"
     manifest = json.loads(path.read_text())
     for former in ("channel_weight", "reverse_weight"):
@@ -87,7 +85,7 @@ def test_the_weight_of_the_channel_model_is_read_by_its_former_name_too(
 
 
 @pytest.mark.parametrize("version", [4, 5])
-def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_served(
+def test_older_formats_can_be_read_for_a_new_export_but_not_served(
     copy: Path, version: int
 ) -> None:
     path = copy / "manifest.json"
@@ -100,7 +98,7 @@ def test_older_formats_are_read_where_only_their_tables_are_wanted_and_never_ser
         bundle.load(copy)
 
 
-def test_a_table_of_a_rule_that_is_gone_is_not_ignored(copy: Path) -> None:
+def test_a_table_of_a_removed_rule_is_refused(copy: Path) -> None:
     path = copy / "manifest.json"
     manifest = json.loads(path.read_text())
     old = {key: value for key, value in manifest.items() if key not in ("rules", "weights")}
@@ -112,7 +110,9 @@ def test_a_table_of_a_rule_that_is_gone_is_not_ignored(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"), [(None, "is not a bundle"), ("{", "not valid JSON")]
 )
-def test_what_is_no_bundle(tmp_path: Path, content: str | None, message: str) -> None:
+def test_a_folder_without_a_valid_manifest_is_refused(
+    tmp_path: Path, content: str | None, message: str
+) -> None:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(BundleError, match=message):

@@ -1,4 +1,4 @@
-"""Bundles as importing makes them: ids beside SentencePiece's, one direction without a tag, no scorer."""
+"""Bundles as the import makes them: separate lists of pieces, one direction without a tag, no scorer."""
 
 import json
 import re
@@ -27,7 +27,7 @@ HTML = "<p>Der <b>alte</b> Hund schläft.</p>"
 
 
 def own_pieces() -> list[str | None]:
-    """Those of the tiny bundle in SentencePiece's own order."""
+    """The tiny bundle's pieces in SentencePiece's own order."""
     processor = SentencePieceProcessor(model_file=str(MODEL))
     return [processor.id_to_piece(id) for id in range(processor.vocab_size())]
 
@@ -84,7 +84,7 @@ def one_way(folder: Path) -> Path:
         (json.dumps(["<unk>", *[None] * 71]), "unk is 0, the manifest says 1"),
     ],
 )
-def test_a_list_that_makes_no_sense_is_refused(copy: Path, content: str, message: str) -> None:
+def test_an_invalid_list_of_pieces_is_refused(copy: Path, content: str, message: str) -> None:
     path = with_pieces(copy) / "pieces.json"
     path.write_text(content)
     changed(copy, lambda manifest: manifest["files"].update({path.name: sha256(path)}))
@@ -99,7 +99,7 @@ def test_merges_without_a_list_of_pieces_are_refused(copy: Path) -> None:
         load(copy)
 
 
-def test_a_bundle_of_moses_has_a_tokenizer_of_its_language_on_each_side(copy: Path) -> None:
+def test_each_side_has_a_moses_tokenizer_for_its_language(copy: Path) -> None:
     def change(manifest: dict[str, Any]) -> None:
         manifest["moses"] = {"splits_hyphens": False, "escapes": True}
         manifest["vocabulary"] = codes.name
@@ -122,7 +122,7 @@ def answers(folder: Path, settings: Settings, **asked: Any) -> Any:
         return response.json()
 
 
-def test_ids_are_those_of_the_list(tmp_path: Path) -> None:
+def test_ids_come_from_the_list_of_pieces(tmp_path: Path) -> None:
     plain, pieces = Tokenizer(MODEL), own_pieces()
     turned = [None, *reversed(pieces)]
     path = tmp_path / "pieces.json"
@@ -142,7 +142,7 @@ def test_ids_are_those_of_the_list(tmp_path: Path) -> None:
     assert [tokenizer.spells(one) for one in "aä日"] == [plain.spells(one) for one in "aä日"]
 
 
-def test_pieces_without_an_id_are_unknown_and_not_spelled(tmp_path: Path) -> None:
+def test_pieces_without_an_id_are_unknown(tmp_path: Path) -> None:
     path = tmp_path / "pieces.json"
     kept = {
         "<pad>",
@@ -160,7 +160,7 @@ def test_pieces_without_an_id_are_unknown_and_not_spelled(tmp_path: Path) -> Non
     assert (tokenizer.spells("u"), tokenizer.spells("z")) == (True, False)
 
 
-def test_unknown_tokens_are_written_as_what_is_unknown_in_the_source(tmp_path: Path) -> None:
+def test_unknown_tokens_are_replaced_by_unknown_pieces_of_the_source(tmp_path: Path) -> None:
     path = tmp_path / "pieces.json"
     path.write_text(json.dumps(own_pieces()), encoding="utf-8")
     source, target = PieceTokenizer(MODEL, path), Tokenizer(MODEL)
@@ -175,13 +175,15 @@ def test_unknown_tokens_are_written_as_what_is_unknown_in_the_source(tmp_path: P
     assert Tokenizers(target, target).translations(text, [ids]) == ["The dog"]
 
 
-def test_pieces_in_a_file_are_served_as_sentencepieces_own(copy: Path, settings: Settings) -> None:
+def test_a_list_of_pieces_gives_the_same_translations_as_sentencepieces_ids(
+    copy: Path, settings: Settings
+) -> None:
     assert answers(with_pieces(copy), settings, text=TEXT) == answers(
         TINY_BUNDLE, settings, text=TEXT
     )
 
 
-def test_without_a_scorer_all_but_alignments_is_there(copy: Path, settings: Settings) -> None:
+def test_without_a_scorer_only_alignments_are_missing(copy: Path, settings: Settings) -> None:
     asked = {"text": HTML, "format": "html", "return_alignment": True, "rerank": False}
     expected = answers(TINY_BUNDLE, settings, **asked)
     found = answers(without_scorer(copy), settings, **asked)
@@ -191,7 +193,7 @@ def test_without_a_scorer_all_but_alignments_is_there(copy: Path, settings: Sett
     assert found["details"][0][0]["target"] == expected["details"][0][0]["target"]
 
 
-def test_the_only_target_needs_no_tag(copy: Path, settings: Settings) -> None:
+def test_a_single_target_needs_no_tag(copy: Path, settings: Settings) -> None:
     bundle = load(one_way(copy))
     [direction] = bundle.manifest.directions
     assert direction.prefix == ()
@@ -200,9 +202,7 @@ def test_the_only_target_needs_no_tag(copy: Path, settings: Settings) -> None:
     assert {len(row) for row in rows} == {len(found["details"][0][0]["sourceTokens"])}
 
 
-def test_a_target_may_be_asked_for_by_the_first_token_of_its_translations(
-    copy: Path, settings: Settings
-) -> None:
+def test_a_target_may_be_selected_by_a_start_token(copy: Path, settings: Settings) -> None:
     pieces = own_pieces()
     the = pieces.index("▁the")
     pieces[the] = None  # no part of any text

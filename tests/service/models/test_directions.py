@@ -1,4 +1,4 @@
-"""Models between two hundred languages: what their manifests say, what is kept of each direction."""
+"""Models between two hundred languages: their manifests, directions and metrics."""
 
 import json
 import shutil
@@ -22,13 +22,13 @@ PIECES = 72
 
 
 def codes(count: int) -> list[str]:
-    """German, English, and others that nobody speaks."""
+    """Return the codes of German, English and invented languages."""
     others = ("q" + "".join(two) for two in product(ascii_lowercase, repeat=2))
     return ["de", "en", *(code for code, _ in zip(others, range(count - 2), strict=False))]
 
 
 def between_many(folder: Path, count: int) -> Path:
-    """The tiny bundle between many languages, each with a token of its own behind the vocabulary's."""
+    """Make the tiny bundle multilingual, with one more token per language after the vocabulary."""
     shutil.copytree(TINY_BUNDLE, folder)
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -40,7 +40,7 @@ def between_many(folder: Path, count: int) -> Path:
     return folder
 
 
-def test_each_of_some_into_each_other_of_some() -> None:
+def test_the_short_form_means_all_pairs_of_different_languages() -> None:
     many = Many(from_tags={"de": 4, "en": 5}, into_start_tokens={"en": 5, "fr": 6})
     found = [(one.source, one.target, one.prefix, one.start_tokens) for one in many.directions]
     assert found == [
@@ -50,7 +50,7 @@ def test_each_of_some_into_each_other_of_some() -> None:
     ]
 
 
-def test_what_is_no_product_of_languages_is_written_as_a_list() -> None:
+def test_other_sets_of_pairs_are_written_as_a_list() -> None:
     tokens = {code: 4 + at for at, code in enumerate(codes(5))}
     every = Many(from_tags=tokens, into_start_tokens=tokens).directions
     assert Many.of(every) == Many(from_tags=tokens, into_start_tokens=tokens)
@@ -98,9 +98,7 @@ def test_two_hundred_languages_are_served(tmp_path: Path, settings: Settings) ->
         ),
     ],
 )
-def test_languages_that_make_no_sense_are_refused(
-    tmp_path: Path, said: dict[str, Any], message: str
-) -> None:
+def test_invalid_languages_are_refused(tmp_path: Path, said: dict[str, Any], message: str) -> None:
     folder = between_many(tmp_path / "bundle", 5)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["directions"] = said
@@ -109,7 +107,7 @@ def test_languages_that_make_no_sense_are_refused(
         load(folder)
 
 
-def test_directions_beyond_some_are_counted_together() -> None:
+def test_metrics_count_further_directions_as_other() -> None:
     metrics = Metrics()
     for number in range(MAX_DIRECTIONS + 50):
         metrics.on_outcome(f"de-q{number}", "ok", 2)

@@ -1,4 +1,4 @@
-"""Bundles that are started: only those whose models translate as expected are served."""
+"""The check at startup: only bundles whose models translate as expected are served."""
 
 import json
 import re
@@ -23,24 +23,24 @@ from tests.service.models.breaking import (
 )
 
 W_1 = "{}.0.feed_forward.w_1.weight.T"
-"""A weight of one of the two graphs in fp32."""
+"""A weight of a graph in fp32."""
 
 
 def line(**changes: Any) -> bytes:
-    """A golden sentence with some of its parts changed."""
+    """Return a golden sentence with some fields changed."""
     first = json.loads((TINY_BUNDLE / "golden.jsonl").read_text().splitlines()[0])
     return json.dumps(first | changes).encode() + b"\n"
 
 
 def swapped(folder: Path) -> None:
-    """Give the encoder of one precision to the other graph's name, so that shapes fit and sense does not."""
+    """Use the encoder's graph as the decoder."""
     manifest = manifest_of(folder)
     manifest["graphs"]["fp32"]["decoder"] = "encoder.fp32.onnx"
     write_manifest(folder, manifest)
 
 
 def _place(graph: bytes, weight: str) -> re.Match[bytes]:
-    """Where a graph says that a weight lies: "offset" and "length" in digits, each behind its own length."""
+    """Find a weight's offset and length in a graph, which stores them as decimal strings."""
     name = b"B" + bytes([len(weight)]) + weight.encode()  # as a tensor's field of protobuf
     pattern = re.escape(name) + rb".*?offset\x12.(\d+).*?length\x12.(\d+)"
     found = re.search(pattern, graph, re.DOTALL)
@@ -49,7 +49,7 @@ def _place(graph: bytes, weight: str) -> re.Match[bytes]:
 
 
 def filled(name: str, weight: str, value: float) -> Break:
-    """Write one value over all of a graph's weight."""
+    """Overwrite a weight of a graph with one value."""
 
     def change(folder: Path) -> None:
         offset, length = map(int, _place((folder / name).read_bytes(), weight).groups())
@@ -61,27 +61,27 @@ def filled(name: str, weight: str, value: float) -> Break:
 
 
 def pointing_out(folder: Path) -> None:
-    """A graph whose weight lies before the beginning of the file."""
+    """Set the offset of a weight to before the beginning of the file."""
     graph = (folder / "decoder.fp32.onnx").read_bytes()
     start = _place(graph, W_1.format("decoder")).start(1)
     file("decoder.fp32.onnx", graph[:start] + b"-" + graph[start + 1 :])(folder)
 
 
 def mixed_up(folder: Path) -> None:
-    """The second half of the weights in front of the first."""
+    """Swap the two halves of the weights."""
     data = (folder / "weights.bin").read_bytes()
     file("weights.bin", data[len(data) // 2 :] + data[: len(data) // 2])(folder)
 
 
 def misjudged(folder: Path) -> None:
-    """Golden sentences whose scores are other ones."""
+    """Change the scores of golden sentences."""
     lines = [json.loads(one) for one in (folder / "golden.jsonl").read_text().splitlines()]
     worse = [json.dumps(one | {"score": one["score"] - 9}) for one in lines]
     file("golden.jsonl", "\n".join(worse).encode())(folder)
 
 
 def tags_swapped(folder: Path) -> None:
-    """Each language asked for by the other one's tag."""
+    """Swap the tags of the two languages."""
     manifest = manifest_of(folder)
     one, other = manifest["directions"]
     one["tag"], other["tag"] = other["tag"], one["tag"]
@@ -89,7 +89,7 @@ def tags_swapped(folder: Path) -> None:
 
 
 def no_text(folder: Path) -> None:
-    """A vocabulary with a piece that is not UTF-8."""
+    """Put a piece that is not UTF-8 into the vocabulary."""
     model = (folder / "sentencepiece.model").read_bytes()
     file("sentencepiece.model", model.replace("fällt".encode(), b"f\x86\x86llt"))(folder)
 
@@ -132,7 +132,7 @@ AT_START: list[tuple[Break, str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), AT_START, ids=numbered(AT_START))
-def test_a_bundle_that_does_not_translate_is_refused(
+def test_a_bundle_that_translates_wrongly_is_refused(
     copy: Path, change: Break, message: str
 ) -> None:
     change(copy)
@@ -150,7 +150,7 @@ def _start(folder: Path) -> None:
     assert model.engine.close()
 
 
-def test_a_bundle_without_golden_sentences_is_served_and_the_log_says_that_nothing_proves_it(
+def test_a_bundle_without_golden_sentences_is_served_with_a_warning(
     copy: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     manifest = manifest_of(copy)
@@ -168,7 +168,7 @@ def test_a_bundle_without_golden_sentences_is_served_and_the_log_says_that_nothi
     ("lines", "target", "warned"),
     [(0, "en", ["en", "de"]), (1, "en", ["de"]), (1, "fr", ["en", "de"])],
 )
-def test_a_direction_without_golden_sentences_is_told_on_the_log(
+def test_a_direction_without_golden_sentences_is_logged(
     copy: Path, caplog: pytest.LogCaptureFixture, lines: int, target: str, warned: list[str]
 ) -> None:
     to_english = [
@@ -189,7 +189,7 @@ def test_golden_sentences_of_older_bundles_need_not_name_their_language(copy: Pa
     _start(copy)
 
 
-def test_links_within_the_folder_and_folders_in_it_are_served(copy: Path) -> None:
+def test_links_within_the_folder_and_subfolders_are_allowed(copy: Path) -> None:
     (copy / "data").mkdir()
     (copy / "scorer.int8.onnx").rename(copy / "data" / "scorer")
     (copy / "scorer.int8.onnx").symlink_to("data/scorer")

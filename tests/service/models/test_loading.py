@@ -1,4 +1,4 @@
-"""What a bundle must be able to do before it is served."""
+"""The checks of a model before it is served."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ from tests.conftest import TINY_BUNDLE
 @pytest.mark.parametrize(
     ("part", "message"), [("scorer", "first translation failed"), ("decoder", "cannot run on cpu")]
 )
-def test_a_graph_that_is_another_is_found_before_the_first_request(
+def test_a_wrong_graph_is_detected_before_the_first_request(
     tmp_path: Path, part: str, message: str
 ) -> None:
     folder = shutil.copytree(TINY_BUNDLE, tmp_path / "bundle")
@@ -36,7 +36,7 @@ def test_a_graph_that_is_another_is_found_before_the_first_request(
     assert set(threading.enumerate()) <= before
 
 
-def test_a_model_that_hangs_at_its_proof_is_refused(
+def test_a_model_that_hangs_during_the_check_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     end = threading.Event()
@@ -53,7 +53,7 @@ def test_a_model_that_hangs_at_its_proof_is_refused(
         end.set()
 
 
-def test_what_a_model_is_served_with_is_watched_and_counted(settings: Settings) -> None:
+def test_runs_of_all_graphs_are_watched_and_counted(settings: Settings) -> None:
     metrics = Metrics()
     model = start_model(load(TINY_BUNDLE), model_options(settings), metrics)
     models = ModelSet([model], 1000)
@@ -69,7 +69,7 @@ def test_what_a_model_is_served_with_is_watched_and_counted(settings: Settings) 
     assert not models.check()
 
 
-def test_a_hanging_alignment_ends_the_model(
+def test_a_hanging_alignment_stops_the_engine(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end, begun, now = threading.Event(), threading.Event(), 0.0

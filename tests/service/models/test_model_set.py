@@ -1,4 +1,4 @@
-"""A set of models: which are in it, what it says of all of them, and how it ends."""
+"""A set of models: lookup by name, state, draining and closing."""
 
 import asyncio
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.conftest import TINY_BUNDLE
 
 
 class Engine:
-    """One that does nothing; it says what it is told to say."""
+    """An engine that does nothing and reports given values."""
 
     def __init__(self, waiting: int = 0, running: int = 0, failure: str | None = None) -> None:
         self.num_waiting, self.num_running, self.failure = waiting, running, failure
@@ -32,7 +32,7 @@ class Engine:
 
 
 def model(name: str, engine: Engine | None = None, *, ends: bool = True) -> Any:
-    """A model of the tiny bundle's languages; `ends` is whether its threads do."""
+    """Make a fake model with the tiny bundle's languages; `ends` is whether its threads end in time."""
     bundle = load(TINY_BUNDLE)
     manifest = bundle.manifest.model_copy(update={"name": name})
     closed: list[bool] = []
@@ -53,12 +53,12 @@ def models(*several: Any, max_characters: int = 100) -> ModelSet:
     return ModelSet(cast(list[ServedModel], list(several)), max_characters)
 
 
-def test_what_waits_and_runs_is_that_of_all_engines() -> None:
+def test_waiting_and_running_sentences_are_summed_over_engines() -> None:
     both = models(model("one", Engine(waiting=2, running=3)), model("two", Engine(waiting=5)))
     assert (both.num_waiting, both.num_running) == (7, 3)
 
 
-def test_one_dead_engine_is_told_with_its_models_name() -> None:
+def test_the_failure_of_an_engine_names_its_model() -> None:
     both = models(model("one"), model("two", Engine(failure="no memory")))
     assert both.failure == "two: no memory"
     assert not both.is_alive
@@ -81,7 +81,7 @@ def test_a_model_is_found_by_its_name() -> None:
     assert alone.named("one") is alone
 
 
-def test_requests_of_a_part_are_requests_of_the_whole() -> None:
+def test_requests_to_a_named_model_count_as_active() -> None:
     both = models(model("one"), model("two"))
     part = both.named("two")
     assert part is not None
@@ -103,7 +103,7 @@ def test_draining_waits_for_requests_and_for_engines() -> None:
         assert 0 < engine.drained[2] <= 60
 
 
-def test_closing_closes_every_model_though_one_hangs() -> None:
+def test_close_closes_every_model_even_if_one_hangs() -> None:
     hanging, other = model("one", ends=False), model("two")
     assert not models(hanging, other).close()
     assert hanging.closed
@@ -118,9 +118,7 @@ def test_closing_closes_every_model_though_one_hangs() -> None:
         (["ab", "\ud800"], InvalidRequestError, "text 1 has an unpaired surrogate at character 0"),
     ],
 )
-def test_texts_that_cannot_be_are_refused_before_a_model_sees_them(
-    texts: list[str], error: type[Exception], said: str
-) -> None:
+def test_invalid_texts_are_refused(texts: list[str], error: type[Exception], said: str) -> None:
     one = models(model("one"), max_characters=4)
     with pytest.raises(error, match=said):
         asyncio.run(one.translate(texts, "de", "en", TranslationOptions(), 60))

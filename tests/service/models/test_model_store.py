@@ -1,4 +1,4 @@
-"""A stop while models are still loaded."""
+"""Stopping while models are being loaded."""
 
 import shutil
 import threading
@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 
 class Loads:
-    """Models that are loaded once that is allowed."""
+    """Blocks loads until they are allowed."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -40,7 +40,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loads]:
     found.may_end.set()
 
 
-def test_a_stop_does_not_wait_until_the_first_models_are_loaded(loads: Loads) -> None:
+def test_stop_does_not_wait_for_the_first_load(loads: Loads) -> None:
     store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
     with ThreadPoolExecutor(1) as threads:
         loading = threads.submit(store.load)
@@ -52,9 +52,7 @@ def test_a_stop_does_not_wait_until_the_first_models_are_loaded(loads: Loads) ->
     assert store.current is None
 
 
-def test_a_stop_ends_a_preload_behind_the_model_that_is_being_loaded(
-    loads: Loads, tmp_path: Path
-) -> None:
+def test_stop_ends_a_preload_after_the_current_model(loads: Loads, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         shutil.copytree(TINY_BUNDLE, tmp_path / name)
     store = ModelStore(Settings(bundles=tmp_path, preload=("all",), device="cpu"), Metrics())
@@ -70,7 +68,7 @@ def test_a_stop_ends_a_preload_behind_the_model_that_is_being_loaded(
     assert not store.has_hung
 
 
-def test_a_model_to_preload_that_takes_long_is_no_thread_that_hangs(
+def test_a_slow_preload_does_not_count_as_hung(
     loads: Loads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.models.pool.CLOSE_SECONDS", 0.05)

@@ -1,4 +1,4 @@
-"""Models loaded by a pool: who shares a load, who waits for one, and what comes of one that fails."""
+"""Loading models on demand: shared loads, waiting, and failures."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ from tests.service.models.pools import SIZE, Loaded, Machine, Pooled, use
 from tests.waiting import until, wait_until
 
 
-def test_requests_share_one_load(machine: Machine, pooled: Pooled) -> None:
+def test_concurrent_requests_share_one_load(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"])
 
     async def together() -> list[str]:
@@ -30,7 +30,7 @@ def test_requests_share_one_load(machine: Machine, pooled: Pooled) -> None:
     assert model.state == "loaded"
 
 
-def test_whoever_waits_for_a_load_has_its_deadline(machine: Machine, pooled: Pooled) -> None:
+def test_waiting_for_a_load_ends_at_the_deadline(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"])
     machine.may_load.clear()
     with pytest.raises(DeadlineExceededError, match=r"not loaded within the deadline of 0\.02 s"):
@@ -40,7 +40,7 @@ def test_whoever_waits_for_a_load_has_its_deadline(machine: Machine, pooled: Poo
     assert model.users == 0
 
 
-def test_whoever_waits_for_a_load_can_leave(machine: Machine, pooled: Pooled) -> None:
+def test_waiting_for_a_load_can_be_cancelled(machine: Machine, pooled: Pooled) -> None:
     _, [a, b] = pooled(["a", "b"])
     machine.may_load.clear()
 
@@ -60,7 +60,7 @@ def test_whoever_waits_for_a_load_can_leave(machine: Machine, pooled: Pooled) ->
     assert (a.users, b.users) == (0, 0)
 
 
-def test_one_that_fails_is_tried_again_later(machine: Machine, pooled: Pooled) -> None:
+def test_a_failed_load_is_retried_later(machine: Machine, pooled: Pooled) -> None:
     _, [model, other] = pooled(["a", "b"])
     machine.broken = BundleError(" is damaged", Path("/secret/models/a/decoder"))
     with pytest.raises(ModelUnavailableError, match="tiny cannot be loaded: a/decoder is damaged"):
@@ -76,10 +76,10 @@ def test_one_that_fails_is_tried_again_later(machine: Machine, pooled: Pooled) -
     assert machine.loads == ["a", "b", "a"]
 
 
-def test_no_error_ends_the_thread_that_loads_and_unloads(
+def test_errors_do_not_end_the_pools_thread(
     machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everybody would wait for it until their deadlines, and the service would call itself ready."""
+    """Otherwise, requests would wait until their deadlines, and the service would report that it is ready."""
     pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
     resident = pool._resident
     monkeypatch.setattr(pool, "_resident", raising(OSError("too many open files")))
@@ -107,7 +107,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
     return fail
 
 
-def test_who_asks_while_others_leave_is_not_refused(
+def test_a_request_is_not_refused_because_others_are_cancelled(
     machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool, [a, b] = pooled(["a", "b"])
@@ -118,7 +118,7 @@ def test_who_asks_while_others_leave_is_not_refused(
     fail = pool._fail
 
     def late(model: PooledModel) -> None:
-        """Somebody asks between the look at who waits and their refusal."""
+        """Make a request between the pool's check for waiting requests and their refusal."""
         thread = threading.Thread(target=lambda: asked.append(pool.ask(model)))
         thread.start()
         thread.join(0.1)  # it waits for the lock
@@ -130,7 +130,7 @@ def test_who_asks_while_others_leave_is_not_refused(
     assert cast(Loaded, asked[0].result(timeout=60)).name == "b"
 
 
-def test_of_requests_cancelled_at_random_none_is_counted_for_ever(
+def test_randomly_cancelled_requests_leave_no_users_behind(
     machine: Machine, pooled: Pooled
 ) -> None:
     _, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)

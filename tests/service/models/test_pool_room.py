@@ -1,4 +1,4 @@
-"""A pool of models with room for some of them: who makes room for whom, and who waits for it."""
+"""A pool with limited memory: which models are unloaded, and which requests wait."""
 
 import asyncio
 from concurrent.futures import Future
@@ -13,7 +13,7 @@ from tests.service.models.pools import SIZE, Loaded, Machine, Pooled, use
 from tests.waiting import until, wait_until
 
 
-def test_the_one_used_longest_ago_makes_room(machine: Machine, pooled: Pooled) -> None:
+def test_the_least_recently_used_model_is_unloaded(machine: Machine, pooled: Pooled) -> None:
     _, models = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
     a, b, c = models
     for at, model in enumerate([a, b, a, c, a]):
@@ -25,7 +25,7 @@ def test_the_one_used_longest_ago_makes_room(machine: Machine, pooled: Pooled) -
     assert [one.state for one in models] == ["loaded", "unloaded", "loaded"]
 
 
-def test_a_model_is_not_unloaded_while_it_serves(machine: Machine, pooled: Pooled) -> None:
+def test_a_model_in_use_is_not_unloaded(machine: Machine, pooled: Pooled) -> None:
     _, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
 
     async def run() -> None:
@@ -41,9 +41,7 @@ def test_a_model_is_not_unloaded_while_it_serves(machine: Machine, pooled: Poole
     assert machine.loads == ["a", "b", "a"]
 
 
-def test_of_models_in_use_the_first_that_is_free_makes_room(
-    machine: Machine, pooled: Pooled
-) -> None:
+def test_the_first_model_that_becomes_unused_is_unloaded(machine: Machine, pooled: Pooled) -> None:
     _, [a, b, c] = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
 
     async def run() -> None:
@@ -63,9 +61,7 @@ def test_of_models_in_use_the_first_that_is_free_makes_room(
     assert machine.loaded == ["a", "c"]
 
 
-def test_a_model_that_nobody_waits_for_any_more_holds_up_nobody(
-    machine: Machine, pooled: Pooled
-) -> None:
+def test_an_abandoned_load_does_not_delay_others(machine: Machine, pooled: Pooled) -> None:
     _, [a, b, c] = pooled(["a", "b", "c"], max_bytes=2 * SIZE)
     b.bytes = 2 * SIZE
 
@@ -80,9 +76,7 @@ def test_a_model_that_nobody_waits_for_any_more_holds_up_nobody(
     assert machine.loads == ["a", "c"]
 
 
-def test_nothing_makes_room_for_one_whose_waiters_have_left_the_line(
-    machine: Machine, pooled: Pooled
-) -> None:
+def test_no_model_is_unloaded_for_an_abandoned_load(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b, c, d] = pooled(["a", "b", "c", "d"], max_bytes=2 * SIZE)
     asyncio.run(use(a))
     c.bytes, d.bytes = 2 * SIZE, 0  # for `d`, there is room
@@ -96,7 +90,7 @@ def test_nothing_makes_room_for_one_whose_waiters_have_left_the_line(
     assert machine.loaded == ["a"]
 
 
-def test_nor_for_one_whose_waiters_leave_just_as_a_model_is_free(
+def test_no_model_is_unloaded_if_the_wait_is_abandoned_at_the_last_moment(
     machine: Machine, pooled: Pooled
 ) -> None:
     pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
@@ -112,7 +106,7 @@ def test_nor_for_one_whose_waiters_leave_just_as_a_model_is_free(
     assert machine.loads == ["a"]
 
 
-def test_who_asks_just_as_the_others_leave_waits_for_room_too(
+def test_a_request_that_arrives_as_others_leave_waits_for_room(
     machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)

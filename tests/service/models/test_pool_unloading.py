@@ -1,4 +1,4 @@
-"""Models that leave a pool: idle, removed, or closed with it; nobody waits for them in vain."""
+"""Unloading idle and removed models, and closing a pool; no request waits forever."""
 
 import asyncio
 from typing import cast
@@ -11,7 +11,7 @@ from tests.service.models.pools import SIZE, Ended, Loaded, Machine, Pooled, use
 from tests.waiting import until, wait_until
 
 
-def test_what_is_idle_is_unloaded(machine: Machine, pooled: Pooled) -> None:
+def test_idle_models_are_unloaded(machine: Machine, pooled: Pooled) -> None:
     _, [model] = pooled(["a"], idle_seconds=60)
     asyncio.run(use(model))
     machine.now = 59
@@ -23,7 +23,7 @@ def test_what_is_idle_is_unloaded(machine: Machine, pooled: Pooled) -> None:
     assert asyncio.run(use(model)) == "a"
 
 
-def test_one_that_is_removed_goes_when_it_is_done(machine: Machine, pooled: Pooled) -> None:
+def test_a_removed_model_is_unloaded_once_it_is_unused(machine: Machine, pooled: Pooled) -> None:
     pool, [model] = pooled(["a"])
 
     async def run() -> None:
@@ -36,7 +36,7 @@ def test_one_that_is_removed_goes_when_it_is_done(machine: Machine, pooled: Pool
     wait_until(lambda: machine.loaded == [])
 
 
-def test_one_that_is_removed_before_it_is_loaded_goes_too(machine: Machine, pooled: Pooled) -> None:
+def test_a_model_removed_before_its_load_is_unloaded(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b] = pooled(["a", "b"])
     machine.may_load.clear()
     asked = [pool.ask(a), pool.ask(b)]
@@ -48,7 +48,7 @@ def test_one_that_is_removed_before_it_is_loaded_goes_too(machine: Machine, pool
     wait_until(lambda: machine.loaded == ["a"])
 
 
-def test_one_that_is_removed_and_in_use_holds_up_nobody(machine: Machine, pooled: Pooled) -> None:
+def test_a_removed_model_in_use_does_not_delay_others(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b] = pooled(["a", "b"])
 
     async def run() -> None:
@@ -60,7 +60,7 @@ def test_one_that_is_removed_and_in_use_holds_up_nobody(machine: Machine, pooled
     wait_until(lambda: machine.loaded == ["b"])
 
 
-def test_nobody_waits_for_a_pool_that_is_closed(machine: Machine, pooled: Pooled) -> None:
+def test_close_fails_waiting_requests(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
 
     async def run() -> None:
@@ -77,7 +77,7 @@ def test_nobody_waits_for_a_pool_that_is_closed(machine: Machine, pooled: Pooled
     assert machine.loads == ["a"]
 
 
-def test_nor_for_a_load_that_does_not_end(
+def test_close_does_not_wait_for_a_load_that_hangs(
     machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.models.pool.CLOSE_SECONDS", 0.05)
@@ -92,9 +92,7 @@ def test_nor_for_a_load_that_does_not_end(
     pool.has_hung = False  # closed once more, it ends
 
 
-def test_what_is_unloaded_while_it_is_looked_at_has_not_failed(
-    machine: Machine, pooled: Pooled
-) -> None:
+def test_a_model_unloaded_during_a_check_has_not_failed(machine: Machine, pooled: Pooled) -> None:
     _, [a, b, c] = pooled(["a", "b", "c"])
     models = ModelSet([], 1000, [a, b, c])
     for one in (a, b):

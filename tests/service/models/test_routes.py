@@ -1,4 +1,4 @@
-"""Texts that go through two models, without HTTP."""
+"""Translation through two models, without HTTP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -25,7 +25,7 @@ class Missing:
         yield
 
 
-def test_sentences_of_the_first_model_are_not_counted_as_refused_where_the_second_does_not_come(
+def test_sentences_are_not_counted_as_rejected_if_the_second_model_fails_to_load(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = models.own[0]
