@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import service.models.bundle
+from service.engine.types import LengthNorm
 from service.errors import BundleError
 from service.models.bundle import Bundle
 from service.text import languages
@@ -19,7 +20,7 @@ def describe(bundle: Bundle) -> str:
     directions = [f"{one.source}-{one.target}" for one in manifest.directions]
     more = len(directions) - MAX_DIRECTIONS
     names = sorted({code for one in manifest.directions for code in (one.source, one.target)})
-    origin = provenance.origin
+    origin, decoding = provenance.origin, manifest.decoding
     lines = {
         "name": manifest.name,
         "directions": ", ".join(directions[:MAX_DIRECTIONS])
@@ -33,8 +34,8 @@ def describe(bundle: Bundle) -> str:
         + (", split by the Moses tokenizer and BPE" if manifest.moses else ""),
         "limits": f"{manifest.limits.max_source_length} tokens of a source, "
         f"{manifest.limits.max_target_length} of a translation",
-        "decoding": f"beam {manifest.decoding.beam_size}, length penalty "
-        f"{manifest.decoding.length_penalty:g}",
+        "decoding": f"beam {decoding.beam_size}, length penalty "
+        f"{BASES[decoding.length_norm]}^{decoding.length_penalty:g}",
         "precisions": ", ".join(manifest.graphs),
         "size": f"{sum((bundle.folder / name).stat().st_size for name in manifest.files) / 1e6:.1f} MB",
         "alignment": "yes" if manifest.scorer else "no: tags are placed by word order",
@@ -48,6 +49,7 @@ def describe(bundle: Bundle) -> str:
     )
 
 
+BASES = {LengthNorm.WU: "((5 + n) / 6)", LengthNorm.POWER: "n"}
 SIZES = (
     "d_model",
     "d_ff",

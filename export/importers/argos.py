@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from export.importers import ctranslate2_folder
-from export.importers.folder_parts import length_penalty
+from export.importers.folder_parts import search_of
 from export.importers.imported import Imported, SourceError
 from export.importers.settings import Settings, shown
-from service.models.bundle import DecodingDefaults, Moses
+from service.models.bundle import Moses
 
 FORMAT = "Argos Translate"
 METADATA, FOLDER = "metadata.json", "model"
@@ -34,7 +34,6 @@ def read(source: Path) -> Imported:
     metadata.refuse("type", "translate")
     imported = ctranslate2_folder.read_beside(folder, source)
     codes = [metadata.get(key, str) for key in ("from_code", "to_code")]
-    penalty = length_penalty(LENGTH_PENALTY)
     prefix = metadata.get("target_prefix", str, "")
     return replace(
         imported,
@@ -43,7 +42,7 @@ def read(source: Path) -> Imported:
         source_languages=codes[:1],
         target_languages=codes[1:],
         target_start=_id_of(prefix, imported, metadata.path) if prefix else None,
-        decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=penalty),
+        decoding=search_of(BEAM_SIZE, LENGTH_PENALTY),
         moses=imported.moses and MOSES,
         rules={"punctuation": {}} if imported.moses else {},
     )

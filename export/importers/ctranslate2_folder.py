@@ -23,13 +23,12 @@ from export.importers.ctranslate2_weights import read_network
 from export.importers.folder_parts import (
     languages_among,
     languages_of_name,
-    length_penalty,
+    search_of,
     tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.segmentation import segmentation_of
-from service.models.bundle import DecodingDefaults
 
 FORMAT = "CTranslate2"
 WEIGHTS = "model.bin"
@@ -78,7 +77,7 @@ def read_beside(source: Path, place: Path) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=min(config.max_positions - 1, MAX_LENGTH),
-        decoding=DecodingDefaults(length_penalty=length_penalty(1.0)),
+        decoding=search_of(4, 1.0),
         files=[path for path in dict.fromkeys(files) if path.exists()],
         source_languages=spoken[0],
         target_languages=spoken[1],

@@ -17,7 +17,7 @@ from export.importers.checkpoint import (
     settings_of,
 )
 from export.importers.fairseq_weights import FAIRSEQ, read_weights
-from export.importers.folder_parts import length_penalty
+from export.importers.folder_parts import search_of
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.network_settings import Size, SizeKeys, network_settings
@@ -26,7 +26,7 @@ from export.importers.settings import Settings, read_small, shown
 from export.importers.tensors import Tensors, tensors_of
 from model.network_config import ModelConfig
 from model.tokenizer import PAD_ID
-from service.models.bundle import MAX_VOCABULARY, DecodingDefaults
+from service.models.bundle import MAX_VOCABULARY
 
 FORMAT = "fairseq"
 DICTIONARIES = "dict.*.txt"
@@ -92,7 +92,7 @@ def read(source: Path) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=min(MAX_TOKENS, config.max_positions),
-        decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=length_penalty(1.0)),
+        decoding=search_of(BEAM_SIZE, 1.0),
         files=list(dict.fromkeys((path, *dictionaries, *cut.models))),
         source_languages=languages[:1],
         target_languages=languages[1:],

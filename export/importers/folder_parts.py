@@ -7,13 +7,14 @@ from typing import Any
 
 from export.importers.imported import SourceError
 from export.importers.settings import read_json, shown
+from service.engine.types import LengthNorm, StopRule
+from service.models.bundle import DecodingDefaults
 
 TAG = re.compile(r">>(.+)<<")
 """A piece at the beginning of a source that names the target language."""
 LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
 """A language token of NLLB or M2M-100."""
 SURROGATE = re.compile("[\ud800-\udfff]")
-LENGTH_PENALTY_FACTOR = 1.25
 MAX_LENGTH_PENALTY = 10.0
 
 
@@ -91,10 +92,13 @@ def tags_among(pieces: Iterable[str]) -> dict[str, str]:
     return {match[1]: piece for piece, match in found if match}
 
 
-def length_penalty(exponent: float) -> float:
-    """The alpha of ((5 + n) / 6)^alpha that comes near to n^exponent, by which other libraries divide.
-
-    Near 20 tokens, both grow alike.
-    """
-    alpha = LENGTH_PENALTY_FACTOR * exponent
-    return max(-MAX_LENGTH_PENALTY, min(MAX_LENGTH_PENALTY, alpha))
+def search_of(
+    beam_size: int, exponent: float, stop_rule: StopRule = StopRule.FIRST
+) -> DecodingDefaults:
+    """The search of a library that divides a score by length^exponent, as all of these formats' do."""
+    return DecodingDefaults(
+        beam_size=beam_size,
+        length_penalty=max(-MAX_LENGTH_PENALTY, min(MAX_LENGTH_PENALTY, exponent)),
+        length_norm=LengthNorm.POWER,
+        stop_rule=stop_rule,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from export.importers.folder_parts import languages_of_name, length_penalty, tags_among
+from export.importers.folder_parts import languages_of_name, search_of, tags_among
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.marian_npz_weights import Tables, read_weights
 from export.importers.marian_vocabulary import read_vocabulary, side_of
@@ -264,8 +264,8 @@ def _norm(settings: Settings) -> str:
 def _decoding(settings: Settings, decoder: Settings) -> DecodingDefaults:
     """How Marian searches; students are trained for one beam."""
     is_student = settings.get("transformer-decoder-autoreg", str, "") == "rnn"
-    return DecodingDefaults(
-        beam_size=decoder.number("beam-size", 1, 64, 1 if is_student else 12),
-        length_penalty=length_penalty(decoder.get("normalize", float, 0.0)),
-        stop_rule=StopRule.NARROW,
+    return search_of(
+        decoder.number("beam-size", 1, 64, 1 if is_student else 12),
+        decoder.get("normalize", float, 0.0),
+        StopRule.NARROW,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from export.importers.folder_parts import length_penalty
+from export.importers.folder_parts import search_of
 from export.importers.imported import SourceError
 from export.importers.settings import Settings
 from model.network_config import ModelConfig
@@ -11,6 +11,12 @@ from service.engine.types import StopRule
 from service.models.bundle import DecodingDefaults
 
 MAX_SIZE = 65_536
+STOP_RULES: Mapping[bool | str, StopRule] = {
+    True: StopRule.FIRST,
+    False: StopRule.BEATEN,
+    "never": StopRule.BOUND,
+}
+"""By transformers' `early_stopping`."""
 
 
 class Size(NamedTuple):
@@ -80,11 +86,15 @@ def network_settings(settings: Settings, keys: SizeKeys, **variants: Any) -> Mod
 
 
 def decoding_defaults(settings: Settings) -> DecodingDefaults:
-    """How transformers searches, unless it is told otherwise."""
-    penalty = length_penalty(settings.get("length_penalty", float, 1.0))
-    bound = any(values == "never" for values in settings.all("early_stopping"))
-    return DecodingDefaults(
-        beam_size=settings.number("num_beams", 1, 64, 4),
-        length_penalty=penalty,
-        stop_rule=StopRule.BOUND if bound and penalty >= 0 else StopRule.FIRST,
-    )
+    """How transformers searches, unless it is told otherwise.
+
+    Raises:
+        SourceError: it would stop by a rule that is unknown here.
+    """
+    exponent = settings.get("length_penalty", float, 1.0)
+    settings.refuse("early_stopping", *STOP_RULES)
+    said = [value for value in settings.all("early_stopping") if value is not None]
+    rule = STOP_RULES[said[0] if said else False]
+    if rule is StopRule.BOUND and exponent < 0:  # then it does not look ahead
+        rule = StopRule.BEATEN
+    return search_of(settings.number("num_beams", 1, 64, 4), exponent, rule)

@@ -20,7 +20,7 @@ from export.importers.checkpoint import (
 from export.importers.ctranslate2_folder import sides_of
 from export.importers.ctranslate2_vocabulary import Tokens, Vocabulary, vocabulary_of
 from export.importers.fairseq_weights import check_positions
-from export.importers.folder_parts import languages_of_name, length_penalty
+from export.importers.folder_parts import languages_of_name, search_of
 from export.importers.imported import Imported, Side, SourceError
 from export.importers.model_card import licence_of
 from export.importers.network_settings import MAX_SIZE, Size, SizeKeys, network_settings
@@ -29,7 +29,6 @@ from export.importers.settings import Settings
 from export.importers.tables import tables_of
 from export.importers.tensors import Tensors, load_tensors, tensors_of
 from model.network_config import ModelConfig
-from service.models.bundle import DecodingDefaults
 
 FORMAT = "OpenNMT-py"
 MAX_POSITIONS, STORED_POSITIONS, BEAM_SIZE = 1024, 5000, 5
@@ -123,7 +122,7 @@ def read(source: Path) -> Imported:
         source=sides[0],
         target=sides[1],
         max_length=MAX_POSITIONS // 2,
-        decoding=DecodingDefaults(beam_size=BEAM_SIZE, length_penalty=length_penalty(1.0)),
+        decoding=search_of(BEAM_SIZE, 1.0),
         files=list(dict.fromkeys((path, tensors.path, *cut.models))),
         source_languages=spoken[0],
         target_languages=spoken[1],

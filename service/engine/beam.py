@@ -7,8 +7,7 @@ For every step, the graph returns the 2K best continuations of a sentence's beam
   rule. With the stop rule `narrow`, each finished hypothesis reduces `beam_size` by one in both rules.
 - The search ends by its stop rule, or at `max_decoding_length`. If no hypothesis has finished by then, the
   live beams are the hypotheses.
-- Hypotheses are ranked by log-probability / ((5 + length) / 6)^alpha, where the length includes EOS
-  (Wu et al., 2016, equation 14).
+- Hypotheses are ranked by log-probability divided by the length penalty, where the length includes EOS.
 
 Bans and forced tokens depend on the beams' history, which the graph does not know. So they are queried
 before each run (`bans`, `steps_allowed`, `forced_token`).
@@ -17,7 +16,7 @@ before each run (`bans`, `steps_allowed`, `forced_token`).
 import math
 from collections.abc import Iterator, Sequence
 
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis, LengthNorm, StopRule
 
 
 class BeamSearch:
@@ -53,7 +52,9 @@ class BeamSearch:
 
     def _is_behind(self, length: int) -> bool:
         """Check whether the best live beam, scored at `length`, cannot join the best finished hypotheses."""
-        wanted = self.options.num_hypotheses
+        options = self.options
+        every = options.stop_rule is StopRule.BEATEN
+        wanted = options.beam_size if every else options.num_hypotheses
         if len(self._finished) < wanted:
             return False
         best = sorted((hypothesis.score for hypothesis in self._finished), reverse=True)
@@ -149,7 +150,7 @@ class BeamSearch:
         self._parents.append(parents)
 
     def _penalty(self, length: int) -> float:
-        return length_penalty(length, self.options.length_penalty)
+        return length_penalty(length, self.options)
 
     def _path(self, beam: int) -> tuple[int, ...]:
         """Return the tokens of a live beam, following its parents backwards."""
@@ -160,9 +161,10 @@ class BeamSearch:
         return tuple(reversed(path))
 
 
-def length_penalty(length: int, alpha: float) -> float:
-    """Return the divisor of a log-probability (Wu et al., 2016, equation 14); `length` includes EOS."""
-    return float(((5 + length) / 6) ** alpha)
+def length_penalty(length: int, options: DecodingOptions) -> float:
+    """Return the divisor of a log-probability; `length` includes EOS."""
+    base = length if options.length_norm is LengthNorm.POWER else (5 + length) / 6
+    return float(base**options.length_penalty)
 
 
 def _completions(path: tuple[int, ...], size: int) -> set[int]:

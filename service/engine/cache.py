@@ -19,6 +19,7 @@ from service.engine.types import (
     DecodingOptions,
     Floats,
     Ints,
+    LengthNorm,
     StopRule,
 )
 
@@ -96,8 +97,12 @@ def held_entries(state: DecoderState) -> int:
 
 
 def _is_likely(options: DecodingOptions) -> bool:
-    """Check whether the graph can detect the end of the search: it tracks only the best hypothesis."""
-    return options.stop_rule is StopRule.LIKELY and options.num_hypotheses == 1
+    """Check whether the graph can detect the end of the search: it tracks only the best hypothesis, by `wu`."""
+    return (
+        options.stop_rule is StopRule.LIKELY
+        and options.num_hypotheses == 1
+        and options.length_norm is LengthNorm.WU
+    )
 
 
 def force(state: DecoderState, row: int, token: int) -> None:

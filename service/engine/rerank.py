@@ -84,7 +84,7 @@ class Reranker:
 
         def by_both(place: int) -> float:
             length = len(near[place].ids) + 1
-            penalty = length_penalty(length, options.length_penalty)
+            penalty = length_penalty(length, options)
             return near[place].score + options.channel_weight * backward[place] / penalty
 
         order = sorted(range(len(near)), key=by_both, reverse=True)

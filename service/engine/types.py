@@ -36,12 +36,23 @@ class StopRule(StrEnum):
     BOUND = "bound"
     """When no live beam can reach the best `num_hypotheses`, as in tensor2tensor, the paper's own code."""
     LIKELY = "likely"
-    """When no live beam's score exceeds the best `num_hypotheses`; Hugging Face's `early_stopping=False`."""
+    """When no live beam's score exceeds the best `num_hypotheses`."""
+    BEATEN = "beaten"
+    """When no live beam's score exceeds the best `beam_size` finished ones, as in transformers by default."""
     NARROW = "narrow"
     """When all beams have finished: each finished hypothesis removes a beam, as in Marian.
 
     Needs a graph that is exported for it; such a graph also supports the other rules.
     """
+
+
+class LengthNorm(StrEnum):
+    """The divisor of a log-probability, given the exponent alpha and the length n, including EOS."""
+
+    WU = "wu"
+    """((5 + n) / 6)^alpha: Wu et al. (2016), equation 14, as in tensor2tensor."""
+    POWER = "power"
+    """n^alpha, as in fairseq, Marian, CTranslate2 and transformers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,8 @@ class DecodingOptions:
     beam_size: int = 4
     num_hypotheses: int = 1
     length_penalty: float = 0.6
-    """Alpha of Wu et al. (2016), equation 14; 0 ranks by plain log-probability."""
+    """The exponent alpha of `length_norm`; 0 ranks by plain log-probability."""
+    length_norm: LengthNorm = LengthNorm.WU
     min_decoding_length: int = 0
     """Minimum tokens before EOS."""
     target_prefix: tuple[int, ...] = ()

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from service.engine.types import StopRule
+from service.engine.types import LengthNorm, StopRule
 from service.errors import BundleError
 from service.models.bundle_files import MANIFEST as MANIFEST
 from service.models.bundle_files import printable, read_manifest, read_text, regular_file
@@ -87,6 +87,8 @@ class DecodingDefaults(_Strict):
 
     beam_size: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
     length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] = 0.6
+    length_norm: LengthNorm = LengthNorm.WU
+    """What `length_penalty` is the exponent of, a request's own, too."""
     stop_rule: StopRule = StopRule.FIRST
     """`likely` is 1.1 times as fast, but stops too early: it costs the bundled model 0.4 BLEU."""
     channel_weight: Annotated[

@@ -280,8 +280,9 @@ def decoding_options(
         beam_size=beam_size,
         num_hypotheses=wanted,
         length_penalty=penalty,
+        length_norm=defaults.length_norm,
         no_repeat_ngram_size=options.no_repeat_ngram_size,
-        stop_rule=StopRule.FIRST if penalty < 0 and rule is not StopRule.NARROW else rule,
+        stop_rule=StopRule.FIRST if penalty < 0 and rule is StopRule.BOUND else rule,
         channel_tag=channel.tag if channel else None,
         channel_weight=defaults.channel_weight,
     )

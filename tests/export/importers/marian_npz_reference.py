@@ -47,14 +47,14 @@ class Reference:
         limit: int,
         *,
         narrowing: bool = True,
-        alpha: float = 0.0,
+        normalize: float = 0.0,
         eos: int = 0,
         unk: int = 1,
     ) -> Hypothesis:
         """Marian's search: each hypothesis that ends narrows the beam; <unk> is taken out after the softmax.
 
         Without `narrowing`, as many go on as there are beams until as many have ended. Scores are
-        log-probabilities over ((5 + length) / 6)^alpha, </s> counted.
+        log-probabilities over length^normalize, </s> counted.
         """
         memory = self._encode(source)
         live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
@@ -63,7 +63,7 @@ class Reference:
             ids = np.array([ids for _, ids in live], np.int64).reshape(len(live), -1)
             rows = self._decode(memory, ids)[:, -1].copy()
             rows[:, unk] = -np.inf
-            penalty = ((5 + length) / 6) ** alpha
+            penalty = length**normalize
             sums = rows + np.array([total for total, _ in live])[:, None]
             best = np.argsort(-sums, axis=None, kind="stable")[: 2 * beam_size]
             chosen = [(float(sums.flat[at]), *divmod(int(at), sums.shape[1])) for at in best]

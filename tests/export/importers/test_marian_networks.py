@@ -17,12 +17,13 @@ from export.encoder import build_encoder
 from export.graph import GraphBuilder
 from export.importers.hugging_face_marian import read, recognises
 from export.importers.imported import Imported
+from export.importers.network_settings import STOP_RULES
 from model.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from model.transformer import Transformer
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DecodingOptions, SpecialIds, StopRule
+from service.engine.types import DecodingOptions, LengthNorm, SpecialIds, StopRule
 from tests import toy
 from tests.export.importers.marian_folders import SHAPES, write_folder
 
@@ -58,10 +59,14 @@ def engine_of(imported: Imported, folder: Path, *, narrowing: bool = False) -> E
 
 
 def searched_by_the_engine(
-    imported: Imported, folder: Path, sources: list[list[int]], rule: StopRule
+    imported: Imported,
+    folder: Path,
+    sources: list[list[int]],
+    rule: StopRule,
+    penalty: float = 0.0,
 ) -> list[list[int]]:
     """The best translation of each, in the format's ids."""
-    options = DecodingOptions(MAX_NEW, beam_size=4, length_penalty=0.0, stop_rule=rule)
+    options = DecodingOptions(MAX_NEW, 4, 1, penalty, LengthNorm.POWER, stop_rule=rule)
     arranged = [imported.source.arrangement.to_bundle(source) for source in sources]
     engine = engine_of(imported, folder)
     engine.start()
@@ -105,9 +110,8 @@ def searched_by_transformers(
         input_ids=ids,
         attention_mask=(ids != pad).long(),
         num_beams=4,
-        length_penalty=0.0,
         max_length=MAX_NEW + 1,
-        **options,
+        **{"length_penalty": 0.0, **options},
     )
     eos = model.generation_config.eos_token_id
     rows = [[id for id in row[1:] if id != pad] for row in found.tolist()]
@@ -162,10 +166,10 @@ def test_the_engine_finds_what_transformers_finds(
     folder, model = toy_folder if shape == "toy" else trained(shape)
     imported = read(folder)
     sources = muddled_sources(folder, ">>eng<< " if shape == "toy" else "")
-    for rule in (StopRule.BOUND, StopRule.FIRST):
-        stops = rule is StopRule.FIRST
-        expected = searched_by_transformers(model, sources, early_stopping=stops)
+    for stops, penalty in ((False, 0.0), (False, 1.0), (True, 0.5), ("never", 2.0)):
+        asked = {"early_stopping": stops, "length_penalty": penalty}
+        expected = searched_by_transformers(model, sources, **asked)
         ended = [at for at, one in enumerate(expected) if one is not None]
         assert len({tuple(expected[at] or ()) for at in ended}) > SENTENCES / 2, "too few"
-        found = searched_by_the_engine(imported, tmp_path, sources, rule)
+        found = searched_by_the_engine(imported, tmp_path, sources, STOP_RULES[stops], penalty)
         assert [found[at] for at in ended] == [expected[at] for at in ended]

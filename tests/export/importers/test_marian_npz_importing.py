@@ -49,7 +49,7 @@ def test_an_archive_is_served(
     manifest = load(out).manifest
     assert manifest.name == "opus-2020-02-26"
     assert [(one.source, one.target) for one in manifest.directions] == [("de", "en")]
-    assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 1.25)
+    assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (4, 1)
     assert manifest.decoding.stop_rule is StopRule.NARROW
     assert manifest.provenance.licences == ["cc-by-4.0"]
     assert manifest.rules == {"punctuation": {}}

@@ -11,12 +11,12 @@ import torch
 from export.importers.imported import Imported
 from export.importers.marian_npz import read, recognises
 from model.tokenizer import BOS_ID
-from service.engine.types import DecodingOptions, StopRule
+from service.engine.types import DecodingOptions, LengthNorm, StopRule
 from tests.export.importers.marian_npz_models import SHAPES, write_model
 from tests.export.importers.marian_npz_reference import Reference
 from tests.export.importers.test_marian_networks import engine_of, network_of
 
-LIMIT, ALPHA = 20, 1.25
+LIMIT, NORMALIZE = 20, 0.6
 
 
 def random_ids(size: int, count: int, longest: int, first: int = 1) -> list[list[int]]:
@@ -62,7 +62,11 @@ def searched(
                 (
                     imported.source.arrangement.to_bundle(source),
                     DecodingOptions(
-                        LIMIT, beam_size, length_penalty=ALPHA, stop_rule=RULES[at % 2]
+                        LIMIT,
+                        beam_size,
+                        length_penalty=NORMALIZE,
+                        length_norm=LengthNorm.POWER,
+                        stop_rule=RULES[at % 2],
                     ),
                 )
                 for at, source in enumerate(sources)
@@ -80,7 +84,7 @@ def check_searches(reference: Reference, folder: Path, count: int = 30) -> None:
     for beam_size in (1, 4):
         both = [
             [
-                reference.search(source, beam_size, LIMIT, narrowing=one, alpha=ALPHA)
+                reference.search(source, beam_size, LIMIT, narrowing=one, normalize=NORMALIZE)
                 for one in (True, False)
             ]
             for source in sources

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.engine.beam import BeamSearch
-from service.engine.types import DecodingOptions, FinishReason, Hypothesis, StopRule
+from service.engine.types import DecodingOptions, FinishReason, Hypothesis, LengthNorm, StopRule
 
 EOS = 0
 VOCABULARY = range(5)
@@ -51,24 +51,35 @@ def search(model: LanguageModel, options: DecodingOptions) -> BeamSearch:
     return beam
 
 
-def all_translations(model: LanguageModel, length: int, alpha: float) -> list[Hypothesis]:
+PENALTIES: dict[LengthNorm, Callable[[int], float]] = {
+    LengthNorm.WU: lambda length: (5 + length) / 6,
+    LengthNorm.POWER: float,
+}
+
+
+def all_translations(
+    model: LanguageModel, length: int, alpha: float, norm: LengthNorm = LengthNorm.WU
+) -> list[Hypothesis]:
     """Return all complete translations of at most `length` tokens, including EOS, best first."""
     found = []
     for size in range(length):
         for ids in itertools.product(VOCABULARY[1:], repeat=size):
             steps = [model[ids[:at]][token] for at, token in enumerate((*ids, EOS))]
-            score = sum(steps) / ((5 + size + 1) / 6) ** alpha
+            score = sum(steps) / PENALTIES[norm](size + 1) ** alpha
             found.append(Hypothesis(ids, score, FinishReason.END))
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("norm", LengthNorm)
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_an_exhaustive_beam_finds_the_best_translation(seed: int, alpha: float) -> None:
+def test_an_exhaustive_beam_finds_the_best_translation(
+    seed: int, alpha: float, norm: LengthNorm
+) -> None:
     model = random_model(3, seed)
-    every = all_translations(model, 3, alpha)
+    every = all_translations(model, 3, alpha, norm)
     options = DecodingOptions(
-        max_decoding_length=3, beam_size=80, num_hypotheses=10, length_penalty=alpha
+        3, beam_size=80, num_hypotheses=10, length_penalty=alpha, length_norm=norm
     )
     found = search(model, options).hypotheses()
     assert [h.ids for h in found] == [h.ids for h in every[:10]]
@@ -213,6 +224,16 @@ def test_the_likely_rule_compares_current_scores() -> None:
     beam = BeamSearch(DecodingOptions(50, beam_size=2, stop_rule=StopRule.LIKELY), EOS)
     beam.advance([-0.05, -0.1, -9.5, -10.0], [1, EOS, 2, 3], [0, 0, 0, 0])
     assert not beam.is_done
+
+
+def test_the_beaten_rule_waits_until_all_kept_hypotheses_beat_the_live_beams() -> None:
+    for live, is_done in ((-0.9, False), (-1.6, True)):
+        options = DecodingOptions(50, 2, length_penalty=1.0, length_norm=LengthNorm.POWER)
+        beam = BeamSearch(replace(options, stop_rule=StopRule.BEATEN), EOS)
+        beam.advance([-0.3, -0.4, -9.5, -10.0], [1, EOS, 2, 3], [0, 0, 0, 0])
+        assert not beam.is_done, "only one has finished"
+        beam.advance([-1.0, live, -9.6, -9.7], [EOS, 1, 2, 3], [0, 0, 0, 0])
+        assert beam.is_done is is_done, f"{live} / 2 beside -0.4 / 1 and -1.0 / 2"
 
 
 def test_runs_end_where_bans_or_forced_tokens_change() -> None:

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from service.engine import cache
-from service.engine.types import DEAD, MASKED, ROW, DecoderState, DecodingOptions, StopRule
+from service.engine.types import (
+    DEAD,
+    MASKED,
+    ROW,
+    DecoderState,
+    DecodingOptions,
+    LengthNorm,
+    StopRule,
+)
 
 
 def state_of(ancestors: list[list[list[float]]], cum_log_probs: list[list[float]]) -> DecoderState:
@@ -63,6 +71,12 @@ def test_new_rows_have_no_cache_entries_and_one_live_beam() -> None:
     assert grown.cum_log_probs[1:].tolist() == [[0, DEAD, DEAD]] * 2
     assert grown.cum_log_probs[0].tolist() == [-1, DEAD, DEAD]
     assert (grown.ancestors[0, 1:] == MASKED).all()
+
+
+def test_the_graph_ends_a_search_only_by_the_norm_that_it_computes() -> None:
+    options = [DecodingOptions(9, stop_rule=StopRule.LIKELY, length_norm=n) for n in LengthNorm]
+    state = cache.admit(cache.empty_state(), options, [0, 1], [5, 5], bos_id=2)
+    assert state.rows["likely"].tolist() == [n is LengthNorm.WU for n in LengthNorm]
 
 
 def test_the_source_pool_keeps_every_source_through_random_operations() -> None:

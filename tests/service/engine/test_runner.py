@@ -12,7 +12,7 @@ from service.engine import cache, packing
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for, states_of
-from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
+from service.engine.types import DecodingOptions, LengthNorm, RunPlan, SpecialIds, StopRule
 from service.models import bundle
 from service.models.bundle import Precision
 
@@ -46,6 +46,7 @@ def random_options(source: list[int], rng: random.Random) -> DecodingOptions:
         beam_size=beam,
         num_hypotheses=rng.randint(1, beam),
         length_penalty=rng.choice([0.0, 0.6, 2.0]),
+        length_norm=rng.choice(list(LengthNorm)),
         min_decoding_length=rng.choice([0, 0, 2]),
         target_prefix=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 2]))),
         suppressed_tokens=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 7]))),
