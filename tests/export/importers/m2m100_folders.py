@@ -146,10 +146,12 @@ def write_m2m100(folder: Path) -> int:
     return len(ids) + len(tags) + 8
 
 
-def train(model: Any, folder: Path, steps: int = 150) -> None:
+def train(
+    model: Any, folder: Path, source: str = "deu_Latn", target: str = "eng_Latn", steps: int = 150
+) -> None:
     """From German to English, so that it ends its sentences as real models do."""
-    tokenizer = tokenizer_of(folder)
-    tokenizer.tgt_lang = "eng_Latn"
+    tokenizer = tokenizer_of(folder, source)
+    tokenizer.tgt_lang = target
     pairs = toy.sentences()
     batch = tokenizer(
         [german for german, _ in pairs],

@@ -23,7 +23,7 @@ from service.translation.guards import loops
 from tests.conftest import started
 from tests.export.importers.breaking import removed, truncated
 from tests.export.importers.ctranslate2_peer import muddled_texts
-from tests.export.importers.m2m100_folders import SHAPES, tokenizer_of, train, write_folder
+from tests.export.importers.m2m100_folders import NLLB, SHAPES, tokenizer_of, train, write_folder
 from tests.export.importers.test_broken_folders import setting
 from tests.export.importers.test_ctranslate2 import import_folder, served
 from tests.export.importers.test_marian_networks import network_of
@@ -63,19 +63,24 @@ def imported(learnt: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory)
     return import_folder(learnt[0], tmp_path_factory.mktemp("imported") / "bundle")
 
 
-def translated_by_transformers(folder: Path, model: Any, texts: list[str]) -> list[str | None]:
+def translated_by_transformers(
+    folder: Path,
+    model: Any,
+    texts: list[str],
+    languages: tuple[str, str] = NLLB[:2],
+    **options: Any,
+) -> list[str | None]:
     """None where the service would search again."""
-    tokenizer, found = tokenizer_of(folder), []
-    english = tokenizer.convert_tokens_to_ids("eng_Latn")
+    tokenizer, found = tokenizer_of(folder, languages[0]), []
+    forced = tokenizer.convert_tokens_to_ids(languages[1])
     for text in texts:
         batch = tokenizer([text], return_tensors="pt")
         ids = model.generate(
             **batch,
-            forced_bos_token_id=english,
+            forced_bos_token_id=forced,
             num_beams=4,
-            length_penalty=0.0,
-            early_stopping=True,
             max_new_tokens=batch["input_ids"].shape[1] - 2 + 50,
+            **options,
         )[0].tolist()
         ends = ids[-1] == tokenizer.eos_token_id and not loops(ids)
         text = tokenizer.decode(ids, skip_special_tokens=True).strip()
@@ -90,7 +95,25 @@ def test_the_service_finds_what_transformers_finds(
     expected = translated_by_transformers(*learnt, texts)
     known = [at for at, one in enumerate(expected) if one is not None]
     assert len({expected[at] for at in known}) > 20
-    for found in served(imported, texts, settings, beam_size=4, length_penalty=0.0):
+    for found in served(imported, texts, settings):
+        assert [found[at] for at in known] == [expected[at] for at in known]
+
+
+@pytest.mark.slow
+def test_a_model_of_m2m100_speaks_its_own_codes(tmp_path: Path, settings: Settings) -> None:
+    folder = tmp_path / "m2m100"
+    model = write_folder(folder, kind="m2m100", encoder_layers=1, decoder_layers=1)
+    train(model, folder, "de", "en")
+    bundle = import_folder(folder, tmp_path / "bundle")
+    ids = tokenizer_of(folder, "de").lang_code_to_id
+    manifest = load(bundle).manifest
+    assert len({one.source for one in manifest.directions}) == len(ids) == 100
+    assert len(manifest.directions) == 100 * 99
+    texts = muddled_texts(30)
+    expected = translated_by_transformers(folder, model, texts, ("de", "__en__"))
+    known = [at for at, one in enumerate(expected) if one is not None]
+    assert len({expected[at] for at in known}) > 20
+    for found in served(bundle, texts, settings):
         assert [found[at] for at in known] == [expected[at] for at in known]
 
 
@@ -102,9 +125,9 @@ def test_a_folder_converted_by_ctranslate2_means_the_same(
     folder = Path(converter.convert(str(tmp_path / "ct2")))
     bundle = import_folder(folder, tmp_path / "bundle", "--source", "de", "--target", "en,fr")
     texts = muddled_texts(30)
-    expected = translated_by_transformers(*learnt, texts)
+    expected = translated_by_transformers(*learnt, texts, early_stopping=True)
     known = [at for at, one in enumerate(expected) if one is not None]
-    [found] = served(bundle, texts, settings, alone=False, beam_size=4, length_penalty=0.0)
+    [found] = served(bundle, texts, settings, alone=False)
     assert [found[at] for at in known] == [expected[at] for at in known]
 
 
