@@ -95,7 +95,7 @@ def tags_among(pieces: Iterable[str]) -> dict[str, str]:
 def search_of(
     beam_size: int, exponent: float, stop_rule: StopRule = StopRule.FIRST
 ) -> DecodingDefaults:
-    """The search of a library that divides a score by length^exponent, as all of these formats' do."""
+    """Return the search options of a library that divides scores by length^exponent."""
     return DecodingDefaults(
         beam_size=beam_size,
         length_penalty=max(-MAX_LENGTH_PENALTY, min(MAX_LENGTH_PENALTY, exponent)),

@@ -16,7 +16,7 @@ STOP_RULES: Mapping[bool | str, StopRule] = {
     False: StopRule.BEATEN,
     "never": StopRule.BOUND,
 }
-"""By transformers' `early_stopping`."""
+"""By the value of `early_stopping` in transformers."""
 
 
 class Size(NamedTuple):
@@ -86,15 +86,15 @@ def network_settings(settings: Settings, keys: SizeKeys, **variants: Any) -> Mod
 
 
 def decoding_defaults(settings: Settings) -> DecodingDefaults:
-    """How transformers searches, unless it is told otherwise.
+    """Return the search options that transformers would use.
 
     Raises:
-        SourceError: it would stop by a rule that is unknown here.
+        SourceError: an option is not supported.
     """
     exponent = settings.get("length_penalty", float, 1.0)
     settings.refuse("early_stopping", *STOP_RULES)
-    said = [value for value in settings.all("early_stopping") if value is not None]
-    rule = STOP_RULES[said[0] if said else False]
-    if rule is StopRule.BOUND and exponent < 0:  # then it does not look ahead
+    values = [value for value in settings.all("early_stopping") if value is not None]
+    rule = STOP_RULES[values[0] if values else False]
+    if rule is StopRule.BOUND and exponent < 0:  # the longest hypothesis is then no bound
         rule = StopRule.BEATEN
     return search_of(settings.number("num_beams", 1, 64, 4), exponent, rule)

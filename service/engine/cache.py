@@ -97,7 +97,7 @@ def held_entries(state: DecoderState) -> int:
 
 
 def _is_likely(options: DecodingOptions) -> bool:
-    """Check whether the graph can detect the end of the search: it tracks only the best hypothesis, by `wu`."""
+    """Check whether the graph can detect the end of the search: it tracks the best score only, by `wu`."""
     return (
         options.stop_rule is StopRule.LIKELY
         and options.num_hypotheses == 1

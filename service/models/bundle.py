@@ -88,7 +88,7 @@ class DecodingDefaults(_Strict):
     beam_size: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
     length_penalty: Annotated[float, Field(strict=True, ge=-10, le=10)] = 0.6
     length_norm: LengthNorm = LengthNorm.WU
-    """What `length_penalty` is the exponent of, a request's own, too."""
+    """The function that `length_penalty` is the exponent of, also in requests."""
     stop_rule: StopRule = StopRule.FIRST
     """`likely` is 1.1 times as fast, but stops too early: it costs the bundled model 0.4 BLEU."""
     channel_weight: Annotated[
