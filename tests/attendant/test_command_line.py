@@ -1,4 +1,4 @@
-"""`attendant COMMAND` hands its arguments to the command's own module, and needs no more than that does."""
+"""`attendant COMMAND` passes its arguments to the command's module, and imports nothing else."""
 
 import subprocess
 import sys

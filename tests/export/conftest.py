@@ -1,4 +1,4 @@
-"""The network of the tiny bundle, back in torch, and random ones."""
+"""The tiny bundle's network in torch."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""An oracle that shares nothing with this project: CTranslate2 with the same weights."""
+"""The service's search, compared with an independent implementation: CTranslate2 with the same weights."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_every_n_best_list_is_ctranslate2s(
         [[names[token] for token in source] for source in sources],
         beam_size=beam_size,
         num_hypotheses=beam_size,
-        length_penalty=1e-9,  # not 0: then it goes on until the best beam has finished
+        length_penalty=1e-9,  # with 0, it would continue until the best beam has finished
         max_decoding_length=limit,
         min_decoding_length=0,
         return_scores=True,

@@ -1,4 +1,4 @@
-"""The choice of the heads that align."""
+"""The choice of alignment heads."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Publication: only what was proven, the same bytes every time, and never half."""
+"""Bundles are published only if verified, completely or not at all, and always with the same bytes."""
 
 import json
 import weakref

@@ -1,4 +1,4 @@
-"""Candidates are what the service finds, with gains that a reader would agree with."""
+"""Candidates are the service's translations, with gains that agree with a reader's judgement."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ NEAR = ("The old dog sleeps.", "An old dog sleeps there.", "The old cat sleeps t
 
 @pytest.fixture
 def asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The service without a network, and what it was asked."""
+    """The bodies of the requests to a service in this process, without a network."""
     bodies: list[dict[str, Any]] = []
 
     def fetch(url: str, body: dict[str, Any]) -> Any:

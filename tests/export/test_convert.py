@@ -1,4 +1,4 @@
-"""An older bundle becomes one of this version's format, with the same weights, each of them once."""
+"""An older bundle is converted to the current format, with the same weights, each stored once."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ IDS, BIAS = np.array([[4, 10, 3]]), np.zeros((1, 3), np.float32)
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """The tiny bundle in format 8, whose graphs hold their own weights."""
+    """The tiny bundle in format 8, whose graphs contain their own weights."""
     folder = tmp_path / "old"
     shutil.copytree(TINY_BUNDLE, folder)
     for path in folder.glob("*.onnx"):

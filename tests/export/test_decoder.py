@@ -1,4 +1,4 @@
-"""The graphs against the network: every step's probabilities, every search's result, alone and in flight."""
+"""The graphs, compared with the network: each step's probabilities, each search, alone and batched."""
 
 import itertools
 import random
@@ -55,7 +55,7 @@ def export(network: Transformer, folder: Path, precision: Precision = "fp32") ->
 
 @pytest.fixture
 def network(request: pytest.FixtureRequest) -> Transformer:
-    """Random weights with untied-looking embeddings, so that it does not repeat one token."""
+    """A random network with embeddings that look untied, so that it does not repeat one token."""
     torch.manual_seed(11)
     sizes = ModelConfig(40, 32, 48, 4, 2, 2, dropout=0.0, max_positions=64)
     network = Transformer(replace(sizes, **getattr(request, "param", {})), 0).eval()
@@ -102,7 +102,7 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
 def test_cached_decoding_equals_full_decoding(
     network: Transformer, tmp_path: Path, precision: Precision, tolerance: float
 ) -> None:
-    """Greedy steps through the cache; each step's best log-probabilities against a full forward pass."""
+    """Compare greedy steps with the cache to a full forward pass: each step's best log-probabilities."""
     runner = export(network, tmp_path, precision)
     sources = sources_of(5)
     ids, bias = cache.pad(sources, 0)
@@ -136,7 +136,7 @@ def check_against_reference(
     suppressed: tuple[int, ...],
     seed: int,
 ) -> None:
-    """Random options, random arrivals; every n-best list must be the reference's."""
+    """Search with random options and arrivals; every n-best list must equal the reference's."""
     rng = random.Random(seed)
     work = []
     for source in sources:
@@ -224,7 +224,7 @@ def test_what_is_forbidden_keeps_its_share_of_probability(network: Transformer) 
 
 
 def test_the_graphs_of_published_bundles_stay_as_they_are(tmp_path: Path) -> None:
-    """Built anew from their own fp16 weights: the same operators in their order, inputs and outputs."""
+    """Built again from the published fp16 weights, graphs have the same operators, inputs and outputs."""
     published = bundle.load(DEFAULT_BUNDLE)
     weights = {name: tensor.numpy() for name, tensor in published.network().state_dict().items()}
     sizes, never = published.config.model, suppressed_ids(published.vocabularies, published.config)
@@ -243,7 +243,7 @@ def test_the_graphs_of_published_bundles_stay_as_they_are(tmp_path: Path) -> Non
 
 
 def operators(graph: onnx.GraphProto) -> list[object]:
-    """Kinds of operators in their order, those within others in lists."""
+    """Return the kinds of operators in order, those of subgraphs in nested lists."""
     found: list[object] = []
     for node in graph.node:
         found.append(node.op_type)
@@ -274,7 +274,7 @@ def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Che
 def test_padding_hides_however_sharp_attention_is(
     network: Transformer, tmp_path: Path, precision: Precision
 ) -> None:
-    """A short sentence beside a long one, in a network whose attention scores run into the thousands."""
+    """Search a short sentence beside a long one, in a network with attention scores in the thousands."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if ".w_q." in name or ".w_k." in name:

@@ -1,4 +1,4 @@
-"""A running service is measured as sacreBLEU measures, and a bundle can be told."""
+"""A running service is measured with sacreBLEU, and the scores can be recorded in a bundle."""
 
 import shutil
 from pathlib import Path
@@ -24,7 +24,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the service answers, a list for a test to change."""
+    """The service's translations, in a list that tests may change."""
     answers = list(ENGLISH)
 
     def fetch(url: str, body: dict[str, Any] | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""The builder's products against numpy's, within what rounding to eight bits may cost."""
+"""The builder's products, compared with numpy's, within the rounding error of eight bits."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def builder(precision: Precision, weights: dict[str, Array]) -> GraphBuilder:
 
 
 def run(b: GraphBuilder, result: str, x: Array, width: int = 10) -> Array:
-    """What the graph makes of x."""
+    """Run the graph on x."""
     inputs = [tensor("x", b.float_kind, ["B", "T", WIDTH])]
     outputs = {result: tensor("y", b.float_kind, ["B", "T", width])}
     model = to_model(b.finish("test", inputs, outputs))
@@ -52,7 +52,7 @@ def run(b: GraphBuilder, result: str, x: Array, width: int = 10) -> Array:
 
 
 def rounding(x: Array, weight: Array) -> Array:
-    """The most that half a quantum in every input and every weight can do to x W^T: [..., out]."""
+    """Return the largest effect on x W^T of rounding every input and weight by half a step: [..., out]."""
     of_input = (RANGE.high - RANGE.low) / 255 / 2 + 1e-6
     of_weight = np.abs(weight).max(axis=1) / min(LIMITS) / 2
     inputs = np.abs(x).sum(-1, keepdims=True) + of_input * WIDTH

@@ -1,4 +1,4 @@
-"""Products in int8 against integer arithmetic, on whatever processor the tests run."""
+"""Products in int8, compared with integer arithmetic, on any processor."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from export.int8 import LIMITS, ActivationRange, best_limit, saturating_product,
 Array = NDArray[Any]
 WIDTH, OUT = 34, 20
 LOUD = ActivationRange(-127.5, 127.5, np.full((4, WIDTH), 127.5))
-"""Of inputs that are all at their largest."""
+"""A range whose examples all have the largest value."""
 MIXED = ActivationRange(-127.5, 127.5, np.random.default_rng(1).normal(0, 20, (64, WIDTH)))
 
 
 def product(weight: Array, seen: ActivationRange, codes: Array) -> tuple[Array, Array, Array]:
-    """Of inputs that are these codes: what ONNX Runtime computes, int8 weights and scale."""
+    """Run a product for inputs with the given codes; return the result, int8 weights and scale."""
     b = GraphBuilder("int8", {}, {"layer": seen})
     scale, zero = seen.code()
     bias = b.initializer("bias", np.zeros(OUT, np.float32))
@@ -35,7 +35,7 @@ def product(weight: Array, seen: ActivationRange, codes: Array) -> tuple[Array, 
 
 
 def codes_and_weight(seed: int = 0) -> tuple[Array, Array]:
-    """Inputs in uint8 and a weight, both uniform, whose products in eight bits are cut off."""
+    """Return uint8 inputs and a weight, both uniform, whose products would saturate with eight bits."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 256, (9, WIDTH), dtype=np.uint8)
     codes[0] = 255
@@ -87,7 +87,7 @@ def test_pairs_are_cut_off_by_hand(limit: int) -> None:
         (LOUD, 1, 64),
         (MIXED, 1, 64),
         (MIXED, 9, 127),  # few weights are large, as after training
-        (ActivationRange(-127.5, 127.5, -LOUD.inputs), 1, 127),  # whose codes are zeros
+        (ActivationRange(-127.5, 127.5, -LOUD.inputs), 1, 127),  # the examples' codes are zeros
         (ActivationRange(-127.5, 127.5), 1, 127),
     ],
     ids=["loud", "uniform", "trained", "least", "unseen"],
@@ -103,5 +103,5 @@ def test_a_weight_has_eight_bits_unless_its_products_suffer(
 def test_the_limit_is_found_from_some_rows_of_a_large_weight() -> None:
     weight = np.tile(codes_and_weight()[1], (250, 1))
     assert best_limit(weight, widest_values(weight), LOUD) == 64
-    padded = np.append(widest_values(weight), 0)  # a row that is absent
+    padded = np.append(widest_values(weight), 0)  # an absent row
     assert best_limit(weight, padded, LOUD) == 64

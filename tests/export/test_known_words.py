@@ -1,4 +1,4 @@
-"""The table of known words, made of training text."""
+"""The table of known words, made from training text."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Calibration sees every linear layer's input, and all of it."""
+"""Calibration records the whole input of every linear layer."""
 
 import numpy as np
 import pytest

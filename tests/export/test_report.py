@@ -1,4 +1,4 @@
-"""What is told of a service beside BLEU."""
+"""What the report of a service measures besides BLEU."""
 
 import doctest
 import random
@@ -39,7 +39,7 @@ def test_what_is_lost_is_told() -> None:
     found = measured(translated, lambda lines: [line.split()[0] for line in lines])
     assert found.numbers == pytest.approx(1 / 3)
     assert found.placeholders == 0
-    assert found.unknown == pytest.approx(2 / 11)  # ten, wuffles; of the source is none
+    assert found.unknown == pytest.approx(2 / 11)  # ten, wuffles; none is from the source
     assert "unknown words          18.18% of 11 words" in str(found)
 
 

@@ -1,4 +1,4 @@
-"""The scorer's graph against the network's own log-probabilities and attention."""
+"""The scorer's graph, compared with the network's own log-probabilities and attention."""
 
 import threading
 from dataclasses import replace
@@ -54,7 +54,7 @@ def runner_with(network: Transformer, heads: list[AlignmentHead], folder: Path) 
 
 
 def log_prob(network: Transformer, source: list[int], target: list[int]) -> float:
-    """Of a target with its EOS, in nats."""
+    """Return the log-probability of a target and its EOS, in nats."""
     with torch.no_grad():
         logits = network(torch.tensor([source]), torch.tensor([[BOS_ID, *target[:-1]]]))
     return float(logits.log_softmax(-1)[0].gather(1, torch.tensor(target)[:, None]).sum())
@@ -73,7 +73,7 @@ def searched(
 
 
 def backwards(pairs: list[Pair]) -> list[list[int]]:
-    """Sources that mean nothing, of which several translations are near each other."""
+    """Return meaningless sources, which have several translations with similar scores."""
     return [[int(pair.source[0]), *pair.source[-2:0:-1].tolist(), EOS_ID] for pair in pairs]
 
 
@@ -183,7 +183,7 @@ def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
         runner_with(network, HEADS, tmp_path),
         checkpoint.vocabularies.source.tag_id("de"),
     )
-    # noise, so that what is found is not certain
+    # shuffled, so that no translation is certain
     rng = np.random.default_rng(3)
     sources = [
         [int(pair.source[0]), *rng.permutation(pair.source[1:-1]).tolist(), EOS_ID]
@@ -245,7 +245,7 @@ def test_a_scorer_that_fails_fails_those_that_asked(
     sources = backwards(pairs[:8])
     assert searched(runner, sources, DecodingOptions(40))
     asking, failed = DecodingOptions(40, channel_tag=int(pairs[0].source[0])), []
-    for source in sources:  # each in an engine of its own; several in a row would end one
+    for source in sources:  # each in its own engine: several failures in a row would stop it
         try:
             searched(runner, [source], asking)
         except StepFailedError as error:

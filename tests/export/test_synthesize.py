@@ -1,4 +1,4 @@
-"""Text made by a model: the service's own translations, aligned, and the same after an interruption."""
+"""Synthetic text is the service's own translations, aligned, and the same after an interruption."""
 
 import socket
 from pathlib import Path
@@ -31,7 +31,7 @@ def command(lines: Path, out: Path) -> list[str]:
 
 @pytest.fixture
 def requests(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The service without a network; how many lines each request had. Its third one fails, once."""
+    """The number of lines of each request to a service in this process; the third request fails once."""
     made: list[int] = []
 
     def fetch(url: str, body: dict[str, Any]) -> Any:
@@ -79,7 +79,7 @@ def test_a_service_that_cannot_be_reached_leaves_no_empty_corpus(
     lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "data"
-    with socket.socket() as nobody:  # bound, and not listening
+    with socket.socket() as nobody:  # bound, but not listening
         nobody.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         assert main([url, *command(lines, out)[1:]]) == 1

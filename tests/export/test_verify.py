@@ -1,4 +1,4 @@
-"""The proof before publication lets through what its tolerances say, and nothing else."""
+"""Verification accepts exactly what its tolerances allow."""
 
 import math
 
@@ -33,7 +33,7 @@ def engine(
     other: dict[int, tuple[int, ...]] | None = None,
     second: tuple[int, ...] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The reference's lists; the best of some is `other`, of all the second is `second`."""
+    """Return the reference's lists; `other` replaces some best hypotheses, `second` all second ones."""
     return [
         [
             Hypothesis((other or {}).get(n, best.ids), score, FinishReason.END),

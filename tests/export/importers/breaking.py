@@ -1,4 +1,4 @@
-"""Sources that are broken in one way each, and what is expected of their import."""
+"""Ways to break a model's files, and the check that such a model is refused."""
 
 import shutil
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def made_a_folder(name: str) -> Break:
 
 
 def made_large(name: str) -> Break:
-    """Of 64 MiB and more, most of which takes no room."""
+    """Extend a file to just over 64 MiB; the file is sparse."""
 
     def change(folder: Path) -> None:
         with (folder / name).open("r+b") as file:
@@ -47,7 +47,7 @@ def made_large(name: str) -> Break:
 
 
 def deep_value() -> list[Any]:
-    """Some lists that hold one another; written out, they have a million texts."""
+    """Return nested lists with shared members, whose `repr` has a million strings."""
     found: list[Any] = ["x"] * 10
     for _ in range(5):
         found = [found] * 10
@@ -61,7 +61,7 @@ def check_is_refused(
     change: Break,
     message: str,
 ) -> None:
-    """Of a broken copy, one line says what is wrong, and nothing is written."""
+    """Check that importing a broken copy prints one error line and writes nothing."""
     folder = Path(shutil.copytree(whole, tmp_path / whole.name))
     change(folder)
     before = sorted(tmp_path.rglob("*"))

@@ -1,4 +1,4 @@
-"""Marian models that have learnt the toy language, so that they end their sentences as real ones do."""
+"""Marian models trained on the toy language, so that they end their sentences as real ones do."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,7 +16,7 @@ STEPS, BATCH = 150, 24
 
 @pytest.fixture(scope="session", autouse=True)
 def _few_sentences() -> Iterator[None]:
-    """An import translates so many, for its scales and its proof: enough for networks of these sizes."""
+    """Use fewer sentences for calibration and verification: enough for networks of this size."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("export.importers.held_out.SENTENCES", 12)
         yield
@@ -31,7 +31,7 @@ def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Path, Any]]:
-    """A function that gives the folder of a model of some shape, trained for some seconds, and the model."""
+    """A function that trains a model of the given shape for a few seconds, and returns folder and model."""
 
     @cache
     def make(name: str) -> tuple[Path, Any]:

@@ -1,4 +1,4 @@
-"""CTranslate2's `model.bin` taken apart and put together again, as any version has it."""
+"""Reading and writing of CTranslate2's `model.bin` in any version."""
 
 import struct
 from collections.abc import Callable
@@ -12,7 +12,7 @@ TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
 
 @dataclass
 class ModelFile:
-    """What is in one."""
+    """The content of a `model.bin`."""
 
     version: int
     name: str
@@ -21,7 +21,7 @@ class ModelFile:
     aliases: dict[str, str] = field(default_factory=dict)
 
     def renamed(self, rename: Callable[[str], str]) -> None:
-        """Call every variable otherwise."""
+        """Rename every variable."""
         self.variables = {rename(name): value for name, value in self.variables.items()}
         self.aliases = {rename(alias): rename(name) for alias, name in self.aliases.items()}
 

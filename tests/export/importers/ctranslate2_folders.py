@@ -1,4 +1,4 @@
-"""Folders of random CTranslate2 models, made through its own specifications, of the toy language."""
+"""Folders of random CTranslate2 models of the toy language, made with CTranslate2's own specifications."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,7 +62,7 @@ def write_folder(
     tokens: dict[str, Any] | None = None,
     **more: Any,
 ) -> Path:
-    """A folder with its SentencePiece model; `ending` is what is added to the logit of EOS."""
+    """Write a folder with its SentencePiece model; `ending` is added to the logit of EOS."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     names = write_vocabulary(folder, extra)
@@ -107,7 +107,7 @@ def write_folder(
 
 
 def write_vocabulary(folder: Path, extra: Sequence[str] = ()) -> list[str]:
-    """The SentencePiece model of both sides, and the tokens in another order than it has."""
+    """Write the SentencePiece model of both sides, and the tokens in a different order."""
     lines = sorted({side for pair in toy.sentences() for side in pair})
     data = train_spm(lines, 70)
     (folder / "sentencepiece.model").write_bytes(data)

@@ -1,4 +1,4 @@
-"""CTranslate2 folders of networks that have learnt the toy language, and what CTranslate2 makes of texts."""
+"""CTranslate2 folders of networks trained on the toy language, and CTranslate2's translations."""
 
 import random
 from pathlib import Path
@@ -18,13 +18,13 @@ from tests.export.importers.marian_folders import train_spm
 
 STEPS, BATCH = 150, 24
 EXTRA_LENGTH = 50
-"""That a translation may have beyond its source, as in a bundle."""
+"""Tokens by which a translation may exceed its source, as in a bundle."""
 
 
 def write_learnt_folder(
     folder: Path, *, ends_source: bool = False, quantization: str | None = None, **variants: Any
 ) -> Path:
-    """A network that was trained for some seconds, as OpenNMT-py's are converted."""
+    """Train a network for a few seconds, and convert it as OpenNMT-py's are converted."""
     network, names = learnt_network(folder, ends_source=ends_source, **variants)
     tokens = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
     tokens |= {"decoder_start_token": "<s>"}
@@ -34,21 +34,21 @@ def write_learnt_folder(
 def learnt_network(
     folder: Path, *, ends_source: bool = False, **variants: Any
 ) -> tuple[Transformer, list[str]]:
-    """A network that was trained for some seconds, and its tokens, whose SentencePiece model is written."""
+    """Train a network for a few seconds; write its SentencePiece model, and return network and tokens."""
     network, processor, names = untrained_network(folder, **variants)
     _train(network, processor, {name: id for id, name in enumerate(names)}, [EOS_ID] * ends_source)
     return network.eval(), names
 
 
 def untrained_network(folder: Path, **variants: Any) -> tuple[Transformer, Any, list[str]]:
-    """One that was not trained, the SentencePiece model, which is written, and the tokens."""
+    """Write a SentencePiece model; return a random network, the model and the tokens."""
     folder.mkdir(parents=True)
     lines = sorted({side for pair in toy.sentences() for side in pair})
     (folder / "sentencepiece.model").write_bytes(train_spm(lines, 70))
     processor = _processor(folder)
     pieces = [processor.id_to_piece(id) for id in range(processor.vocab_size())]
     texts = [piece for piece in pieces if piece not in ("<unk>", "<s>", "</s>")]
-    names = ["<blank>", "<unk>", "<s>", "</s>", *reversed(texts)]  # padding first, as here
+    names = ["<blank>", "<unk>", "<s>", "</s>", *reversed(texts)]  # padding first, as in bundles
     torch.manual_seed(0)
     sizes = {"d_ff": 64, "num_heads": 4, "num_encoder_layers": 1, "num_decoder_layers": 1}
     config = ModelConfig(len(names), 32, dropout=0.0, max_positions=200, **{**sizes, **variants})
@@ -83,7 +83,7 @@ def _train(network: Transformer, processor: Any, ids: dict[str, int], end: list[
 
 
 def muddled_texts(count: int, longest: int = 12) -> list[str]:
-    """Words of the toy language in any order, so that no translation is certain."""
+    """Return texts of random words of the toy language, for which no translation is certain."""
     words = sorted({word.strip(".") for german, _ in toy.sentences() for word in german.split()})
     rng = random.Random(1)
     return [" ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)]
@@ -92,9 +92,9 @@ def muddled_texts(count: int, longest: int = 12) -> list[str]:
 def translated(
     folder: Path, texts: list[str], prefix: list[str] | None = None, **options: Any
 ) -> list[str | None]:
-    """By CTranslate2's own beam search, one by one; None where the service would search again.
+    """Translate texts one by one with CTranslate2; None where the service would search again.
 
-    `prefix` is what each translation is to begin with.
+    Every translation must begin with the tokens `prefix`.
     """
     processor = _processor(folder)
     translator = ctranslate2.Translator(

@@ -1,6 +1,6 @@
-"""fairseq's checkpoints of the toy language, made of two networks of transformers' that are ports of its own.
+"""fairseq checkpoints of the toy language, made from networks of transformers that are ports of fairseq's.
 
-M2M-100 is its Transformer in pre-norm, FSMT in post-norm; both keep its names of parameters.
+M2M-100 is fairseq's pre-norm Transformer, FSMT its post-norm one; both keep its parameter names.
 """
 
 import argparse
@@ -53,9 +53,9 @@ def write_folder(
     learnt: bool = False,
     **changes: Any,
 ) -> Any:
-    """A checkpoint, its dictionaries and its SentencePiece models; returns the network of transformers'.
+    """Write a checkpoint, its dictionaries and its SentencePiece models; return transformers' network.
 
-    `new` stores the options as later versions do; `learnt` trains the network for some seconds.
+    `new` stores the options as newer versions do; `learnt` trains the network for a few seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
     german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
@@ -90,9 +90,9 @@ def write_folder(
 
 
 def write_network(folder: Path, checkpoint: Checkpoint) -> None:
-    """A trained network in post-norm as a checkpoint, from German to English.
+    """Write a trained post-norm network as a checkpoint, from German to English.
 
-    A translation begins with `</s>`, whose vector is that of BOS there, so the target has a table of its own.
+    A translation begins with `</s>` there, which gets the vector of BOS. So the target has its own table.
     """
     folder.mkdir(parents=True)
     checkpoint = with_halves(checkpoint, position_exponent="inclusive", position_offset=2)
@@ -127,7 +127,7 @@ def write_network(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _write_side(folder: Path, code: str, data: bytes) -> int:
-    """Its SentencePiece model and its dictionary; returns how many ids there are."""
+    """Write the SentencePiece model and the dictionary of a side; return the number of ids."""
     (folder / f"spm.{code}.model").write_bytes(data)
     processor = sentencepiece.SentencePieceProcessor(model_proto=data)
     every = (processor.id_to_piece(id) for id in range(processor.vocab_size()))
@@ -138,7 +138,7 @@ def _write_side(folder: Path, code: str, data: bytes) -> int:
 
 
 def checkpoint_of(model: Any, *, tied: bool = False, new: bool = False) -> dict[str, Any]:
-    """What fairseq would have saved of the very network."""
+    """Return the checkpoint that fairseq would have saved of the same network."""
     config = model.config
     is_pre_norm = isinstance(model, transformers.M2M100ForConditionalGeneration)
     weights = {
@@ -180,14 +180,14 @@ def checkpoint_of(model: Any, *, tied: bool = False, new: bool = False) -> dict[
 
 
 def encode(folder: Path, code: str, text: str) -> list[int]:
-    """Ids as fairseq has them, `</s>` behind."""
+    """Encode a text as fairseq's ids, followed by `</s>`."""
     processor, pieces = _side(folder, code)
     ids = {piece: at + 4 for at, piece in enumerate(pieces)}
     return [*(ids.get(piece, 3) for piece in processor.encode(text, out_type=str)), 2]
 
 
 def decode(folder: Path, code: str, ids: list[int]) -> str:
-    """The text of ids, without tokens that are none."""
+    """Decode ids to text, without special tokens."""
     processor, pieces = _side(folder, code)
     text: str = processor.decode_pieces([pieces[id - 4] for id in ids if id > 3])
     return text.strip()
@@ -195,20 +195,20 @@ def decode(folder: Path, code: str, ids: list[int]) -> str:
 
 @cache
 def _side(folder: Path, code: str) -> tuple[Any, list[str]]:
-    """Its SentencePiece model, and the pieces of its dictionary."""
+    """Return the SentencePiece model of a side, and the pieces of its dictionary."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"spm.{code}.model"))
     lines = (folder / f"dict.{code}.txt").read_text(encoding="utf-8").splitlines()
     return processor, [line.rpartition(" ")[0] for line in lines]
 
 
 def train(model: Any, folder: Path) -> None:
-    """From German to English, so that it ends its sentences as real models do."""
+    """Train from German to English, so that the network ends its sentences as real models do."""
     pairs = toy.sentences()
     source, labels = (
         _padded([encode(folder, code, pair[side]) for pair in pairs])
         for side, code in enumerate(("de", "en"))
     )
-    named = model.named_parameters()  # FSMT's positions are parameters, and are not to be learnt
+    named = model.named_parameters()  # FSMT's positions are parameters, but must not be trained
     optimizer = torch.optim.Adam(one for name, one in named if "embed_positions" not in name)
     generator = torch.Generator().manual_seed(0)
     model.train()

@@ -1,4 +1,4 @@
-"""Folders of random Marian models, made by transformers itself, of the toy language."""
+"""Folders of random Marian models of the toy language, made with transformers."""
 
 import io
 import json
@@ -68,7 +68,7 @@ def train_spm(lines: Sequence[str], vocab_size: int, **options: Any) -> bytes:
 
 
 def write_spm(folder: Path) -> list[list[str]]:
-    """`source.spm` and `target.spm` of the toy language; the pieces of each that spell text."""
+    """Write `source.spm` and `target.spm` of the toy language; return the text pieces of each."""
     german, english = (sorted(set(side)) for side in zip(*toy.sentences(), strict=True))
     sides = []
     for name, lines, size in (("source", german, 43), ("target", english, 36)):
@@ -83,7 +83,7 @@ def write_spm(folder: Path) -> list[list[str]]:
 def write_vocabulary(
     folder: Path, *, separate: bool = False, tags: Sequence[str] = ()
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """`source.spm`, `target.spm` and the ids of their pieces, which are not SentencePiece's."""
+    """Write `source.spm`, `target.spm` and the ids of their pieces, which differ from SentencePiece's."""
     sides = write_spm(folder)
     if not separate:
         joint = list(dict.fromkeys([*sides[1], *tags, *reversed(sides[0])]))
@@ -110,7 +110,7 @@ def write_folder(
     languages: tuple[str, str] | None = ("de", "en"),
     **changes: Any,
 ) -> Any:
-    """A whole folder; returns the model that is in it."""
+    """Write a complete folder, and return its model."""
     folder.mkdir(parents=True, exist_ok=True)
     _, target_ids = write_vocabulary(folder, separate=separate, tags=tags)
     size = len(target_ids)
@@ -143,7 +143,7 @@ def write_folder(
 
 @torch.no_grad()
 def randomize(model: Any, size: int) -> None:
-    """Weights that say something: sharp enough not to repeat one token, biases that are not zero."""
+    """Set random weights, sharp enough not to repeat one token, with biases that are not zero."""
     for name, parameter in model.named_parameters():
         if parameter.dim() == 2 and "embed_positions" not in name:
             table = "embed_tokens" in name or "shared" in name or "lm_head" in name
@@ -156,16 +156,16 @@ def randomize(model: Any, size: int) -> None:
     for table in {model.get_input_embeddings().weight, model.model.decoder.embed_tokens.weight}:
         table[size - 1] = 0.0
     model.final_logits_bias.normal_(std=0.5)
-    model.final_logits_bias[0, size - 1] = 2.0  # padding would be likely, were it allowed
+    model.final_logits_bias[0, size - 1] = 2.0  # padding would be likely if it were allowed
 
 
 def write_toy_folder(folder: Path) -> Any:
-    """The tiny bundle's network as a folder; it has learnt the toy language."""
+    """Write the tiny bundle's network, which is trained on the toy language, as a folder."""
     return write_network(folder, bundle.load(TINY_BUNDLE))
 
 
 def write_network(folder: Path, checkpoint: Checkpoint) -> Any:
-    """A trained network in post-norm as a folder, with ids in another order; returns transformers' model."""
+    """Write a trained post-norm network as a folder, with reordered ids; return transformers' model."""
     folder.mkdir(parents=True)
     checkpoint = with_halves(checkpoint)
     sizes, weights = checkpoint.config.model, checkpoint.weights
@@ -204,7 +204,7 @@ def write_network(folder: Path, checkpoint: Checkpoint) -> Any:
 
 
 def sizes_of(sizes: ModelConfig) -> dict[str, Any]:
-    """A network's sizes as configurations of transformers have them."""
+    """Return a network's sizes as in configurations of transformers."""
     return {
         "d_model": sizes.d_model,
         "encoder_layers": sizes.num_encoder_layers,
@@ -220,7 +220,7 @@ def sizes_of(sizes: ModelConfig) -> dict[str, Any]:
 
 
 def copy_layers(model: Any, weights: Mapping[str, torch.Tensor]) -> None:
-    """Both stacks into a network of transformers' that has fairseq's names."""
+    """Copy encoder and decoder into a network of transformers with fairseq's parameter names."""
     for side in ("encoder", "decoder"):
         stack = getattr(model.model, side)
         for index, layer in enumerate(stack.layers):

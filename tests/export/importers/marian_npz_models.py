@@ -1,4 +1,4 @@
-"""Random models in the layout that Marian saves, of the toy language."""
+"""Random models of the toy language in Marian's own format."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ CONFIG: dict[str, Any] = {
     "input-types": [],
     "version": "v1.9.0",
 }
-"""Activation and order of the sub-layers are not here: they are Marian's own."""
+"""Activation and order of the sub-layers are missing: their defaults are Marian's."""
 SHAPES: dict[str, dict[str, Any]] = {
     "opus": {},
     "relu-deep-encoder": {
@@ -73,9 +73,9 @@ def write_model(
     write_pieces: Callable[[Path], list[list[str]]] | None = None,
     **changes: Any,
 ) -> Reference:
-    """A folder as OPUS-MT's archives have it; returns the model that is in it.
+    """Write a folder as in OPUS-MT's archives, and return its model.
 
-    `write_pieces` writes other vocabularies than SentencePiece's.
+    `write_pieces` writes vocabularies other than SentencePiece's.
     """
     folder.mkdir(parents=True, exist_ok=True)
     config = {**CONFIG, **changes}
@@ -99,7 +99,7 @@ def write_model(
 
 
 def write_student(folder: Path, *, seed: int = 0, **changes: Any) -> Reference:
-    """A folder as the training of Firefox's students leaves it; returns the model that is in it."""
+    """Write a folder as the training of Firefox's students leaves it, and return its model."""
     folder.mkdir(parents=True)
     lines = [line for pair in toy.sentences() for line in pair]
     special = {"eos_id": 0, "unk_id": 1, "bos_id": -1}
@@ -123,7 +123,7 @@ def save(path: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def write_vocabularies(folder: Path, *, separate: bool) -> list[list[str]]:
-    """`source.spm`, `target.spm` and the ids of their pieces, one side like the other unless `separate`."""
+    """Write `source.spm`, `target.spm` and their pieces' ids, the same for both unless `separate`."""
     sides = write_spm(folder)
     if not separate:
         sides = [list(dict.fromkeys([*sides[1], *reversed(sides[0])]))] * 2
@@ -136,12 +136,12 @@ def write_vocabularies(folder: Path, *, separate: bool) -> list[list[str]]:
 
 
 def _quoted(piece: str) -> str:
-    """Some in quotes, as YAML's writers do, most as they are."""
+    """Quote some pieces, as YAML writers do."""
     return json.dumps(piece, ensure_ascii=len(piece) % 2 == 0) if piece[0] in '"<.' else piece
 
 
 def random_weights(config: dict[str, Any], seed: int) -> dict[str, Array]:
-    """Tensors by Marian's names, sharp enough that a translation does not repeat one token."""
+    """Return random tensors by Marian's names, sharp enough not to repeat one token."""
     rng = np.random.default_rng(seed)
     width, wide = config["dim-emb"], config["transformer-dim-ffn"]
     found: dict[str, Array] = {}
@@ -199,8 +199,8 @@ def random_weights(config: dict[str, Any], seed: int) -> dict[str, Array]:
         put("decoder_ff_logit_out_W" if is_old else "decoder_ff_logit_out_Wt", *shape, std=0.4)
     if not config.get("output-omit-bias"):
         put("decoder_ff_logit_out_b", 1, size, std=0.5)
-        found["decoder_ff_logit_out_b"][0, 1] = 3.0  # <unk> would be likely, were it allowed
+        found["decoder_ff_logit_out_b"][0, 1] = 3.0  # <unk> would be likely if it were allowed
         found["decoder_ff_logit_out_b"][0, 0] = 0.5
     for name in found.keys() & {*sizes, "decoder_ff_logit_out_Wt"}:
-        found[name][0] *= 3.0  # the logit of </s> swings, so that sentences end now and then
+        found[name][0] *= 3.0  # the logit of </s> varies much, so that some sentences end
     return found

@@ -1,4 +1,4 @@
-"""Files of every format that something went wrong with: each is refused in words, or read all the same."""
+"""Random mutations of files in every format: each is refused with a message, or can still be read."""
 
 import argparse
 import json
@@ -49,7 +49,7 @@ TENSORS: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
 
 
 def write_argos(folder: Path) -> None:
-    """An unpacked package."""
+    """Write an unpacked package of Argos."""
     ctranslate2_folders.write_folder(folder / "model")
     (folder / "model" / "sentencepiece.model").rename(folder / "sentencepiece.model")
     said = {"type": "translate", "from_code": "de", "to_code": "en", "package_version": "1.9"}
@@ -57,7 +57,7 @@ def write_argos(folder: Path) -> None:
 
 
 def write_package(folder: Path) -> None:
-    """A package as it is downloaded; the file has the folder's name."""
+    """Write a package as it is downloaded; the file has the folder's name."""
     with tempfile.TemporaryDirectory() as place:
         write_argos(Path(place))
         with zipfile.ZipFile(folder, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -79,10 +79,10 @@ FORMATS: dict[str, Callable[[Path], object]] = {
 
 
 def failure_of(whole: Path, seed: int, folder: Path) -> tuple[str, str | None]:
-    """What was done to a copy of a model at `folder`, and what it was refused for, if it was.
+    """Mutate a copy of a model at `folder`; return the mutation, and the error message if there was one.
 
     Raises:
-        AssertionError: it ends in anything but words, or in words that do not say where.
+        AssertionError: it fails with another error, or the message does not name the file.
     """
     if whole.is_file():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,11 @@ def failure_of(whole: Path, seed: int, folder: Path) -> tuple[str, str | None]:
 
 
 def refusal_of(source: Path, what: str) -> str | None:
-    """Why it is not read; None if it is."""
+    """Read a model; return the error message, or None if it can be read.
+
+    Raises:
+        AssertionError: it fails with another error.
+    """
     try:
         with unpacked(source) as folder:
             imported = format_of(folder).read(folder)
@@ -112,7 +116,7 @@ def refusal_of(source: Path, what: str) -> str | None:
 
 
 def mutate(folder: Path, rng: random.Random) -> str:
-    """Break one file in one way; returns what was done."""
+    """Break one file in one way; return a description."""
     paths = [folder] if folder.is_file() else [one for one in folder.rglob("*") if one.is_file()]
     path = rng.choice(sorted(paths))
     edit = EDITS.get("model.bin" if path.name == "model.bin" else path.suffix)
@@ -137,7 +141,7 @@ def mutate(folder: Path, rng: random.Random) -> str:
 
 
 def change(node: Any, rng: random.Random, where: str = "") -> str:
-    """Change, remove or add one value somewhere in nested tables, lists and options; returns which."""
+    """Change, remove or add one value in nested dicts, lists and options; return a description."""
     found: Any = vars(node) if isinstance(node, argparse.Namespace) else node
     if isinstance(found, dict) and rng.random() < 0.05:
         found["more"] = rng.choice(VALUES)
@@ -174,7 +178,7 @@ def _edit_checkpoint(path: Path, rng: random.Random) -> str:
 
 
 def _tensors_of(found: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """Those that are still tensors; what became another value is left out."""
+    """Return the values that are still tensors."""
     return {
         key: one.contiguous().clone() for key, one in found.items() if isinstance(one, torch.Tensor)
     }
@@ -219,4 +223,4 @@ EDITS: dict[str, Callable[[Path, random.Random], str]] = {
     ".npz": _edit_npz,
     "model.bin": _edit_ctranslate2,
 }
-"""By the ends of files' names, how a value of one is changed."""
+"""Functions that change a value in a file, by suffix or name."""

@@ -1,4 +1,4 @@
-"""OpenNMT-py's checkpoints of the toy language; CTranslate2's own converter reads them, too."""
+"""OpenNMT-py checkpoints of the toy language, which CTranslate2's own converter can read, too."""
 
 import argparse
 import json
@@ -52,7 +52,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 def write_folder(
     folder: Path, *, biases: bool = False, learnt: bool = False, **variants: Any
 ) -> Path:
-    """A folder with a checkpoint and its SentencePiece model; the network is random or `learnt`."""
+    """Write a folder with a checkpoint and its SentencePiece model; the network is random or `learnt`."""
     variants = {"norm": "pre", "layer_norm_epsilon": EPSILON, "projection_bias": True, **variants}
     if learnt:
         network, names = learnt_network(folder, **variants)
@@ -72,7 +72,7 @@ def write_folder(
 
 
 def write_network(folder: Path, checkpoint: Checkpoint) -> None:
-    """A trained network in pre-norm as a checkpoint; without tags, it reads the target off the source."""
+    """Write a trained pre-norm network as a checkpoint; without tags, it infers the target language."""
     folder.mkdir(parents=True)
     vocabulary = checkpoint.vocabularies.source
     bias = {"projection_bias": torch.zeros(vocabulary.vocab_size)}
@@ -83,7 +83,7 @@ def write_network(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def save(network: Transformer, names: list[str], path: Path, *, biases: bool) -> None:
-    """Write what OpenNMT-py would have saved of the very network."""
+    """Write the checkpoint that OpenNMT-py would have saved of the same network."""
     config, state = network.config, network.state_dict()
     weights = {
         theirs(name): tensor
@@ -140,7 +140,7 @@ def save(network: Transformer, names: list[str], path: Path, *, biases: bool) ->
 
 
 def theirs(name: str) -> str:
-    """What OpenNMT-py calls a parameter of a layer, or the norm behind a stack."""
+    """Return OpenNMT-py's name of a layer's parameter, or of the norm after a stack."""
     stack, *rest = name.split(".")
     if stack.endswith("_norm"):
         return f"{stack.removesuffix('_norm')}.layer_norm.{rest[0]}"
@@ -151,7 +151,7 @@ def theirs(name: str) -> str:
 
 
 def encodings(width: int, layout: str, count: int = 5000) -> Tensor:
-    """Of each position, as OpenNMT-py stores them: [count, 1, width]."""
+    """Return position encodings as stored by OpenNMT-py: [count, 1, width]."""
     half = width // 2
     steps = half if layout == "interleaved" else half - 1
     angles = np.arange(count)[:, None] / 10000.0 ** (np.arange(half) / steps)
@@ -162,7 +162,7 @@ def encodings(width: int, layout: str, count: int = 5000) -> Tensor:
 
 
 def converted(folder: Path, out: Path) -> Path:
-    """What CTranslate2's converter makes of the checkpoint, with the epsilon that it leaves out."""
+    """Convert the checkpoint with CTranslate2's converter, and add the epsilon, which it leaves out."""
     converter = OpenNMTPyConverter(str(folder / "model_step_100.pt"), unsafe_deserialization=True)
     converter.convert(str(out))
     said = json.loads((out / "config.json").read_text())

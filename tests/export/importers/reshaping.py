@@ -1,4 +1,4 @@
-"""A trained network as another one that computes the same, or nearly: what a format cannot hold, changed."""
+"""Conversion of a trained network to an equivalent or nearly equivalent one that a format can store."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,15 +12,15 @@ from model.data.batches import batches_of
 from model.data.corpus import Pair
 
 READS = "w_q.weight", "w_k.weight", "w_v.weight", "w_1.weight", "embedding.weight"
-"""Matrices whose columns stand for what layers hand on, and what makes it: rows, biases and norms."""
+"""Matrices whose columns are coordinates of the layers' values; `MAKES` are those whose rows are."""
 MAKES = "w_o.weight", "w_o.bias", "w_2.weight", "w_2.bias"
 BATCH_TOKENS = 2000
 
 
 def with_halves(checkpoint: Checkpoint, **changes: Any) -> Checkpoint:
-    """With all sines before all cosines, and so the even coordinates of all that is added to them.
+    """Reorder the coordinates, so that position encodings have all sines before all cosines.
 
-    It computes the same, unless `changes` of its configuration move its positions.
+    The network computes the same, unless `changes` of its configuration move its positions.
     """
     sizes, turned = checkpoint.config.model, dict(checkpoint.weights)
     order = torch.tensor([*range(0, sizes.d_model, 2), *range(1, sizes.d_model, 2)])
@@ -33,17 +33,17 @@ def with_halves(checkpoint: Checkpoint, **changes: Any) -> Checkpoint:
 
 
 def with_sizes(checkpoint: Checkpoint, weights: Mapping[str, Tensor], **changes: Any) -> Checkpoint:
-    """With other weights, in another configuration of the network."""
+    """Return the checkpoint with other weights and a changed configuration of the network."""
     sizes = replace(checkpoint.config.model, **changes)
     return replace(checkpoint, config=replace(checkpoint.config, model=sizes), weights=weights)
 
 
 def with_post_norm(checkpoint: Checkpoint, pairs: list[Pair]) -> Checkpoint:
-    """A pre-norm network with its norms behind the sub-layers, which computes nearly the same.
+    """Convert a pre-norm network to a post-norm one that computes nearly the same.
 
-    Behind a sub-layer, a norm divides the sum x + f by its spread s. Gain and bias of the norms in front go
-    into the matrices that read them; what the next sub-layer adds is divided by s beforehand, as x is. But s
-    differs from token to token, and here it is the mean over the tokens of `pairs`.
+    A norm after a sub-layer divides the sum x + f by its standard deviation s. Gain and bias of the norm
+    before a sub-layer are moved into the matrices that read it. As x is divided by s, the output of the next
+    sub-layer must be divided by s too. But s differs between tokens; its mean over those of `pairs` is used.
     """
     old, weights = checkpoint.weights, dict(checkpoint.weights)
     spread = _spreads(checkpoint, pairs)
@@ -53,12 +53,12 @@ def with_post_norm(checkpoint: Checkpoint, pairs: list[Pair]) -> Checkpoint:
             for name in (f"{module}.{part}" for part in reads):
                 read = weights[f"{name}.weight"] = old[f"{name}.weight"] * gain
                 weights[f"{name}.bias"] = old[f"{name}.bias"] + old[f"{name}.weight"] @ bias
-                if number == 0:  # which reads embeddings with no norm in front
+                if number == 0:  # reads embeddings without a norm
                     weights[f"{name}.weight"] = (read - read.mean(1, keepdim=True)) / divisor
             for kind in ("weight", "bias") if number else ():
                 weights[f"{module}.{makes}.{kind}"] = old[f"{module}.{makes}.{kind}"] / divisor
             weights[f"{norm}.weight"], weights[f"{norm}.bias"] = torch.ones(len(bias)), 0 * bias
-        for kind in ("weight", "bias"):  # the last norm of a stack is what stood behind it
+        for kind in ("weight", "bias"):  # the last norm is the former final norm
             weights[f"{norm}.{kind}"] = weights.pop(f"{stack}_norm.{kind}")
     return with_sizes(checkpoint, weights, norm="post")
 
@@ -66,7 +66,7 @@ def with_post_norm(checkpoint: Checkpoint, pairs: list[Pair]) -> Checkpoint:
 def _sub_layers(
     checkpoint: Checkpoint, stack: str
 ) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
-    """Of each in turn, its norm, its name, what reads the normed input, and what makes its output."""
+    """Yield each sub-layer's norm, its name, the matrices that read its input, and that of its output."""
     sizes = checkpoint.config.model
     is_encoder = stack == "encoder"
     for layer in range(sizes.num_encoder_layers if is_encoder else sizes.num_decoder_layers):
@@ -81,7 +81,7 @@ def _sub_layers(
 
 @torch.inference_mode()
 def _spreads(checkpoint: Checkpoint, pairs: list[Pair]) -> dict[str, float]:
-    """By norm, the standard deviation of its input, harmonic mean over all tokens."""
+    """Return the standard deviation of each norm's input: the harmonic mean over all tokens."""
     network, pad = checkpoint.network(), 0
     inverse: dict[str, list[Tensor]] = {}
     real: dict[str, Tensor] = {}

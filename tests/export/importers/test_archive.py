@@ -1,4 +1,4 @@
-"""Archives: what is in them is found, and what would do harm is refused before anything is written."""
+"""Archives are unpacked, and harmful ones are refused before anything is written."""
 
 import stat
 import zipfile

@@ -1,4 +1,4 @@
-"""CTranslate2 folders that cannot be imported: a message that names file, key and value, nothing written."""
+"""Broken CTranslate2 folders are refused: the message names file, key and value, and nothing is written."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ W1 = "encoder/layer_0/ffn/linear_0/weight"
 
 
 def changed(change: Callable[[ModelFile], object]) -> Break:
-    """Change what `model.bin` holds."""
+    """Change the content of `model.bin`."""
 
     def change_it(folder: Path) -> None:
         file = read_file(folder / "model.bin")
@@ -64,7 +64,7 @@ def vocabulary(change: Callable[[list[Any]], Any]) -> Break:
 
 
 def another(**options: Any) -> Break:
-    """A model of another kind."""
+    """Write a model of another kind."""
 
     def write(folder: Path) -> None:
         shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Folders that cannot be imported: a message that names file, key and value, nothing run, nothing written."""
+"""Broken folders are refused: the message names file, key and value, no code runs, nothing is written."""
 
 import json
 import pickle
@@ -24,7 +24,7 @@ from tests.export.importers.marian_folders import write_folder
 
 
 def setting(key: str, value: Any, name: str = "config.json") -> Break:
-    """Change what a JSON file says."""
+    """Change a value in a JSON file."""
 
     def change(folder: Path) -> None:
         values = json.loads((folder / name).read_text())
@@ -35,7 +35,7 @@ def setting(key: str, value: Any, name: str = "config.json") -> Break:
 
 
 def tensor(key: str, change_it: Callable[[torch.Tensor], torch.Tensor | None]) -> Break:
-    """Change one tensor, or leave it out."""
+    """Change or remove one tensor."""
 
     def change(folder: Path) -> None:
         tensors = load_file(folder / "model.safetensors")
@@ -56,7 +56,7 @@ def added(key: str) -> Break:
 
 
 class Trap:
-    """What a pickle would run."""
+    """A pickle of this would run code on loading."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Path("trapped").touch, ()
@@ -81,7 +81,7 @@ def no_table(folder: Path) -> None:
 
 
 def saved(change_it: Callable[[torch.Tensor], torch.Tensor]) -> Break:
-    """A pickle in the place of safetensors, with one tensor of another kind."""
+    """Replace the safetensors file by a pickle, with one tensor of another kind."""
 
     def change(folder: Path) -> None:
         tensors = load_file(folder / "model.safetensors")
@@ -177,7 +177,7 @@ def test_a_broken_folder_is_refused(
     change: Break,
     message: str,
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # where a pickle would leave its trace
+    monkeypatch.chdir(tmp_path)  # where a pickle's code would write a file
     check_is_refused(whole, tmp_path, capsys, change, message)
 
 

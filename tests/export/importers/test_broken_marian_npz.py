@@ -1,4 +1,4 @@
-"""What is wrong with a folder of Marian's is told by file, key and value."""
+"""Broken Marian folders are refused with messages that name file, key and value."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""CTranslate2's folders against CTranslate2: log-probabilities of all tokens, and whole beam searches."""
+"""CTranslate2 folders, compared with CTranslate2: log-probabilities of all tokens, whole beam searches."""
 
 import json
 import random
@@ -39,7 +39,7 @@ def test_log_probabilities_are_those_of_ctranslate2(
 
 
 def check_log_probs(folder: Path, imported: Imported) -> None:
-    """Of every token of the vocabulary, behind random sources and translations."""
+    """Compare every token of the vocabulary, after random sources and translations."""
     translator = ctranslate2.Translator(
         str(folder), device="cpu", compute_type="float32", intra_threads=1
     )
@@ -121,7 +121,7 @@ def import_folder(folder: Path, out: Path, *more: str) -> Path:
 def served(
     bundle: Path, texts: list[str], settings: Settings, *, alone: bool = True, **asked: Any
 ) -> list[list[str]]:
-    """What a running service answers to texts together, and one by one if they are to be asked `alone`."""
+    """Return a running service's translations of texts in one request, and also one by one if `alone`."""
     changes = {"bundle": (bundle,), "precision": "fp32", "max_text_characters": 200_000}
     request = {"source": "de", "target": "en", "split_sentences": "0", **asked}
     with started(settings.model_copy(update=changes)) as client:

@@ -1,4 +1,4 @@
-"""fairseq's checkpoints against networks of transformers' that are ports of fairseq's."""
+"""fairseq checkpoints, compared with networks of transformers that are ports of fairseq's."""
 
 import argparse
 import random
@@ -85,7 +85,7 @@ def test_the_service_finds_what_transformers_finds(
 
 
 def translated(folder: Path, model: Any, texts: list[str]) -> list[str | None]:
-    """By transformers' own beam search; None where the service would search again."""
+    """Translate with transformers' beam search; None where the service would search again."""
     found: list[str | None] = []
     for text in texts:
         source = encode(folder, "de", text)
@@ -104,7 +104,7 @@ def translated(folder: Path, model: Any, texts: list[str]) -> list[str | None]:
 
 
 class Code:
-    """A pickle of it would call a function when it is loaded."""
+    """A pickle of this would call a function on loading."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (Path("executed"),))
@@ -113,7 +113,7 @@ class Code:
 def changing(
     options: dict[str, Any], weights: dict[str, Any] | None = None
 ) -> Callable[[Path], None]:
-    """Options and weights of the checkpoint are changed; None removes one."""
+    """Change options and weights of the checkpoint; None removes one."""
 
     def change(folder: Path) -> None:
         path = folder / CHECKPOINT

@@ -1,4 +1,4 @@
-"""Models by their names: nothing is downloaded here."""
+"""Models by their names on Hugging Face; nothing is downloaded."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def test_what_is_there_is_not_downloaded(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def cached(tmp_path: Path) -> Path:
-    """A model as huggingface_hub, transformers and EasyNMT keep it: two versions, files elsewhere."""
+    """A model in Hugging Face's cache: two versions, with links to files elsewhere."""
     folder = tmp_path / "models--Helsinki-NLP--opus-mt-de-en"
     for name in ("blobs", "refs", "snapshots/old", "snapshots/new"):
         (folder / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Models whose words Moses' tokenizer and subword-nmt cut, from their files to a service."""
+"""Models with the Moses tokenizer and subword-nmt's BPE, from their files to a running service."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def learn(lines: list[str], language: str) -> str:
 
 
 def write_bpe(folder: Path) -> list[list[str]]:
-    """`source.bpe`, `target.bpe` and the ids of their pieces, the most frequent first."""
+    """Write `source.bpe`, `target.bpe` and the ids of their pieces, the most frequent first."""
     pieces: dict[str, int] = {}
     for side, language, lines in (("source", "de", GERMAN), ("target", "en", ENGLISH)):
         codes = learn(lines, language)

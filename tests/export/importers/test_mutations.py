@@ -1,4 +1,4 @@
-"""The first of many mutations of each format, and what a mutation found."""
+"""The first of many mutations of each format, and regressions that mutations found."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.export.importers import m2m100_folders
 from tests.export.importers.mutating import FORMATS, failure_of, refusal_of
 
 MUTATIONS = 15
-"""Of each format."""
+"""Mutations per format."""
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -1,4 +1,4 @@
-"""OpenNMT-py's checkpoints against CTranslate2, whose own converter reads them."""
+"""OpenNMT-py checkpoints, compared with CTranslate2, whose own converter reads them."""
 
 import argparse
 import random
@@ -35,7 +35,7 @@ def test_log_probabilities_are_those_of_ctranslate2(tmp_path: Path, shape: str) 
         str(converted(folder, tmp_path / "ct2")), compute_type="float32", intra_threads=1
     )
     tokens = sorted(imported.source.ids, key=imported.source.ids.__getitem__)
-    size = len(tokens) + 4  # and those that are no text
+    size = len(tokens) + 4  # and special tokens
     order = torch.tensor(place(range(size)))
     for _ in range(8):
         source, target = (rng.choices(tokens[4:], k=rng.randint(1, 40)) for _ in range(2))
@@ -90,7 +90,7 @@ def loaded(folder: Path) -> dict[str, Any]:
 
 
 def changing(part: str, **values: Any) -> Callable[[Path], None]:
-    """Values of a part of the checkpoint are changed."""
+    """Change values of a part of the checkpoint."""
 
     def change(folder: Path) -> None:
         checkpoint = loaded(folder)

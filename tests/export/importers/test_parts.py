@@ -1,4 +1,4 @@
-"""Ids in another order, languages by whatever says them, sources out of a vocabulary."""
+"""Arrangement of ids, languages and directions, drawn sources, limits."""
 
 from collections import Counter
 from dataclasses import replace
@@ -25,7 +25,7 @@ def test_ids_are_arranged_and_back() -> None:
     arrangement = Arrangement.of(6, pad=5, unk=1, eos=0, start=5).padded(9)
     assert arrangement.order == (5, 1, None, 0, 2, 3, 4, None, None)
     assert arrangement.to_bundle([0, 1, 2, 3, 4, 5]) == [3, 1, 4, 5, 6, 0]
-    assert arrangement.to_format([2, 4, 3]) == [5, 2, 0]  # BOS is what it begins with
+    assert arrangement.to_format([2, 4, 3]) == [5, 2, 0]  # BOS becomes the start token
     rows = torch.arange(6.0)[:, None]
     assert arrangement.table(rows)[:, 0].tolist() == [5, 1, 5, 0, 2, 3, 4, 0, 0]
     infinite = -torch.inf

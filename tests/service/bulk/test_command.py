@@ -1,4 +1,4 @@
-"""`attendant translate FILE --out OUT`: killed, short of room, on a terminal, misused."""
+"""`attendant translate FILE --out OUT` when killed, out of disk space, on a terminal, and misused."""
 
 import os
 import pty
@@ -21,12 +21,12 @@ from tests.conftest import TINY_BUNDLE
 SMALL_STEPS = """
 import signal, sys
 from service.bulk import reader, run
-signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is ignored by whoever runs the tests
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests' parent may ignore it
 reader.WINDOW_LINES, run.CHECKPOINT_SECONDS = 16, 0
 from attendant.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
-"""Of 16 lines each, so that little text is enough."""
+"""Runs the command with windows of 16 lines, so that little text is enough."""
 OPTIONS = ["--bundle", str(TINY_BUNDLE), "--precision", "fp32", "--source", "de", "--target", "en"]
 GERMAN = [sentence for sentence, _ in toy.sentences()]
 
@@ -36,7 +36,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def killed_after(checkpoints: int, arguments: list[str], state: Path) -> None:
-    """Run until the journal has so many more lines, then SIGKILL."""
+    """Run until the journal has this many more lines, then send SIGKILL."""
     before = state.read_text().count("\n") if state.exists() else 0
     with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
         end = time.monotonic() + 120

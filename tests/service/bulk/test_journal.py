@@ -1,4 +1,4 @@
-"""What a run has done is read again, as far as it was written; another run's is refused."""
+"""A journal is read up to its last complete line; that of another run is refused."""
 
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +13,7 @@ RUN = {"input": "abc", "target": "en"}
 
 
 def place_in(path: Path, run: dict[str, Any] = RUN, *then: Place) -> Place:
-    """Where a run is; then it goes on."""
+    """Open a journal, record more positions, and return the one that it had."""
     with closing(Journal(path, run)) as journal:
         found = journal.place
         for place in then:

@@ -1,4 +1,4 @@
-"""What the bar says, by a clock of its own, and when it is shown."""
+"""The text of the progress bar, with a fake clock, and when it is shown."""
 
 import io
 import sys

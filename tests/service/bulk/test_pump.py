@@ -1,4 +1,4 @@
-"""Windows come out in their order, whatever order their lines are translated in."""
+"""Windows are returned in order, in whatever order their lines are translated."""
 
 import random
 import threading
@@ -53,7 +53,7 @@ def test_requests_have_lines_of_one_length_and_the_next_window_is_ready() -> Non
         return upper(texts)
 
     def let_go() -> None:
-        while len(requests) < 256 // REQUEST_LINES * WINDOWS:  # of more than the first window
+        while len(requests) < 256 // REQUEST_LINES * WINDOWS:  # more than the first window has
             time.sleep(0.001)
         may_go_on.set()
 

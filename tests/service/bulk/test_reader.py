@@ -1,4 +1,4 @@
-"""Lines in windows, out of files of any compression; errors name the line."""
+"""Files with any compression are read in windows of lines; errors name the line."""
 
 import gzip
 from pathlib import Path
@@ -14,7 +14,7 @@ SUFFIXES = ["", ".gz", ".zst"]
 
 
 def written(folder: Path, suffix: str, *parts: bytes) -> Path:
-    """Each part is compressed by itself, as a run that was continued does it."""
+    """Write parts that are compressed separately, as in a run that was resumed."""
     path = folder / f"some.txt{suffix}"
     path.write_bytes(b"".join(map(compressor(suffix), parts)))
     return path

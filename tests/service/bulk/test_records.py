@@ -1,4 +1,4 @@
-"""Where the text stands in a line: all around it comes through byte for byte."""
+"""The text of a line is found; everything around it is preserved byte for byte."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whole runs with a translation that is known, so that each line can be accounted for."""
+"""Whole runs with a fake translation, so that every line can be checked."""
 
 import gzip
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def test_a_run_that_fails_twice_is_continued(tmp_path: Path, source: Path, suffi
         assert job.part.stat().st_size > 0
         assert not job.out.exists()
         with job.part.open("ab") as file:
-            file.write(b"cut shor")  # written, but not noted
+            file.write(b"cut shor")  # written, but not recorded
     assert started(job, counted) == 0
     assert read(job.out) == "".join(LINES).upper()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", job.out.name]

@@ -1,4 +1,4 @@
-"""A file translated by Ray Data: each row once, with its other columns, even where a run was killed."""
+"""Ray Data translates each row once and keeps its other columns, even if a run was killed."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_a_run_that_is_killed_is_continued(tmp_path: Path) -> None:
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = [sys.executable, "-c", SMALL_BLOCKS, str(source), str(out), "--source", "de"]
     command += ["--target", "en", "--bundle", str(TINY_BUNDLE), "--checkpoints", str(checkpoints)]
-    command += ["--cores", "1", "--workers", "16"]  # as many as there are cores for
+    command += ["--cores", "1", "--workers", "16"]  # limited by the number of cores
     with subprocess.Popen(command, start_new_session=True) as process:
         end = time.monotonic() + 240
         while not list(checkpoints.rglob("*.parquet")) and process.poll() is None:

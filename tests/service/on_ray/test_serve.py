@@ -1,4 +1,4 @@
-"""Two replicas on Ray Serve: they answer what one process answers, whatever becomes of one of them."""
+"""Two replicas on Ray Serve answer as one process does, whatever happens to one of them."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests import toy
 from tests.conftest import TINY_BUNDLE, started
 
 ray = pytest.importorskip("ray")
-# Ray's own code warns of much
+# Ray's own code emits many warnings
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 PORT = int(os.environ.get("RAY_TEST_PORT", "8650"))
 METRICS_PORT, METRICS_PORTS = 9400, 100
@@ -33,7 +33,7 @@ LONG = " ".join(GERMAN)
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    from ray import serve  # here, where its warnings are no errors
+    from ray import serve  # not at the top, where its warnings would be errors
 
     from service.on_ray.serve import deployment_of
 
@@ -53,7 +53,7 @@ def body(text: str) -> dict[str, str]:
 
 
 def metric(name: str) -> list[float]:
-    """Its value in each replica."""
+    """Return the metric's value in each replica."""
     found = []
     for port in range(METRICS_PORT, METRICS_PORT + 4):
         try:
@@ -67,7 +67,7 @@ def metric(name: str) -> list[float]:
 
 
 def replicas() -> list[int]:
-    """Their process ids."""
+    """Return the replicas' process ids."""
     pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -168,7 +168,7 @@ def test_a_replica_that_is_killed_costs_retries_alone() -> None:
     answers = asyncio.run(under_load())
     assert {answer.status_code for answer in answers} == {200}
     end = time.monotonic() + 120
-    while len(metric("attendant_engine_up")) < 2:  # another one takes its place
+    while len(metric("attendant_engine_up")) < 2:  # another replica replaces it
         assert time.monotonic() < end
         time.sleep(0.5)
     assert json.loads(many([GERMAN[0]])[0].content) == {"translatedText": "The old dog sleeps."}
