@@ -32,13 +32,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def test_a_server_that_starts_slowly_is_waited_for(clock: SimpleNamespace) -> None:
+def test_a_slow_start_is_waited_for(clock: SimpleNamespace) -> None:
     clock.answers = lambda now: 503 if now < 200 else None
     with over_http.started(WAITS, 1):
         assert clock.now >= 200
 
 
-def test_one_that_is_never_ready_is_no_server(clock: SimpleNamespace) -> None:
+def test_a_server_that_never_becomes_ready_is_an_error(clock: SimpleNamespace) -> None:
     clock.answers = lambda now: 503
     with (
         pytest.raises(RuntimeError, match="is not ready after 600 s"),
@@ -48,7 +48,7 @@ def test_one_that_is_never_ready_is_no_server(clock: SimpleNamespace) -> None:
     assert clock.now >= over_http.READY_SECONDS
 
 
-def test_a_peer_without_readiness_is_ready_once_it_listens(clock: SimpleNamespace) -> None:
+def test_a_peer_without_a_readiness_check_is_ready_once_it_listens(clock: SimpleNamespace) -> None:
     clock.answers = lambda now: 404
     with over_http.started(WAITS, 1):
         assert clock.now == 0

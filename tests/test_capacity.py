@@ -17,7 +17,7 @@ def capacity() -> Capacity:
     )
 
 
-def test_replicas_are_counted_with_the_share_of_a_fleet_of_their_size(capacity: Capacity) -> None:
+def test_the_number_of_replicas_accounts_for_the_size_of_the_fleet(capacity: Capacity) -> None:
     rows = {row["load"]: (row["replicas"], row["cores"]) for row in needed(capacity)}
     assert rows["10/s"] == ("1", "2")
     assert rows["100/s"] == ("2", "4"), "each by itself: 100 / 50"
@@ -25,7 +25,7 @@ def test_replicas_are_counted_with_the_share_of_a_fleet_of_their_size(capacity: 
     assert rows["a billion a day"] == ("145", "290"), "11,574 / 80"
 
 
-def test_the_simulation_has_the_measured_curve(capacity: Capacity) -> None:
+def test_the_simulation_reproduces_the_measured_throughput(capacity: Capacity) -> None:
     assert capacity.mean_work == pytest.approx(0.02)
     # in seconds of work per second; more concurrency never reduces it
     assert capacity.curve.points == pytest.approx({1: 1.0, 2: 1.6, 4: 2.0, 8: 2.0})

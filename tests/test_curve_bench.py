@@ -49,7 +49,7 @@ def test_every_search_has_a_point_and_one_beam_is_never_reranked() -> None:
     }
 
 
-def test_both_sides_have_the_length_penalty_of_the_bundle() -> None:
+def test_both_engines_use_the_length_penalty_of_the_bundle() -> None:
     manifest = json.loads((bundle.DEFAULT_BUNDLE / "manifest.json").read_text())
     [module, *options] = Point("CTranslate2", "fp32", 8).server(Path("made"), 2).command
     assert module == "tests.bench.shell"
@@ -61,7 +61,7 @@ def test_both_sides_have_the_length_penalty_of_the_bundle() -> None:
     }
 
 
-def test_there_is_a_bundle_for_each_stop_rule_that_translates_as_the_original(
+def test_bundles_for_each_stop_rule_translate_like_the_original(
     tiny_bundle: Path, tmp_path: Path
 ) -> None:
     original = bundle.load(tiny_bundle)
@@ -84,7 +84,7 @@ def test_there_is_a_bundle_for_each_stop_rule_that_translates_as_the_original(
             assert mine == theirs
 
 
-def test_only_what_ends_while_all_connections_are_busy_is_counted() -> None:
+def test_only_requests_that_end_under_full_load_are_counted() -> None:
     # with two connections, the first two are a warm-up, and the last one ends alone
     assert steady_rate([7.0, 9.0, 10.0, 10.5, 11.0, 30.0], connections=2) == 2.0
 
@@ -104,7 +104,7 @@ async def shouted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         await writer.wait_closed()
 
 
-def test_answers_are_in_the_order_of_the_lines_whoever_is_first() -> None:
+def test_answers_are_in_the_order_of_the_lines() -> None:
     async def answers(lines: Sequence[str]) -> list[str]:
         server = await asyncio.start_server(shouted, "127.0.0.1", 0)
         async with server:
@@ -117,7 +117,7 @@ def test_answers_are_in_the_order_of_the_lines_whoever_is_first() -> None:
     assert found == [f"LINE {number}" for number in range(count)]
 
 
-def test_a_point_has_the_bleu_of_all_its_lines_and_the_median_of_its_rates() -> None:
+def test_a_point_has_the_bleu_of_all_lines_and_the_median_rate() -> None:
     references = [
         f"the {animal} sleeps in the old house" for animal in ("cat", "dog", "cow", "hen")
     ]
@@ -130,12 +130,12 @@ def test_a_point_has_the_bleu_of_all_its_lines_and_the_median_of_its_rates() -> 
     assert course.row(Point("Attendant", "int8", 4), references)["BLEU"] < 90
 
 
-def test_ahead_is_who_is_as_fast_and_as_good_and_in_one_of_them_more() -> None:
+def test_one_point_dominates_another_if_no_value_is_worse_and_one_is_better() -> None:
     assert ahead(ROWS, ROWS[0]) == [ROWS[2], ROWS[3]]
     assert ahead(ROWS, ROWS[4]) == []
 
 
-def test_the_page_says_where_the_default_is() -> None:
+def test_the_page_marks_the_default() -> None:
     text = curve_report.overview(Curve("a machine", "a command", 600, points=ROWS))
     assert "The default is int8, 4 beams, `first`: 200.0 sentences/s, BLEU 34.0." in text
     assert "int8, 2 beams, `first` (250.0/s, 34.0); int8, 8 beams, `first` (200.0/s, 34.5)." in text
@@ -143,7 +143,7 @@ def test_the_page_says_where_the_default_is() -> None:
     assert "| 1 | 300.0/s, 33.0 |  |  |" in text
 
 
-def test_the_picture_joins_the_points_of_one_search_by_their_beams() -> None:
+def test_the_picture_connects_points_of_one_search_by_beam_size() -> None:
     axes = Figure().subplots()
     picture._curves(axes, ROWS, Curve().default)
     drawn = {str(line.get_label()): np.array(line.get_data()).T.tolist() for line in axes.lines}
@@ -161,7 +161,7 @@ def test_the_picture_joins_the_points_of_one_search_by_their_beams() -> None:
     assert picture.quality_by_speed(ROWS, Curve().default).startswith("<svg")
 
 
-def test_too_short_a_text_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_text_that_is_too_short_is_refused_before_measuring(tmp_path: Path) -> None:
     for code in ("de", "en"):
         (tmp_path / f"test.{code}").write_text("a line\n" * 300)
     with pytest.raises(
@@ -171,7 +171,7 @@ def test_too_short_a_text_is_refused_before_anything_is_measured(tmp_path: Path)
     assert len(curve.lines_of(tmp_path, 200, 1)["de"]) == 300
 
 
-def test_stop_rules_of_the_curve_are_the_engines() -> None:
+def test_the_curve_has_all_stop_rules_of_the_engine() -> None:
     assert {point.stop_rule for point in points()} == set(StopRule) - {
         StopRule.NARROW,
         StopRule.BEATEN,

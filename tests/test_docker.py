@@ -42,7 +42,7 @@ def metrics() -> set[str]:
     return {"up", *re.findall(r"^((?:attendant|process)_\w+)", text, re.MULTILINE)}
 
 
-def test_the_dashboard_asks_only_for_metrics_that_exist(metrics: set[str]) -> None:
+def test_the_dashboard_uses_existing_metrics(metrics: set[str]) -> None:
     panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
     asked = {
         name
@@ -54,7 +54,7 @@ def test_the_dashboard_asks_only_for_metrics_that_exist(metrics: set[str]) -> No
     assert asked <= metrics
 
 
-def test_alerts_ask_only_for_metrics_and_reasons_that_exist(metrics: set[str]) -> None:
+def test_alerts_use_existing_metrics_and_reasons(metrics: set[str]) -> None:
     rules = _rules()
     for rule in rules:
         assert rule["annotations"]["summary"]
@@ -66,7 +66,7 @@ def test_alerts_ask_only_for_metrics_and_reasons_that_exist(metrics: set[str]) -
     assert set(reasons.split("|")) == {QueueFullError.code, DeadlineExceededError.code}
 
 
-def test_every_alert_is_tested_to_fire_and_not_to() -> None:
+def test_every_alert_has_tests_for_firing_and_not_firing() -> None:
     tests = yaml.safe_load(ALERTS_TEST.read_text("utf-8"))["tests"]
     looks = [look for test in tests for look in test["alert_rule_test"]]
     names = {rule["alert"] for rule in _rules()}
@@ -83,14 +83,14 @@ def test_every_alert_is_tested_to_fire_and_not_to() -> None:
     ],
     ids=lambda command: " ".join(map(str, command[:2])),
 )
-def test_prometheus_own_tool_is_content(command: tuple[str | Path, ...]) -> None:
+def test_promtool_accepts_rules_and_passes_their_tests(command: tuple[str | Path, ...]) -> None:
     if not shutil.which("promtool"):
         pytest.skip("promtool is not installed; it comes with Prometheus")
     done = subprocess.run(["promtool", *command], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_prometheus_scrapes_every_container_that_translates() -> None:
+def test_prometheus_scrapes_every_attendant_container() -> None:
     [job] = yaml.safe_load((DOCKER / "prometheus.yml").read_text("utf-8"))["scrape_configs"]
     [found] = job["dns_sd_configs"]
     assert set(found["names"]) == TRANSLATING
@@ -104,7 +104,7 @@ def _rules() -> list[dict[str, Any]]:
     return rules
 
 
-def test_no_two_panels_lie_on_one_another() -> None:
+def test_panels_do_not_overlap() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
         place = panel["gridPos"]
@@ -119,7 +119,7 @@ def test_no_two_panels_lie_on_one_another() -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_container_has_no_more_rights_than_it_needs(name: str) -> None:
+def test_containers_drop_all_privileges(name: str) -> None:
     service = SERVICES[name]
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -135,13 +135,13 @@ def test_a_container_has_no_more_rights_than_it_needs(name: str) -> None:
         assert not source.startswith("./") or (DOCKER / source).is_file()
 
 
-def test_metrics_and_dashboard_are_for_this_machine_alone() -> None:
+def test_metrics_and_dashboard_are_only_published_on_localhost() -> None:
     for name in SERVICES.keys() - FOR_OTHERS:
         for port in SERVICES[name].get("ports", ()):
             assert port.startswith("127.0.0.1:"), name
 
 
-def test_nobody_can_log_in_to_grafana() -> None:
+def test_grafana_has_no_login() -> None:
     environment = SERVICES["grafana"]["environment"]
     assert environment["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
     for name, value in {
@@ -165,28 +165,28 @@ def test_the_service_has_time_to_drain_and_close(name: str) -> None:
     assert delay >= 2 * int(interval), "the proxy must notice"
 
 
-def test_what_starts_without_a_profile_is_one_service_and_its_dashboard() -> None:
+def test_the_default_profile_starts_one_service_and_its_dashboard() -> None:
     always = {name for name, service in SERVICES.items() if "profiles" not in service}
     assert always == {"attendant", "prometheus", "grafana"}
     ports = [port.rpartition(":")[0] for one in SERVICES.values() for port in one.get("ports", ())]
     assert len(set(ports)) == len(ports)
 
 
-def test_the_image_says_which_version_it_is() -> None:
+def test_the_image_is_labelled_with_the_version() -> None:
     text = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
     assert re.findall(r"^ARG VERSION=(\S+)$", text, re.MULTILINE) == [PROJECT["version"]]
     assert 'org.opencontainers.image.version="${VERSION}"' in text
     assert f'org.opencontainers.image.licenses="{PROJECT["license"]}"' in text
 
 
-def test_what_the_image_is_built_of_reaches_the_build() -> None:
+def test_the_build_context_has_all_that_the_image_needs() -> None:
     dockerfile = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", dockerfile, re.MULTILINE)
     sent = (DOCKER.parent / ".dockerignore").read_text(encoding="utf-8").split()
     assert {f"!{name}" for names in copied for name in names.split()} <= set(sent)
 
 
-def test_the_image_runs_as_nobody_and_needs_no_shell() -> None:
+def test_the_image_runs_unprivileged_and_needs_no_shell() -> None:
     lines = (DOCKER / "Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
     [user] = re.findall(r"^USER (\S+)$", lines, re.MULTILINE)
     assert 0 not in map(int, user.split(":"))

@@ -48,7 +48,7 @@ def test_the_index_lists_every_page() -> None:
 
 
 @each_page
-def test_links_lead_to_files_and_headings(page: Path) -> None:
+def test_links_point_to_existing_files_and_headings(page: Path) -> None:
     for link in documents.links(page):
         path, _, fragment = unquote(link).partition("#")
         target = (page.parent / path).resolve() if path else page
@@ -56,7 +56,7 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
         assert not fragment or fragment in documents.anchors(target), link
 
 
-def test_the_settings_page_is_what_the_code_says() -> None:
+def test_the_settings_page_is_up_to_date() -> None:
     page, table = make_settings_page.PAGE, make_settings_page.settings_table()
     assert documents.generated(page, make_settings_page.MARK) == table
     rows = documents.table(page, "variable")
@@ -70,18 +70,18 @@ def test_the_settings_page_is_what_the_code_says() -> None:
     assert known["`ATTENDANT_DRAIN_SECONDS`"][:2] == ["60", "0 to 3,600"]
 
 
-def test_figures_are_those_of_the_last_benchmark() -> None:
+def test_figures_are_from_the_last_benchmark() -> None:
     results = report.read(ROOT)
     for page, part in report.parts(results).items():
         assert documents.generated(ROOT / page, report.MARK) == part, page
 
 
-def test_the_curve_is_that_of_its_last_benchmark() -> None:
+def test_the_curve_is_from_its_last_benchmark() -> None:
     for page, part in curve_report.parts(curve_report.read(ROOT)).items():
         assert documents.generated(ROOT / page, curve_report.MARK) == part
 
 
-def test_figures_of_imported_models_are_those_of_their_last_benchmark() -> None:
+def test_figures_of_imported_models_are_from_their_last_benchmark() -> None:
     part = imported.part(imported.read(ROOT))
     assert documents.generated(ROOT / imported.PAGE, imported.MARK) == part
 
@@ -95,7 +95,7 @@ def test_every_field_of_a_request_is_documented() -> None:
             assert default.strip("`") == str(expected).lower(), name
 
 
-def test_every_way_a_sentence_may_finish_is_documented() -> None:
+def test_every_finish_reason_is_documented() -> None:
     told = [name.strip("`") for name, _ in documents.table(API, "`finish`")]
     assert sorted(told) == sorted(get_args(SentenceDetails.model_fields["finish"].annotation))
 
@@ -146,7 +146,7 @@ def _codes_of_refusals() -> set[str]:
 
 
 @pytest.mark.parametrize("row", documents.table(TROUBLES, "message"), ids=lambda row: row[0][:40])
-def test_messages_that_are_explained_are_those_of_the_code(row: list[str]) -> None:
+def test_explained_messages_exist_in_the_code(row: list[str]) -> None:
     message = row[0].strip("`")
     parts = [part.strip() for part in message.split("…") if len(part.strip()) > 3]
     assert parts
@@ -167,7 +167,7 @@ def test_commands_and_options_exist(page: Path) -> None:
 @pytest.mark.parametrize(
     "page", [*GUIDES, ROOT / "SECURITY.md"], ids=lambda page: f"in-{name_of(page)}"
 )
-def test_settings_metrics_and_files_that_are_named_exist(page: Path) -> None:
+def test_named_settings_metrics_and_files_exist(page: Path) -> None:
     for name in re.findall(rf"{PREFIX}([A-Z_]+)", read(page)):
         assert name.lower() in Settings.model_fields, name
     for code in documents.inline_code(page):
@@ -191,7 +191,7 @@ def test_other_languages_are_well_formed(page: Path) -> None:
             json.loads(block.text)
 
 
-def test_the_file_of_keys_that_is_shown_is_read(tmp_path: Path) -> None:
+def test_the_example_file_of_keys_is_valid(tmp_path: Path) -> None:
     [shown] = [
         one.text for one in documents.blocks(DOCS / "deployment.md") if one.language == "toml"
     ]
@@ -206,14 +206,14 @@ def service() -> Iterator[TestClient]:
         yield client
 
 
-def test_programs_print_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_example_programs_print_the_documented_output(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     for program, shown in _with_output("python"):
         exec(program, names)
         assert capsys.readouterr().out == shown, program
 
 
-def test_commands_print_what_is_printed() -> None:
+def test_example_commands_print_the_documented_output() -> None:
     attendant = f'attendant() {{ {shlex.quote(sys.executable)} -m attendant "$@"; }}'
     for script, shown in _with_output("sh"):
         done = subprocess.run(
@@ -249,7 +249,7 @@ def test_every_option_of_the_python_api_is_documented() -> None:
     [page for page in GUIDES if "curl " in read(page)],
     ids=lambda page: f"in-{name_of(page)}",
 )
-def test_requests_get_the_answers_that_are_printed(page: Path, service: TestClient) -> None:
+def test_example_requests_get_the_documented_answers(page: Path, service: TestClient) -> None:
     blocks = documents.blocks(page)
     asked = [
         (at, words)

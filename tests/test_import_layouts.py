@@ -66,7 +66,7 @@ BARE = {"fairseq": [EOS_ID], "OpenNMT-py": []}
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @torch.inference_mode()
-def test_a_layout_holds_the_network(name: str, trained: Trained, tmp_path: Path) -> None:
+def test_layouts_contain_the_same_network(name: str, trained: Trained, tmp_path: Path) -> None:
     (tmp_path / "vocabulary").mkdir()
     with unpacked(LAYOUTS[name](tmp_path / FOLDER, trained)) as folder:
         imported = format_of(folder).read(folder)
@@ -98,7 +98,7 @@ def ratios(network: Transformer, source: list[int], begin: list[int], target: li
 
 
 @torch.inference_mode()
-def test_with_one_token_post_norm_computes_the_same(pre: Checkpoint) -> None:
+def test_post_norm_is_equivalent_for_a_single_token(pre: Checkpoint) -> None:
     source, begin = torch.tensor([[EOS_ID]]), torch.tensor([[BOS_ID]])
     post = with_post_norm(pre, [Pair(source[0].numpy(), source[0].numpy())])
     assert post.config.model.norm == "post"

@@ -25,7 +25,7 @@ def network() -> Transformer:
 
 
 @torch.inference_mode()
-def test_a_student_is_read_back_from_marians_files(network: Transformer, tmp_path: Path) -> None:
+def test_a_student_can_be_read_from_marian_files(network: Transformer, tmp_path: Path) -> None:
     write_student_files(tmp_path, network)
     source, target = torch.tensor(SOURCES[:1]), torch.tensor([[BOS_ID, 9, 200, 7, 301]])
     expected = network(source, target)
@@ -35,7 +35,7 @@ def test_a_student_is_read_back_from_marians_files(network: Transformer, tmp_pat
     assert torch.allclose(found, expected.log_softmax(-1), atol=1e-4)
 
 
-def test_translations_of_random_weights_end_like_real_ones(network: Transformer) -> None:
+def test_translations_of_random_weights_have_realistic_lengths(network: Transformer) -> None:
     lengths = [
         len(greedy_search(network, torch.tensor([source]), (PAD_ID, BOS_ID))[0])
         for source in SOURCES

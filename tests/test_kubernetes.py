@@ -35,7 +35,7 @@ def test_every_file_is_one_object_with_its_kind(file: Path) -> None:
     assert found["kind"]
 
 
-def test_every_file_is_part_of_something() -> None:
+def test_every_file_is_used_by_a_kustomization() -> None:
     named = {KUBERNETES / "kserve" / "inferenceservice.yaml"}
     for file in KUBERNETES.rglob("kustomization.yaml"):
         named.add(file)
@@ -43,7 +43,7 @@ def test_every_file_is_part_of_something() -> None:
     assert named == set(FILES)
 
 
-def test_the_containers_run_the_service_as_it_is(fresh_client: TestClient) -> None:
+def test_containers_run_the_service_with_existing_settings(fresh_client: TestClient) -> None:
     for container in _containers():
         environment = {one["name"]: one["value"] for one in container["env"]}
         for name in environment:
@@ -63,7 +63,7 @@ def test_the_containers_run_the_service_as_it_is(fresh_client: TestClient) -> No
         assert fresh_client.get(paths["livenessProbe"]).status_code == 200
 
 
-def test_pods_have_time_to_stop_and_no_rights() -> None:
+def test_pods_have_time_to_stop_and_no_privileges() -> None:
     for pod in _pods():
         [container] = pod["containers"]
         environment = {one["name"]: one["value"] for one in container["env"]}
@@ -85,7 +85,7 @@ def test_pods_have_time_to_stop_and_no_rights() -> None:
         assert (mount["mountPath"], mount["name"]) == ("/tmp", volume["name"])
 
 
-def test_the_user_is_that_of_the_image() -> None:
+def test_the_user_matches_the_image() -> None:
     dockerfile = (ROOT / "docker" / "Dockerfile").read_text("utf-8")
     [(user, group)] = re.findall(r"^USER (\d+):(\d+)$", dockerfile, re.MULTILINE)
     for pod in _pods():
@@ -93,7 +93,7 @@ def test_the_user_is_that_of_the_image() -> None:
         assert (context["runAsUser"], context["runAsGroup"]) == (int(user), int(group))
 
 
-def test_images_have_the_version_of_the_project() -> None:
+def test_image_tags_match_the_project_version() -> None:
     for where in ("base", "overlays/gpu"):
         [image] = _read(KUBERNETES / where / "kustomization.yaml")["images"]
         assert image["newTag"].removesuffix("-cuda") == VERSION
@@ -101,7 +101,7 @@ def test_images_have_the_version_of_the_project() -> None:
     assert pod["containers"][0]["image"] == f"attendant:{VERSION}"
 
 
-def test_metrics_are_asked_for_by_their_names() -> None:
+def test_only_existing_metrics_are_queried() -> None:
     metrics = Metrics()
     metrics.watch(lambda: 0, lambda: 0, lambda: True)
     exposed = metrics.render().decode()
@@ -118,7 +118,7 @@ def test_metrics_are_asked_for_by_their_names() -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_kustomize_builds_what_kubernetes_takes(overlay: str) -> None:
+def test_kustomize_builds_valid_objects(overlay: str) -> None:
     built = {one["kind"]: one for one in _built(KUBERNETES / "overlays" / overlay)}
     wanted = {"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
     assert built.keys() - {"HorizontalPodAutoscaler"} == wanted
@@ -145,7 +145,7 @@ def test_kustomize_builds_what_kubernetes_takes(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_with_the_operators_the_queue_alone_decides_how_many_there_are(
+def test_with_the_operator_only_the_queue_determines_the_number_of_replicas(
     overlay: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "kubernetes"

@@ -19,7 +19,7 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def test_one_replica_that_serves_one_at_a_time_is_m_m_1() -> None:
+def test_one_replica_serving_one_at_a_time_is_m_m_1() -> None:
     load = 0.5
     times = simulate(1, load / MEAN, 40_000, ALONE, exponential)
     # response times of M/M/1 are exponential, with mean 1 / (mu - lambda)
@@ -38,14 +38,14 @@ def erlang_c(servers: int, offered: float) -> float:
 
 
 @pytest.mark.parametrize(("servers", "load"), [(4, 0.8), (16, 0.9)])
-def test_one_replica_as_wide_as_it_is_fast_is_m_m_c(servers: int, load: float) -> None:
+def test_one_replica_with_linear_speed_up_is_m_m_c(servers: int, load: float) -> None:
     even = Throughput({1: 1.0, servers: float(servers)})
     times = simulate(1, load * servers / MEAN, 60_000, even, exponential)
     waits = erlang_c(servers, load * servers) * MEAN / (servers * (1 - load))
     assert mean(times) == pytest.approx(MEAN + waits, rel=0.06)
 
 
-def test_shared_throughput_is_processor_sharing_whatever_the_work() -> None:
+def test_shared_throughput_is_processor_sharing_for_any_distribution() -> None:
     # the mean of M/G/1-PS depends only on the mean of the work (Kleinrock, 1976)
     shared = Throughput({1: 1.0, 400: 1.0})
 
@@ -57,7 +57,7 @@ def test_shared_throughput_is_processor_sharing_whatever_the_work() -> None:
         assert mean(times) == pytest.approx(MEAN / (1 - 0.6), rel=0.06)
 
 
-def test_many_replicas_wait_for_less_and_no_request_waits_beside_an_idle_one() -> None:
+def test_more_replicas_wait_less_and_no_request_waits_while_one_is_idle() -> None:
     def constant(_: random.Random) -> float:
         return MEAN
 
@@ -70,12 +70,12 @@ def test_many_replicas_wait_for_less_and_no_request_waits_beside_an_idle_one() -
     assert p99[0] > p99[1] > p99[2] > -math.log(0.01) * MEAN * 0.9
 
 
-def test_throughput_between_two_points_grows_evenly() -> None:
+def test_throughput_is_interpolated_linearly() -> None:
     measured = Throughput({1: 1.0, 8: 2.4, 32: 3.6})
     assert [measured.at(n) for n in (1, 8, 20, 32, 99)] == pytest.approx([1, 2.4, 3.0, 3.6, 3.6])
 
 
-def test_the_breaking_load_is_that_of_m_m_1() -> None:
+def test_the_breaking_load_matches_m_m_1() -> None:
     limit = 10 * MEAN
     # ln(100) / (mu - lambda) = limit at a load of 1 - ln(100) / 10
     found = breaking_load(1, ALONE, exponential, MEAN, limit, 20_000)

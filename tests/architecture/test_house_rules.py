@@ -22,7 +22,7 @@ def test_import_contracts() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_every_module_of_the_engine_but_its_runner_is_kept_from_onnx_runtime() -> None:
+def test_only_the_runner_imports_onnx_runtime() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     [contract] = [
         one
@@ -34,7 +34,7 @@ def test_every_module_of_the_engine_but_its_runner_is_kept_from_onnx_runtime() -
     assert modules <= set(contract["source_modules"])
 
 
-def test_files_of_tests_fit_in_the_head() -> None:
+def test_test_files_are_short() -> None:
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for path in (ROOT / "tests").rglob("*.py")
@@ -43,7 +43,7 @@ def test_files_of_tests_fit_in_the_head() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_and_functions_fit_in_the_head(path: Path) -> None:
+def test_files_and_functions_are_short(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 350
     for node in ast.walk(ast.parse(source)):

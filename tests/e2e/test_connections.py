@@ -19,7 +19,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def test_an_idle_connection_stays_open_and_does_not_keep_the_server_from_ending() -> None:
+def test_idle_connections_stay_open_but_do_not_delay_shutdown() -> None:
     with serving(TINY_BUNDLE) as server:
         # unlike httpx, it does not quietly open another one
         connection = HTTPConnection("127.0.0.1", server.port)
@@ -33,7 +33,7 @@ def test_an_idle_connection_stays_open_and_does_not_keep_the_server_from_ending(
         connection.close()
 
 
-def test_a_head_in_many_pieces_is_answered_as_one_in_one(server: Server) -> None:
+def test_a_head_may_arrive_in_many_pieces(server: Server) -> None:
     for size, status in ((60_000, b"200"), (100_000, b"414")):
         with server.connect() as connection:
             head = b"GET /health/live?q=" + b"a" * size + b" HTTP/1.1\r\nhost: here\r\n\r\n"
@@ -43,7 +43,7 @@ def test_a_head_in_many_pieces_is_answered_as_one_in_one(server: Server) -> None
             assert connection.recv(12) == b"HTTP/1.1 " + status
 
 
-def test_a_head_that_does_not_end_is_refused_soon_behind_twice_the_limit(server: Server) -> None:
+def test_an_endless_head_is_refused_soon_after_twice_the_limit(server: Server) -> None:
     with server.connect() as connection:
         head = b"GET / HTTP/1.1\r\nhost: here\r\nx-much: "
         connection.sendall(head.ljust(2 * 65536 + 4096, b"a"))
@@ -53,7 +53,7 @@ def test_a_head_that_does_not_end_is_refused_soon_behind_twice_the_limit(server:
     assert httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
 
 
-def test_idle_connections_beyond_what_the_process_may_open_lock_nobody_out(tmp_path: Path) -> None:
+def test_idle_connections_beyond_the_limit_of_descriptors_lock_nobody_out(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource", reason="needs a POSIX system")
     log = tmp_path / "log"
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -57,7 +57,7 @@ def rests(server: Server) -> bool:
 
 @pytest.mark.parametrize("fields", [[], [STREAM]])
 @pytest.mark.parametrize("abruptly", [False, True])
-def test_work_ends_soon_after_its_clients_have_left(
+def test_work_ends_soon_after_clients_disconnect(
     server: Server, fields: list[str], abruptly: bool
 ) -> None:
     async def leave() -> None:
@@ -79,7 +79,7 @@ def test_work_ends_soon_after_its_clients_have_left(
     assert counted(503) == 0
 
 
-def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Server) -> None:
+def test_requests_cancelled_at_random_are_not_completed(server: Server) -> None:
     """Long ones in front keep them waiting, so that each could be given up in time."""
     before = server.metric(DONE)
     chance = random.Random(1)
@@ -103,7 +103,7 @@ def test_of_requests_given_up_at_random_none_is_translated_to_its_end(server: Se
     assert server.metric(DONE.replace("ok", "cancelled")) >= 60 * 20
 
 
-def test_requests_whose_clients_have_reset_before_they_are_read_cost_nothing(
+def test_requests_reset_before_they_are_read_cost_nothing(
     server: Server,
 ) -> None:
     counted = "attendant_tokenize_duration_seconds_count"

@@ -26,7 +26,7 @@ BROWSER = next(
 )
 
 
-def test_it_asks_no_other_host_for_anything() -> None:
+def test_the_page_contacts_no_other_host() -> None:
     fetched = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(\S+)""", PAGE.read_text("utf-8"))
     assert fetched
     for address in fetched:
@@ -35,7 +35,7 @@ def test_it_asks_no_other_host_for_anything() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-def test_it_translates_a_text_and_shows_what_looked_at_what() -> None:
+def test_the_page_translates_and_shows_the_alignment() -> None:
     with serving(TINY_BUNDLE, precision="fp32") as server:
         assert httpx.get(server.url, timeout=60).headers["content-type"].startswith("text/html")
         fragment = f"text={quote('Der alte Hund schläft.')}&source=auto&target=en"
@@ -49,7 +49,7 @@ def test_it_translates_a_text_and_shows_what_looked_at_what() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-def test_it_says_how_much_a_text_is_too_long() -> None:
+def test_the_page_reports_by_how_much_a_text_is_too_long() -> None:
     with serving(TINY_BUNDLE, precision="fp32", max_text_characters="10") as server:
         shown, _ = visit(f"{server.url}/#text={quote('Der alte Hund schläft 😀.')}")
     assert "The text has 24 characters, the limit is 10." in shown
@@ -62,7 +62,9 @@ def test_it_says_how_much_a_text_is_too_long() -> None:
     ("address", "expected"),
     [("", "Text to translate"), ("docs#/default/t", "What is to be translated.")],
 )
-def test_the_policy_blocks_nothing_that_the_pages_need(address: str, expected: str) -> None:
+def test_the_content_security_policy_allows_what_the_pages_need(
+    address: str, expected: str
+) -> None:
     with serving_pages() as url:
         shown, console = visit(f"{url}/{address}")
     assert expected in shown
@@ -71,7 +73,7 @@ def test_the_policy_blocks_nothing_that_the_pages_need(address: str, expected: s
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-def test_what_the_policy_blocks_is_on_the_console() -> None:
+def test_violations_of_the_policy_are_on_the_console() -> None:
     app = FastAPI()
     html = "<p onclick='1' style='color: red'>x<script>1</script>"
     page.add(app, "/", html, "text/html", page.policy_of("<script>2</script>"))

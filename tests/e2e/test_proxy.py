@@ -114,7 +114,7 @@ def _wait_until_it_listens(url: str) -> None:
 
 
 @pytest.mark.parametrize("refusal", [429, 503])
-def test_what_one_replica_refuses_another_gets_with_its_body(tmp_path: Path, refusal: int) -> None:
+def test_a_refused_request_is_retried_with_its_body(tmp_path: Path, refusal: int) -> None:
     full, free = Replica(refusal), Replica(200)
     with proxied(tmp_path, full, free) as url:
         statuses = [
@@ -126,7 +126,7 @@ def test_what_one_replica_refuses_another_gets_with_its_body(tmp_path: Path, ref
     assert set(free.bodies) == set(full.bodies)
 
 
-def test_where_all_refuse_the_client_is_told_when_to_come_again(tmp_path: Path) -> None:
+def test_if_all_replicas_refuse_the_client_gets_retry_after(tmp_path: Path) -> None:
     replicas = [Replica(429) for _ in range(3)]
     with proxied(tmp_path, *replicas) as url:
         answer = httpx.post(f"{url}/translate", json=BODY, timeout=60)
@@ -134,14 +134,14 @@ def test_where_all_refuse_the_client_is_told_when_to_come_again(tmp_path: Path) 
     assert [len(one.bodies) for one in replicas if one.bodies] == [1, 1], "two tries, not three"
 
 
-def test_other_errors_are_passed_on_at_once(tmp_path: Path) -> None:
+def test_other_errors_are_not_retried(tmp_path: Path) -> None:
     replicas = [Replica(500), Replica(500)]
     with proxied(tmp_path, *replicas) as url:
         assert httpx.post(f"{url}/translate", json=BODY, timeout=60).status_code == 500
     assert sum(len(one.bodies) for one in replicas) == 1
 
 
-def test_a_replica_that_is_gone_costs_no_request(tmp_path: Path) -> None:
+def test_a_stopped_replica_fails_no_request(tmp_path: Path) -> None:
     gone, there = Replica(200), Replica(200)
     with proxied(tmp_path, gone, there) as url:
         gone.shutdown()
@@ -152,7 +152,7 @@ def test_a_replica_that_is_gone_costs_no_request(tmp_path: Path) -> None:
     assert statuses == [200] * 8
 
 
-def test_a_replica_learns_that_the_client_has_left(tmp_path: Path) -> None:
+def test_a_disconnect_of_the_client_reaches_the_replica(tmp_path: Path) -> None:
     slow = Replica(200)
     with proxied(tmp_path, slow) as url:
         slow.is_slow = True
@@ -162,7 +162,7 @@ def test_a_replica_learns_that_the_client_has_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/admin/reload"])
-def test_what_is_the_operators_is_not_there_for_clients(tmp_path: Path, path: str) -> None:
+def test_operator_routes_are_hidden_from_clients(tmp_path: Path, path: str) -> None:
     with proxied(tmp_path, Replica(200)) as url:
         assert httpx.post(f"{url}{path}", json={}, timeout=60).status_code == 404
         assert httpx.get(f"{url}/languages", timeout=60).status_code == 200

@@ -16,13 +16,13 @@ def service(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, str
 
 
 @pytest.mark.slow
-def test_made_up_requests_get_documented_answers(service: tuple[str, dict[str, str]]) -> None:
+def test_generated_requests_get_documented_answers(service: tuple[str, dict[str, str]]) -> None:
     url, headers = service
     assert fuzz.schemathesis(url, seed=1, examples=10, headers=headers) is None
 
 
 @pytest.mark.slow
-def test_raw_requests_at_random_get_an_answer_of_the_right_shape(
+def test_random_raw_requests_get_valid_answers(
     service: tuple[str, dict[str, str]],
 ) -> None:
     url, headers = service

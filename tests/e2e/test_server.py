@@ -120,7 +120,7 @@ def test_the_default_bundle_translates_both_ways() -> None:
 
 
 @pytest.mark.parametrize(("precision", "least_equal"), [("fp32", 1.0), ("int8", 0.99)])
-def test_many_clients_at_once_get_what_one_after_another_gets(
+def test_concurrent_clients_get_the_same_translations_as_sequential_ones(
     precision: str, least_equal: float
 ) -> None:
     pairs = toy.sentences()
@@ -180,7 +180,7 @@ def test_evaluation_of_a_running_service_is_recorded_in_its_bundle(
     assert f"error: {server.url}/languages: " in capsys.readouterr().err
 
 
-def test_an_address_that_is_taken_is_told_at_the_end_and_exits_with_1() -> None:
+def test_an_address_in_use_is_reported_and_exits_with_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = subprocess.run(
@@ -196,7 +196,7 @@ def test_an_address_that_is_taken_is_told_at_the_end_and_exits_with_1() -> None:
     )
 
 
-def test_a_damaged_bundle_is_told_at_start_and_exits_with_1(tmp_path: Path) -> None:
+def test_a_damaged_bundle_is_reported_at_startup_and_exits_with_1(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(TINY_BUNDLE, tmp_path / "b"))
     content = bytearray((folder / "encoder.int8.onnx").read_bytes())
     content[1000] ^= 1
@@ -213,7 +213,7 @@ def test_a_damaged_bundle_is_told_at_start_and_exits_with_1(tmp_path: Path) -> N
     assert done.stderr.strip() == message
 
 
-def test_the_documented_interface_is_the_one_that_answers() -> None:
+def test_documented_routes_answer() -> None:
     with serving(TINY_BUNDLE) as server:
         schema = httpx.get(f"{server.url}/openapi.json", timeout=60).json()
         assert httpx.get(f"{server.url}/docs", timeout=60).status_code == 200

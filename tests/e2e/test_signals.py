@@ -51,7 +51,7 @@ def starting() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_hangup_in_the_first_second_does_no_harm() -> None:
+def test_sighup_in_the_first_second_is_ignored() -> None:
     with starting() as process:
         for _ in range(20):
             process.send_signal(signal.SIGHUP)
@@ -97,9 +97,7 @@ HEAVY = ("dataclasses", "importlib.metadata", "numpy", "pydantic", "service.proc
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_are_heeded_before_anything_is_imported_that_takes_long(
-    start: str, number: int, tmp_path: Path
-) -> None:
+def test_signals_are_handled_before_slow_imports(start: str, number: int, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     modules = HEAVY if STARTS[start] != LOADING else ()
@@ -149,7 +147,7 @@ sys.exit(__main__.main({arguments}))
     ("number", "arguments", "status"),
     [(signal.SIGTERM, [], 0), (signal.SIGINT, ["--port", "x"], 2)],
 )
-def test_signals_while_the_interpreter_ends_change_nothing(
+def test_signals_during_exit_do_not_change_the_status(
     number: int, arguments: list[str], status: int
 ) -> None:
     environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE)}
@@ -163,7 +161,7 @@ def test_signals_while_the_interpreter_ends_change_nothing(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_signal_to_stop_in_the_first_second_is_heeded() -> None:
+def test_a_stop_signal_in_the_first_second_ends_the_process() -> None:
     with starting() as process:
         with suppress(subprocess.TimeoutExpired):
             process.wait(0.9)

@@ -25,7 +25,7 @@ BODY = json.dumps({"q": "Der Hund schläft.", "source": "de", "target": "en"}).e
 REQUEST = request("/translate", BODY, CLOSE)
 
 
-def test_what_the_drain_cuts_off_is_told_so(tmp_path: Path) -> None:
+def test_requests_cut_off_by_the_drain_get_an_error(tmp_path: Path) -> None:
     log = tmp_path / "log"
     slow = {"num_loops": "1", "max_num_seqs": "1", "drain_seconds": "0.1"}
     slow |= {"max_waiting": "10000", "request_timeout_seconds": "3600"}
@@ -71,7 +71,7 @@ def all_in_work(server: Server, count: int) -> bool:
 
 
 @pytest.mark.slow
-def test_after_sigterm_all_that_comes_is_served_for_a_while_and_is_not_ready() -> None:
+def test_requests_are_still_served_for_a_while_after_sigterm() -> None:
     with serving(TINY_BUNDLE, stop_delay_seconds="5") as server, httpx.Client() as kept:
         assert kept.get(f"{server.url}/health").status_code == 200
         server.process.send_signal(signal.SIGTERM)
@@ -102,7 +102,7 @@ sys.exit(process.main([]))
 
 
 @pytest.mark.slow
-def test_a_hanging_aligner_ends_the_process_and_all_it_keeps_waiting_are_told(
+def test_a_hanging_aligner_ends_the_process_and_fails_its_requests(
     tmp_path: Path,
 ) -> None:
     log = tmp_path / "log"
@@ -131,7 +131,7 @@ def test_a_hanging_aligner_ends_the_process_and_all_it_keeps_waiting_are_told(
     assert "Traceback" not in log.read_text()
 
 
-def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
+def test_connections_accepted_by_the_kernel_are_answered() -> None:
     with serving(TINY_BUNDLE) as server:
         # stopped, the process takes in no connection: the kernel alone has them
         server.process.send_signal(signal.SIGSTOP)
@@ -150,7 +150,7 @@ def test_connections_that_the_kernel_has_accepted_are_answered() -> None:
         assert server.process.wait(60) == 0
 
 
-def test_a_request_that_is_not_complete_does_not_delay_the_end() -> None:
+def test_an_incomplete_request_does_not_delay_shutdown() -> None:
     with serving(TINY_BUNDLE) as server, ExitStack() as opened:
         half = [opened.enter_context(server.connect()) for _ in range(3)]
         for connection, size in zip(half, (-5, -5, len(REQUEST) // 8), strict=True):
@@ -174,7 +174,7 @@ def http_answer(connection: socket.socket) -> tuple[int, bytes]:
 
 
 @pytest.mark.slow
-def test_sigterm_under_load_gives_answers_and_clean_refusals_only() -> None:
+def test_sigterm_under_load_yields_only_answers_and_refusals() -> None:
     for _ in range(3):
         with serving(TINY_BUNDLE) as server:
             statuses = asyncio.run(_loaded_and_terminated(server))

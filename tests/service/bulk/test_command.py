@@ -48,7 +48,7 @@ def killed_after(checkpoints: int, arguments: list[str], state: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_twice_gives_what_one_run_gives(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_twice_gives_the_same_output(tmp_path: Path) -> None:
     lines = [*GERMAN, "", "42"]
     source, out, state = (tmp_path / name for name in ("in.txt", "out.txt.gz", "out.txt.gz.state"))
     source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -65,7 +65,7 @@ def test_a_run_that_is_killed_twice_gives_what_one_run_gives(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with FileIO("/dev/full", "w") as full, pytest.raises(BulkError) as told:
         append(full, b"text")
     problem, remedy = str(told.value).split("; ")
@@ -90,7 +90,7 @@ def test_progress_on_a_terminal_with_standard_output_closed(tmp_path: Path) -> N
     assert " sentences/s" in shown
 
 
-def test_an_interrupt_leaves_what_was_done(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_finished_lines(tmp_path: Path) -> None:
     source, state = tmp_path / "in.txt", tmp_path / "out.txt.state"
     source.write_text("".join(f"{line}\n" for line in GERMAN), encoding="utf-8")
     arguments = command(source, "--out", tmp_path / "out.txt")
@@ -118,7 +118,7 @@ def test_an_interrupt_leaves_what_was_done(tmp_path: Path) -> None:
         (["{in}", "--out", "{out}", "--target", "fr"], "fr is not supported"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_errors_are_reported(
     tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.txt").write_bytes(b"Hund\n\xff\n")

@@ -21,7 +21,7 @@ def place_in(path: Path, run: dict[str, Any] = RUN, *then: Place) -> Place:
     return found
 
 
-def test_the_last_whole_line_counts(tmp_path: Path) -> None:
+def test_the_last_complete_line_counts(tmp_path: Path) -> None:
     path = tmp_path / "out.state"
     assert place_in(path, RUN, Place(0, 3, 30, 1), Place(0, 7, 70, 1)) == Place()
     with path.open("ab") as file:
@@ -30,7 +30,7 @@ def test_the_last_whole_line_counts(tmp_path: Path) -> None:
     assert place_in(path) == Place(1, 2, 20, 1)
 
 
-def test_another_run_is_refused_and_named(tmp_path: Path) -> None:
+def test_the_journal_of_another_run_is_refused_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "out.state"
     place_in(path, RUN, Place(0, 1, 2, 0))
     with pytest.raises(BulkError, match="in which target was en, not fr"):
@@ -38,7 +38,7 @@ def test_another_run_is_refused_and_named(tmp_path: Path) -> None:
     assert place_in(path) == Place(0, 1, 2, 0)
 
 
-def test_where_nothing_was_written_another_run_may_begin(tmp_path: Path) -> None:
+def test_another_run_may_begin_if_nothing_was_written(tmp_path: Path) -> None:
     path, other = tmp_path / "out.state", {**RUN, "target": "fr"}
     place_in(path)
     assert place_in(path, other, Place(0, 1, 2, 0)) == Place()
@@ -47,7 +47,7 @@ def test_where_nothing_was_written_another_run_may_begin(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("content", ["one line of a text", "a\nb\n", "{}\n", '{"in": 1}\n'])
-def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_not_a_journal_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "out.state"
     path.write_text(content)
     with pytest.raises(BulkError, match="is not the state of a run"):
@@ -56,16 +56,14 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: str) -
 
 
 @pytest.mark.parametrize("content", ["", '{"inp', '{"input": "ab'])
-def test_one_that_was_cut_short_at_its_beginning_is_begun_anew(
-    tmp_path: Path, content: str
-) -> None:
+def test_a_journal_with_a_truncated_first_line_is_restarted(tmp_path: Path, content: str) -> None:
     path = tmp_path / "out.state"
     path.write_text(content)
     assert place_in(path, RUN, Place(0, 1, 2, 0)) == Place()
     assert place_in(path) == Place(0, 1, 2, 0)
 
 
-def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
+def test_two_processes_cannot_write_the_same_output(tmp_path: Path) -> None:
     path = tmp_path / "out.state"
     journal = Journal(path, RUN)
     with pytest.raises(BulkError, match="is in use: the same command is running"):

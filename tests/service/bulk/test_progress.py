@@ -28,13 +28,13 @@ def test_rate_and_time_left() -> None:
 
 
 @pytest.mark.parametrize("total", [0, 10])
-def test_the_end_is_all_of_it(total: int) -> None:
+def test_the_final_line_shows_the_total(total: int) -> None:
     bar = ProgressBar(total, clock=lambda: 0.0)
     bar.add(total, 1, 1)
     assert "] 100%  1 lines" in bar.line()
 
 
-def test_on_a_terminal_the_line_is_written_over_now_and_then_and_ended(
+def test_the_line_is_updated_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now, terminal = 0.0, Terminal()
@@ -54,7 +54,7 @@ def test_on_a_terminal_the_line_is_written_over_now_and_then_and_ended(
     assert terminal.getvalue() == f"{first}{shown}{shown}\n"
 
 
-def test_elsewhere_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     bar = ProgressBar(10)
     bar.add(10, 1, 1)
     bar.close()

@@ -27,7 +27,7 @@ def upper(texts: Sequence[str]) -> list[Translation]:
     return [Translation(text.upper(), (), ()) for text in texts]
 
 
-def test_lines_keep_their_places() -> None:
+def test_lines_keep_their_order() -> None:
     sizes = [300, 1, 64, 65, 200]
     given = list(windows(sizes))
     found = list(translated(given, [Lines()], upper))
@@ -36,7 +36,7 @@ def test_lines_keep_their_places() -> None:
         assert done.lines == [line.upper() for line in window.lines]
 
 
-def test_requests_have_lines_of_one_length_and_the_next_window_is_ready() -> None:
+def test_requests_group_lines_of_similar_length_and_prefetch_a_window() -> None:
     requests: list[list[int]] = []
     read: list[int] = []
     lock, may_go_on = threading.Lock(), threading.Event()
@@ -67,7 +67,7 @@ def test_requests_have_lines_of_one_length_and_the_next_window_is_ready() -> Non
     assert max(spread) < 15, "of 30"
 
 
-def test_what_was_not_translated_is_numbered() -> None:
+def test_untranslated_lines_are_numbered() -> None:
     def translate(texts: Sequence[str]) -> list[Translation]:
         problems = {"x": "too long"}
         return [Translation(text, (), (), problem=problems.get(text, "")) for text in texts]
@@ -78,7 +78,7 @@ def test_what_was_not_translated_is_numbered() -> None:
     assert done.lines == window.lines
 
 
-def test_a_single_line_that_is_too_long_is_no_error() -> None:
+def test_a_single_line_that_is_too_long_is_not_an_error() -> None:
     def translate(texts: Sequence[str]) -> list[Translation]:
         raise TextTooLongError("too long")
 
@@ -86,7 +86,7 @@ def test_a_single_line_that_is_too_long_is_no_error() -> None:
     assert (done.lines, done.problems) == (["a\n"], {1: "too long"})
 
 
-def test_an_error_ends_it_and_nothing_is_left_waiting() -> None:
+def test_an_error_ends_the_run_without_pending_work() -> None:
     def translate(texts: Sequence[str]) -> list[Translation]:
         raise OSError("broken")
 

@@ -21,7 +21,7 @@ def written(folder: Path, suffix: str, *parts: bytes) -> Path:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_all_lines_come_once_in_windows(
+def test_windows_have_every_line_once(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "WINDOW_LINES", 4)
@@ -42,14 +42,14 @@ def test_windows_of_long_lines_are_small(tmp_path: Path, monkeypatch: pytest.Mon
     assert [len(window.lines) for window in windows(path)] == [2, 2, 1]
 
 
-def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
+def test_only_line_feeds_separate_lines(tmp_path: Path) -> None:
     line = "one\rtwo\u2028three\x0bfour\x85five\n"
     [window] = windows(written(tmp_path, "", line.encode()))
     assert window.lines == [line]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_line_has_a_limit_however_small_the_file(tmp_path: Path, suffix: str) -> None:
+def test_lines_have_a_limit_even_in_small_files(tmp_path: Path, suffix: str) -> None:
     longest = b"x" * (reader.MAX_LINE_BYTES - 1) + b"\n"
     path = written(tmp_path, suffix, b"short\n" + longest + b"x" + longest)
     if suffix:
@@ -58,14 +58,14 @@ def test_a_line_has_a_limit_however_small_the_file(tmp_path: Path, suffix: str) 
         list(windows(path))
 
 
-def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported_with_its_place(tmp_path: Path) -> None:
     path = written(tmp_path, "", b"fine\nf\xc3\xbcr\nM\xfcnchen\n")
     with pytest.raises(BulkError, match="line 3 is not UTF-8: byte 2 is 0xfc"):
         list(windows(path))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
-def test_a_damaged_file_says_where(tmp_path: Path, suffix: str) -> None:
+def test_a_damaged_file_is_reported_with_the_place(tmp_path: Path, suffix: str) -> None:
     path = written(tmp_path, suffix, b"one\ntwo\n", b"three\n" * 100)
     path.write_bytes(path.read_bytes()[:-6])
     with pytest.raises(BulkError, match="is damaged after line "):
@@ -75,12 +75,12 @@ def test_a_damaged_file_says_where(tmp_path: Path, suffix: str) -> None:
         list(windows(path))
 
 
-def test_a_file_that_has_become_shorter_is_told(tmp_path: Path) -> None:
+def test_a_file_that_has_become_shorter_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, "", b"one\n")
     with pytest.raises(BulkError, match="has 1 lines, but 2 were translated already"):
         list(windows(path, skip=2))
 
 
-def test_what_is_compressed_others_can_read(tmp_path: Path) -> None:
+def test_compressed_output_can_be_read_by_other_tools(tmp_path: Path) -> None:
     path = written(tmp_path, ".gz", b"one\n", b"two\n")
     assert gzip.decompress(path.read_bytes()) == b"one\ntwo\n"

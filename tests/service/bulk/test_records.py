@@ -36,7 +36,7 @@ def changed(layout: Layout, line: str) -> str:
         (Field("t"), "\n", "\n"),
     ],
 )
-def test_the_text_alone_changes(layout: Layout, line: str, expected: str) -> None:
+def test_only_the_text_changes(layout: Layout, line: str, expected: str) -> None:
     record = layout.read(line)
     assert record.text in ("old", "")
     assert record.problem == ""
@@ -69,7 +69,9 @@ def test_a_translation_never_becomes_two_lines_or_cells() -> None:
         ),
     ],
 )
-def test_what_has_no_text_stays_and_says_why(layout: Layout, line: str, problem: str) -> None:
+def test_records_without_text_are_kept_with_a_reason(
+    layout: Layout, line: str, problem: str
+) -> None:
     record = layout.read(line)
     assert record.problem.startswith(problem)
     assert record.translated("new") == line

@@ -102,7 +102,7 @@ def test_a_folder_is_translated_file_by_file(
     assert f"{folder / 'e.pdf'} is skipped" in capsys.readouterr().err
 
 
-def test_lines_that_cannot_be_translated_are_told_and_counted_over_runs(
+def test_untranslated_lines_are_reported_and_counted_across_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "in.jsonl"
@@ -115,7 +115,7 @@ def test_lines_that_cannot_be_translated_are_told_and_counted_over_runs(
     assert read(job.out).splitlines()[:2] == ['{"u": 1}', '{"t": "LINE 2"}']
 
 
-def test_what_is_there_is_not_overwritten(tmp_path: Path, source: Path) -> None:
+def test_existing_output_is_not_overwritten(tmp_path: Path, source: Path) -> None:
     job = run.Job(source, tmp_path / "out.txt", Wanted())
     job.out.write_text("precious")
     with pytest.raises(BulkError, match=r"out.txt exists already: delete it, or name another"):
@@ -152,7 +152,7 @@ def test_another_command_does_not_continue_a_run(tmp_path: Path, source: Path, w
         ("in.jsonl.gz", Wanted(), "needs --field, the name of"),
     ],
 )
-def test_how_lines_are_read_must_be_known(
+def test_the_layout_of_lines_must_be_known(
     tmp_path: Path, name: str, wanted: Wanted, said: str
 ) -> None:
     (tmp_path / name).write_bytes(b"")
@@ -160,7 +160,7 @@ def test_how_lines_are_read_must_be_known(
         started(run.Job(tmp_path / name, tmp_path / "out", wanted))
 
 
-def test_a_folder_must_have_files_and_not_hold_its_own_output(tmp_path: Path) -> None:
+def test_a_folder_must_have_files_and_not_contain_its_output(tmp_path: Path) -> None:
     with pytest.raises(BulkError, match="has no file whose name ends in"):
         started(run.Job(tmp_path, tmp_path.parent / "none", Wanted()))
     (tmp_path / "a.txt").write_text("a\n")

@@ -38,7 +38,7 @@ if __name__ == "__main__":
         ({"CPU": 4.0}, ["0 GPUs, but one worker and reading need 1"]),
     ],
 )
-def test_a_cluster_that_is_too_small_is_told(has: dict[str, float], lacks: list[str]) -> None:
+def test_a_cluster_that_is_too_small_is_reported(has: dict[str, float], lacks: list[str]) -> None:
     from service.on_ray import data
 
     options = data._parse(["in", "out", "--checkpoints", "folder", "--gpu"])

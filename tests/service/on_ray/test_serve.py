@@ -105,7 +105,7 @@ def many(texts: list[str], tries: int = 1, at_once: int = 16) -> list[httpx.Resp
 
 
 @pytest.mark.usefixtures("cluster")
-def test_two_replicas_answer_what_one_process_answers() -> None:
+def test_two_replicas_give_the_same_answers_as_one_process() -> None:
     answers = many(GERMAN[:200])
     with started(SETTINGS) as client:
         expected = [client.post("/translate", json=body(text)).json() for text in GERMAN[:200]]
@@ -117,7 +117,7 @@ def test_two_replicas_answer_what_one_process_answers() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_full_replica_says_so_itself() -> None:
+def test_a_full_replica_refuses_with_its_own_429() -> None:
     answers = many([LONG] * 120, at_once=120)
     refused = [answer for answer in answers if answer.status_code != 200]
     assert {answer.status_code for answer in refused} == {429}
@@ -126,7 +126,7 @@ def test_a_full_replica_says_so_itself() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_is_cancelled_does_not_run_on() -> None:
+def test_cancelled_requests_do_not_continue() -> None:
     rng = random.Random(0)
 
     async def leave(client: httpx.AsyncClient, limit: asyncio.Semaphore) -> None:
@@ -152,7 +152,7 @@ def test_what_is_cancelled_does_not_run_on() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_replica_that_is_killed_costs_retries_alone() -> None:
+def test_a_killed_replica_only_causes_retries() -> None:
     async def under_load() -> list[httpx.Response]:
         limit = asyncio.Semaphore(16)
         async with httpx.AsyncClient(timeout=60) as client:
@@ -175,7 +175,7 @@ def test_a_replica_that_is_killed_costs_retries_alone() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_replica_without_a_port_for_its_metrics_says_so(tmp_path: Path) -> None:
+def test_a_replica_without_a_metrics_port_logs_a_warning(tmp_path: Path) -> None:
     from ray import serve
 
     from service.on_ray.serve import deployment_of

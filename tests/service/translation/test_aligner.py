@@ -67,7 +67,7 @@ def crossed(source: Sequence[int], target: Sequence[int]) -> Floats:
     return weights
 
 
-def test_attention_that_can_be_is_believed() -> None:
+def test_valid_attention_is_used() -> None:
     links, counts = aligned(crossed)
     assert links[0] > links[-2]
     assert counts == {}
@@ -92,7 +92,7 @@ def full_of(value: float) -> Attention:
         failing,
     ],
 )
-def test_attention_that_cannot_be_leaves_words_in_their_order(attention: Any) -> None:
+def test_invalid_attention_falls_back_to_word_order(attention: Any) -> None:
     links, counts = aligned(attention)
     assert links == sorted(links)
     assert links[0] == 0
@@ -100,7 +100,7 @@ def test_attention_that_cannot_be_leaves_words_in_their_order(attention: Any) ->
     assert counts == {"alignment": 1}
 
 
-def test_attention_that_hangs_leaves_nobody_waiting() -> None:
+def test_attention_that_hangs_fails_at_the_deadline() -> None:
     end = threading.Event()
 
     def hanging(source: Sequence[int], target: Sequence[int]) -> Floats:
@@ -114,7 +114,7 @@ def test_attention_that_hangs_leaves_nobody_waiting() -> None:
         end.set()
 
 
-def test_words_that_no_token_bounds_are_refused_before_a_table_of_them_is_made() -> None:
+def test_too_many_words_are_refused_before_a_matrix_is_allocated() -> None:
     aligner = aligner_of(crossed)
     text = "€" * 2000  # any run of unknown characters is one token
     assert len(aligner.tokenizers.source.encode([text])[0]) < 10
@@ -126,7 +126,7 @@ def test_words_that_no_token_bounds_are_refused_before_a_table_of_them_is_made()
         aligner.close()
 
 
-def test_tags_move_with_several_words_of_a_sentence_that_has_too_many() -> None:
+def test_tags_of_a_sentence_with_too_many_words_follow_groups_of_words() -> None:
     aligner = aligner_of(crossed)
     text = "€" * 1500 + " Hund"
     sentence = Sentence(text, (Tag(1501, "<b>", "open"), Tag(1505, "</b>", "close")))
@@ -158,7 +158,7 @@ def sentences(text: str, count: int) -> list[TranslatedSentence]:
     return [TranslatedSentence(Sentence(text), (TARGET,), (-1.0,))] * count
 
 
-def test_a_short_request_takes_its_turn_before_a_long_one_is_done(
+def test_a_short_request_is_aligned_before_a_long_one_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -185,7 +185,7 @@ def test_a_short_request_takes_its_turn_before_a_long_one_is_done(
     assert attention.asked[6:] == [long] * 38
 
 
-def test_a_turn_takes_in_all_that_is_done_in_its_time() -> None:
+def test_a_turn_aligns_as_many_sentences_as_fit_in_its_time() -> None:
     attention = Watched()
     for _ in range(5):
         attention.next.release()
@@ -202,7 +202,7 @@ def test_a_turn_takes_in_all_that_is_done_in_its_time() -> None:
         aligner.close()
 
 
-def test_who_leaves_or_is_late_leaves_the_line_and_is_owed_nothing_any_more() -> None:
+def test_cancelled_and_expired_requests_leave_the_backlog() -> None:
     attention = Watched()
     aligner = aligner_of(attention)
     aligner.backlog.measured(1, 0.001)

@@ -26,7 +26,7 @@ def result(ids: tuple[int, ...], reason: FinishReason = FinishReason.END) -> Hyp
 @example([*range(9)] * 4)  # longer than what is looked for
 @example([2, *[0, 1, 1] * 3, 0, 1])
 @example([2, *[0, 1, 1] * 4, 2])
-def test_a_loop_is_what_a_regular_expression_finds(ids: list[int]) -> None:
+def test_loops_are_detected_like_by_a_regular_expression(ids: list[int]) -> None:
     assert loops(ids) == (REPEATED.search("".join(map(chr, ids))) is not None)
 
 
@@ -41,7 +41,7 @@ def test_a_loop_is_what_a_regular_expression_finds(ids: list[int]) -> None:
         (LOOP, result(LOOP, FinishReason.LENGTH), True),
     ],
 )
-def test_what_ran_away_is_searched_again(
+def test_runaway_translations_are_suspect(
     source: tuple[int, ...], best: Hypothesis, suspect: bool
 ) -> None:
     assert is_suspect(source, best) is suspect
@@ -64,7 +64,7 @@ CUT, EMPTY = result(SOUND, FinishReason.LENGTH), result(())
         (CUT, result(LOOP), False),
     ],
 )
-def test_the_second_result_is_given_out_where_it_is_better(
+def test_the_better_of_two_results_is_chosen(
     first: Hypothesis, second: Hypothesis, taken: bool
 ) -> None:
     assert better(SOUND, [first], [second]) is taken

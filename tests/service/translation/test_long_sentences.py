@@ -42,7 +42,7 @@ def translate(models: ModelSet, text: str, **options: object) -> Translation:
     return asyncio.run(models.translate([text], "de", "en", asked, 60))[0]
 
 
-def test_its_clauses_are_translated_as_if_alone(models: ModelSet) -> None:
+def test_clauses_are_translated_like_separate_sentences(models: ModelSet) -> None:
     whole = translate(models, LONG)
     first, second = (translate(models, clause).text for clause in (FIRST, SECOND))
     assert whole.text.lower() == f"{first.rstrip(' .,')}, {second}".lower()
@@ -52,7 +52,7 @@ def test_its_clauses_are_translated_as_if_alone(models: ModelSet) -> None:
     assert (sentence.finish_reason, sentence.recovery) == ("end", None)
 
 
-def test_other_bundles_and_whole_texts_are_not_cut(models: ModelSet) -> None:
+def test_other_bundles_and_undivided_texts_are_not_split(models: ModelSet) -> None:
     others = start(TINY_BUNDLE)
     try:
         whole = translate(others, LONG).text
@@ -61,7 +61,7 @@ def test_other_bundles_and_whole_texts_are_not_cut(models: ModelSet) -> None:
     assert translate(models, LONG, splitting="none").text == whole != translate(models, LONG).text
 
 
-def test_scores_alternatives_and_alignments_are_of_the_whole(models: ModelSet) -> None:
+def test_scores_alternatives_and_alignments_cover_the_whole_sentence(models: ModelSet) -> None:
     whole = translate(models, LONG, alternatives=2, align=True)
     [sentence] = whole.sentences
     alone = [translate(models, clause, alternatives=2).sentences[0] for clause in (FIRST, SECOND)]
@@ -71,7 +71,7 @@ def test_scores_alternatives_and_alignments_are_of_the_whole(models: ModelSet) -
     assert sentence.alignments[0].target == whole.text
 
 
-def test_it_may_be_longer_than_the_model_takes_unless_it_is_to_be_aligned(
+def test_a_split_sentence_may_exceed_the_model_limit_unless_it_is_aligned(
     models: ModelSet,
 ) -> None:
     clauses = [FIRST, *["der Hund und die Katze und der Hund schläft heute,"] * 6, SECOND]
@@ -83,7 +83,7 @@ def test_it_may_be_longer_than_the_model_takes_unless_it_is_to_be_aligned(
         translate(models, " ".join(clauses), align=True)
 
 
-def test_to_be_aligned_its_clauses_share_the_room_by_length(models: ModelSet) -> None:
+def test_with_alignment_clauses_share_the_maximum_length(models: ModelSet) -> None:
     translator = models.models[0].translator
     manifest, tokenizers = translator.manifest, translator.tokenizers
     options = TranslationOptions(align=True)
@@ -100,18 +100,18 @@ def test_to_be_aligned_its_clauses_share_the_room_by_length(models: ModelSet) ->
     assert sum(room) + 2 * len(room) <= manifest.limits.max_target_length
 
 
-def test_a_prefix_begins_the_first_clause_alone(models: ModelSet) -> None:
+def test_a_prefix_applies_to_the_first_clause_only(models: ModelSet) -> None:
     text = translate(models, LONG, target_prefix="The bird").text
     assert text.startswith("The bird")
     assert text.count("bird") == 1
 
 
-def test_placeholders_of_all_clauses_come_through(models: ModelSet) -> None:
+def test_placeholders_in_all_clauses_are_preserved(models: ModelSet) -> None:
     text = translate(models, f"{FIRST[:-1]} %s, {SECOND[:-1]} {{name}}.").text
     assert text.count("%s") == text.count("{name}") == 1
 
 
-def test_it_is_told_once_and_whole(models: ModelSet) -> None:
+def test_a_split_sentence_is_streamed_once(models: ModelSet) -> None:
     told: list[tuple[str, str]] = []
 
     async def listen() -> Translation:

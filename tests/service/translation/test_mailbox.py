@@ -8,7 +8,7 @@ import pytest
 from service.translation.mailbox import Mailbox
 
 
-def test_an_event_loop_is_woken_once_for_all_that_is_posted_until_it_wakes(
+def test_messages_posted_before_the_loop_wakes_share_one_wake_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken: list[int] = []
@@ -40,7 +40,7 @@ def test_an_event_loop_is_woken_once_for_all_that_is_posted_until_it_wakes(
     assert taken == list(range(200))
 
 
-def test_no_message_of_many_threads_is_lost_and_one_that_fails_loses_no_other() -> None:
+def test_no_message_is_lost_even_if_another_one_fails() -> None:
     taken: list[int] = []
     problems: list[object] = []
 
@@ -71,7 +71,7 @@ def test_no_message_of_many_threads_is_lost_and_one_that_fails_loses_no_other() 
     assert len(problems) == 1
 
 
-def test_what_comes_once_the_loop_is_closed_is_dropped() -> None:
+def test_messages_to_a_closed_loop_are_dropped() -> None:
     loop = asyncio.new_event_loop()
     mailbox = Mailbox(loop)
     loop.close()

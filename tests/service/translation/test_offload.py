@@ -9,7 +9,7 @@ from service.errors import NotReadyError
 from service.translation.offload import run_in_thread
 
 
-def test_an_executor_that_is_shut_down_is_a_service_that_stops() -> None:
+def test_an_executor_that_is_shut_down_means_that_the_service_stops() -> None:
     executor = ThreadPoolExecutor(1)
 
     async def run() -> str:

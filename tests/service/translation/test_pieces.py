@@ -13,7 +13,7 @@ def test_the_examples_in_the_docstrings() -> None:
     assert doctest.testmod(pieces) == (0, 1)
 
 
-def test_a_piece_without_a_number_gets_none() -> None:
+def test_a_piece_without_a_number_must_not_gain_one() -> None:
     assert piece("Treffen um halb", "Meet at 2:30") == "Treffen um halb"
     assert piece("am 3. Tag", "on the 3rd day.") == "on the 3rd day"
     assert piece("und so", "...") == "und so"
@@ -29,7 +29,7 @@ def test_a_piece_without_a_number_gets_none() -> None:
         ("Lies {a} hier", ["Lies", "hier"], ["读。", "这里。"], "读 {a} 这里"),
     ],
 )
-def test_pieces_are_joined_as_the_target_is_written(
+def test_pieces_are_joined_by_the_rules_of_the_target_language(
     text: str, cores: list[str], translations: list[str], joined: str
 ) -> None:
     [whole] = take_apart(text, "text").sentences

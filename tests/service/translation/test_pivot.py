@@ -65,13 +65,13 @@ def test_sentences_of_both_halves_are_paired() -> None:
         ([], [], []),
     ],
 )
-def test_those_that_are_cut_in_another_way_are_kept_together(
+def test_sentences_that_are_split_differently_are_merged(
     first: list[tuple[str, str]], second: list[tuple[str, str]], expected: list[tuple[str, ...]]
 ) -> None:
     assert sides(first, second) == expected
 
 
-def test_nothing_is_lost_where_no_sentence_is_alike() -> None:
+def test_texts_without_matching_sentences_are_complete() -> None:
     first = [(f"s{number}", f"t{number}") for number in range(50)]
     second = [(f"x{number}", f"y{number}") for number in range(40)]
     [(source, _, target)] = sides(first, second)
@@ -80,7 +80,7 @@ def test_nothing_is_lost_where_no_sentence_is_alike() -> None:
 
 
 @pytest.mark.parametrize("problems", [("too long", ""), ("", "too long")])
-def test_a_text_does_not_stay_half_the_way(problems: tuple[str, str]) -> None:
+def test_a_text_is_never_left_in_the_pivot_language(problems: tuple[str, str]) -> None:
     first, second = (Translation("The dog sleeps.", (), (), problem=one) for one in problems)
     found = pivoted("Der Hund schläft.", first, second, "en")
     assert found == Translation("Der Hund schläft.", (), (), problem="too long")
@@ -111,7 +111,7 @@ def goes_on(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> threading.Even
     return event
 
 
-def test_both_halves_are_in_flight_and_nothing_is_done_twice(
+def test_both_halves_overlap_and_no_sentence_is_translated_twice(
     models: ModelSet, goes_on: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (model.engine for model in models.models)
@@ -131,7 +131,7 @@ def test_both_halves_are_in_flight_and_nothing_is_done_twice(
     assert waiting[0] > 0, "the second half began when the first was done"
 
 
-def test_what_both_models_are_done_with_is_not_refused_at_the_end(
+def test_a_finished_translation_is_not_refused_at_the_end(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: float) -> None:
@@ -142,7 +142,7 @@ def test_what_both_models_are_done_with_is_not_refused_at_the_end(
     assert len(found.sentences) == 12
 
 
-def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> None:
+def test_a_cancelled_request_leaves_no_work_behind(models: ModelSet) -> None:
     async def consume() -> None:
         async for _ in models.stream([TEXT] * 20, "de", "nl", TranslationOptions(), 60):
             pass
@@ -160,7 +160,7 @@ def test_a_request_that_is_given_up_leaves_nothing_behind(models: ModelSet) -> N
     assert (models.num_waiting, models.num_running) == (0, 0)
 
 
-def test_a_model_is_given_back_however_often_its_user_is_cancelled(
+def test_models_are_released_even_after_repeated_cancellation(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = set[str]()
@@ -189,7 +189,7 @@ def test_a_model_is_given_back_however_often_its_user_is_cancelled(
 
 
 @pytest.mark.parametrize("prefix", ["", "Die alte"])
-def test_sentences_are_told_as_soon_as_both_models_are_done(
+def test_sentences_are_streamed_as_soon_as_both_models_are_done(
     models: ModelSet, goes_on: threading.Event, prefix: str
 ) -> None:
     options, waiting = TranslationOptions(target_prefix=prefix), list[int]()
@@ -212,7 +212,7 @@ def test_sentences_are_told_as_soon_as_both_models_are_done(
     assert [one.translated for one in told] == list(done.translations[0].sentences)
 
 
-def test_a_text_that_both_models_divide_differently_is_told_once(
+def test_a_text_that_is_split_differently_is_streamed_once(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_apart = models.models[1].translator.preparation

@@ -27,7 +27,7 @@ from service.translation.types import TranslationOptions
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 
 
-def test_nothing_is_tokenized_beyond_the_sentences_that_may_ever_wait(
+def test_tokenization_stops_at_the_limit_of_sentences(
     metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
@@ -57,7 +57,7 @@ def spied(
     return seen
 
 
-def test_a_text_that_is_nested_too_deep_fails_none_of_the_others(models: ModelSet) -> None:
+def test_a_text_that_is_nested_too_deeply_fails_alone(models: ModelSet) -> None:
     deep, options = "<b>" * 101 + TEXTS[1] + "</b>" * 101, TranslationOptions(format="html")
     work = models.translate([TEXTS[0], deep], "de", "en", options, 60)
     first, second = asyncio.run(work)
@@ -82,7 +82,7 @@ def test_preparation_ends_at_the_deadline(
     assert outcomes(metrics) == {"expired": 1}
 
 
-def test_preparation_ends_with_its_request(
+def test_preparation_ends_when_its_request_is_cancelled(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, goes_on = threading.Event(), threading.Event()
@@ -107,7 +107,7 @@ def test_preparation_ends_with_its_request(
     assert outcomes(metrics) == {"cancelled": 1}
 
 
-def test_one_page_is_prepared_at_a_time_and_none_whose_client_has_left(
+def test_long_texts_are_prepared_one_at_a_time_unless_cancelled(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, goes_on, at_once = threading.Event(), threading.Event(), list[int]()
@@ -141,7 +141,7 @@ def test_one_page_is_prepared_at_a_time_and_none_whose_client_has_left(
     assert outcomes(metrics) == {"cancelled": 19, "ok": 300}
 
 
-def test_a_page_that_would_be_read_too_late_is_refused_before_it_is(
+def test_a_long_text_that_would_be_prepared_too_late_is_refused(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, goes_on = threading.Event(), threading.Event()
@@ -167,7 +167,7 @@ def test_a_page_that_would_be_read_too_late_is_refused_before_it_is(
     assert outcomes(metrics) == {"rejected": 1, "ok": 300}
 
 
-def test_a_page_is_put_together_beside_the_event_loop(
+def test_long_texts_are_assembled_outside_the_event_loop(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
@@ -183,7 +183,7 @@ def test_a_page_is_put_together_beside_the_event_loop(
     assert [one is threading.main_thread() for one in threads] == [False, True]
 
 
-def test_a_prefix_that_the_model_cannot_write_is_refused_by_its_characters(
+def test_a_prefix_with_unknown_characters_is_refused(
     models: ModelSet,
 ) -> None:
     for prefix, lacking in (
@@ -203,7 +203,7 @@ def test_a_prefix_that_the_model_cannot_write_is_refused_by_its_characters(
         ("20", 9, "The dog"),  # which the vocabulary lacks
     ],
 )
-def test_what_is_forced_is_the_prefix_of_the_sentence(
+def test_forced_tokens_encode_the_prefix_with_stand_ins(
     models: ModelSet, stand_in: str, limit: int, begins: str
 ) -> None:
     translator = models.models[0].translator

@@ -39,9 +39,7 @@ def channel_tags(models: ModelSet, options: TranslationOptions) -> set[int | Non
     return seen
 
 
-def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
-    models: ModelSet, tmp_path: Path
-) -> None:
+def test_reranking_is_enabled_by_request_or_by_setting(models: ModelSet, tmp_path: Path) -> None:
     german = load(TINY_BUNDLE).manifest.direction("en", "de")
     assert german is not None
     assert channel_tags(models, OPTIONS) == {None}
@@ -83,7 +81,7 @@ def test_the_opposite_direction_has_a_say_where_request_or_operator_ask_for_it(
         (None, 0.5, None, True, 1.5),
     ],
 )
-def test_where_the_opposite_direction_has_a_say_the_length_penalty_may_be_another(
+def test_reranking_may_have_its_own_length_penalty(
     own: float | None, weight: float, asked: float | None, rerank: bool, penalty: float
 ) -> None:
     manifest = load(TINY_BUNDLE).manifest
@@ -102,7 +100,7 @@ def test_where_the_opposite_direction_has_a_say_the_length_penalty_may_be_anothe
     assert found.length_penalty == penalty
 
 
-def test_a_translation_that_could_not_be_read_back_is_not_judged(models: ModelSet) -> None:
+def test_translations_that_are_too_long_for_the_scorer_are_not_reranked(models: ModelSet) -> None:
     manifest = models.models[0].translator.manifest
     german = manifest.direction("en", "de")
     assert german is not None

@@ -86,18 +86,18 @@ GOOD, LOOP, EMPTY = ended(5, 6, 7), cut(*[5, 6] * 20), ended()
         (cut(1, 2, 3), cut(4, 5), Found([cut(1, 2, 3)])),
     ],
 )
-def test_what_ran_away_is_searched_again(
+def test_runaway_translations_are_searched_again(
     first: Hypothesis, second: Hypothesis, expected: Found
 ) -> None:
     assert searched(first, second, (1, 8, 9, 3)) == expected
 
 
-def test_a_loop_of_the_source_may_stay() -> None:
+def test_a_repetition_in_the_source_may_be_translated() -> None:
     loop = ended(*[5, 6] * 10)
     assert searched(loop, GOOD, (1, *[8, 9] * 10, 3)) == Found([loop])
 
 
-def test_an_engine_that_hangs_costs_no_more_than_the_deadline(
+def test_a_hanging_engine_does_not_delay_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(searcher, "GRACE_SECONDS", 0.1)

@@ -28,7 +28,7 @@ async def forever() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-def test_work_goes_on_while_nobody_takes_what_it_tells() -> None:
+def test_work_continues_if_its_events_are_not_consumed() -> None:
     ended = False
     whole = [Translation("all", (), ())]
 
@@ -52,7 +52,7 @@ def test_work_goes_on_while_nobody_takes_what_it_tells() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError(), Panic(), asyncio.CancelledError()])
-def test_however_work_fails_it_is_told(error: BaseException) -> None:
+def test_any_failure_of_the_work_is_raised(error: BaseException) -> None:
     async def work(tell: Tell) -> list[Translation]:
         tell(sentence(0))
         await ending(error)
@@ -69,7 +69,7 @@ def test_however_work_fails_it_is_told(error: BaseException) -> None:
     asyncio.run(run())
 
 
-def test_work_whose_rest_is_not_wanted_is_given_up() -> None:
+def test_closing_a_stream_cancels_the_work() -> None:
     async def work(tell: Tell) -> list[Translation]:
         tell(sentence(0))
         await forever()
@@ -85,7 +85,7 @@ def test_work_whose_rest_is_not_wanted_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError(), Panic(), asyncio.CancelledError()])
-def test_the_first_that_fails_ends_them_all(error: BaseException) -> None:
+def test_the_first_failure_cancels_the_others(error: BaseException) -> None:
     async def run() -> None:
         with pytest.raises(type(error)):
             async with asyncio.timeout(60):
@@ -96,7 +96,7 @@ def test_the_first_that_fails_ends_them_all(error: BaseException) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_results_come_in_the_order_of_their_parts(count: int) -> None:
+def test_results_are_in_the_order_of_their_parts(count: int) -> None:
     async def part(number: int) -> int:
         await asyncio.sleep(0.001 * (count - number))
         return number

@@ -38,7 +38,7 @@ class Copying:
         ("en", "Vienna, Austria", "Wien, Österreich"),
     ],
 )
-def test_names_are_looked_up(source: str, text: str, expected: str) -> None:
+def test_names_are_translated_by_the_table(source: str, text: str, expected: str) -> None:
     bundle = load(DEFAULT_BUNDLE)
     tokenizers = load_tokenizers(bundle)
     searcher, attention = cast(Searcher, Copying()), cast(Attention, None)
@@ -52,7 +52,7 @@ def test_names_are_looked_up(source: str, text: str, expected: str) -> None:
     assert [one.target for one in told] == [translation.text] == [expected]
 
 
-def test_every_name_of_the_bundled_table_leads_somewhere() -> None:
+def test_the_bundled_table_of_names_is_well_formed() -> None:
     rows = [
         line.split("\t")
         for line in Path(DEFAULT_BUNDLE / "names.tsv").read_text(encoding="utf-8").splitlines()

@@ -21,7 +21,7 @@ from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 from tests.waiting import until
 
 
-def test_a_page_is_its_sentences(models: ModelSet) -> None:
+def test_a_text_equals_its_sentences(models: ModelSet) -> None:
     sentences = [german for german, _ in toy.sentences()]
     page = "\n".join(" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3))
     assert len(page) > CHARACTERS_ON_LOOP
@@ -38,7 +38,7 @@ def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics:
 
 
 @pytest.mark.parametrize("cached", [0, 10])
-def test_what_cannot_be_done_in_time_is_refused_before_its_text_is_looked_at_unless_it_may_be_known(
+def test_hopeless_requests_are_refused_before_preparation_unless_cached(
     metrics: Metrics, monkeypatch: pytest.MonkeyPatch, cached: int
 ) -> None:
     settings = Settings(precision="fp32", device="cpu", cached_sentences=cached)
@@ -63,7 +63,7 @@ def test_what_cannot_be_done_in_time_is_refused_before_its_text_is_looked_at_unl
         models.close()
 
 
-def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
+def test_more_sentences_than_the_queue_holds_are_an_invalid_request(
     metrics: Metrics,
 ) -> None:
     models = start(Settings(precision="fp32", device="cpu", max_waiting=3), metrics)
@@ -77,7 +77,7 @@ def test_more_sentences_than_may_ever_wait_are_a_mistake_and_not_a_full_line(
         models.close()
 
 
-def test_more_tokens_than_may_ever_wait_are_a_mistake_and_not_a_full_line(metrics: Metrics) -> None:
+def test_more_tokens_than_the_queue_holds_are_an_invalid_request(metrics: Metrics) -> None:
     """How the target is forced to begin counts, too."""
     models = start(Settings(precision="fp32", device="cpu", max_waiting_tokens=200), metrics)
     forced = TranslationOptions(target_prefix="The old woman waits. " * 8)
@@ -93,7 +93,7 @@ def test_more_tokens_than_may_ever_wait_are_a_mistake_and_not_a_full_line(metric
         models.close()
 
 
-def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Metrics) -> None:
+def test_pieces_may_outnumber_the_limit_of_sentences(metrics: Metrics) -> None:
     models = start(Settings(precision="fp32", device="cpu", max_waiting=2), metrics)
     text = "Der {a} alte Hund {b} schläft {c} heute."
     try:
@@ -104,7 +104,7 @@ def test_lost_placeholders_may_leave_more_pieces_than_may_ever_wait(metrics: Met
     assert all(found.text.count(name) == 1 for name in ("{a}", "{b}", "{c}"))
 
 
-def test_others_get_their_turn_while_languages_are_detected(models: ModelSet) -> None:
+def test_detecting_many_languages_does_not_block_the_event_loop(models: ModelSet) -> None:
     texts = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
 
     async def turns_of_others() -> int:
@@ -119,7 +119,7 @@ def test_others_get_their_turn_while_languages_are_detected(models: ModelSet) ->
     assert asyncio.run(turns_of_others()) >= 20
 
 
-def test_a_cancelled_request_leaves_nothing_running(models: ModelSet, metrics: Metrics) -> None:
+def test_a_cancelled_request_leaves_no_sentence_running(models: ModelSet, metrics: Metrics) -> None:
     async def begin_and_cancel() -> None:
         texts = [german for german, _ in toy.sentences()]
         task = asyncio.create_task(models.translate(texts, "de", "en", OPTIONS, 60))
@@ -152,7 +152,7 @@ class HeldAttention:
         return self.real(source, target)
 
 
-def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics) -> None:
+def test_the_deadline_applies_to_alignments(models: ModelSet, metrics: Metrics) -> None:
     attention = HeldAttention(models.models[0].translator.aligner)
 
     async def wait_too_long() -> None:
@@ -166,9 +166,7 @@ def test_a_deadline_holds_for_alignments_too(models: ModelSet, metrics: Metrics)
     assert attention.asked == 1 + 2
 
 
-def test_nothing_more_is_aligned_for_a_cancelled_request(
-    models: ModelSet, metrics: Metrics
-) -> None:
+def test_cancelling_a_request_ends_its_alignments(models: ModelSet, metrics: Metrics) -> None:
     attention = HeldAttention(models.models[0].translator.aligner)
 
     async def begin_and_cancel() -> None:
@@ -191,7 +189,7 @@ def total(counter: Counter) -> float:
     return metric.samples[0].value
 
 
-def test_what_was_translated_before_is_given_again_only_if_asked_for_in_the_same_way() -> None:
+def test_cached_translations_are_used_only_for_equal_options() -> None:
     metrics = Metrics()
     settings = Settings(precision="fp32", device="cpu", cached_sentences=3)
     models = start(settings, metrics)
@@ -211,12 +209,12 @@ def test_what_was_translated_before_is_given_again_only_if_asked_for_in_the_same
         models.close()
 
 
-def test_nothing_is_kept_unless_asked_for(models: ModelSet, metrics: Metrics) -> None:
+def test_no_translation_is_cached_by_default(models: ModelSet, metrics: Metrics) -> None:
     assert translate(models, TEXTS) == translate(models, TEXTS)
     assert total(metrics.cached_sentences) == 0
 
 
-def test_alignments_to_come_count_for_those_who_ask_for_some(
+def test_waiting_alignments_count_for_requests_with_alignment(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [model], end = models.models, threading.Event()
@@ -254,7 +252,7 @@ def test_alignments_to_come_count_for_those_who_ask_for_some(
     assert outcomes(metrics) == {"ok": 4, "rejected": 3}
 
 
-def test_options_may_be_given_as_a_list_and_are_the_same_then() -> None:
+def test_ignored_tags_may_be_a_list() -> None:
     names: list[str] = ["x"]
     given = TranslationOptions(ignored_tags=names)  # type: ignore[arg-type]
     assert hash(given) == hash(TranslationOptions(ignored_tags=("x",)))

@@ -35,7 +35,7 @@ class Scripted:
         yield {0: Found([Hypothesis(tuple(translation), -1.0, FinishReason.END)])}
 
 
-def test_the_second_search_sees_all_names_protected_and_nothing_else() -> None:
+def test_the_second_search_has_exactly_the_names_protected() -> None:
     search = Scripted(
         "Mr Steinberg from wood camp lost a card in January.",
         "Mr <p0> from <p1> lost his card in January.",

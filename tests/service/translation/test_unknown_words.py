@@ -77,7 +77,7 @@ def looked_up_by(aligner: Aligner, rows: Sequence[Sequence[int]]) -> list[str]:
     return tokenizers.translations(SOURCE, rows, looked_up.attended)
 
 
-def test_unknown_tokens_are_what_they_attended_to(tokenizers: Tokenizers) -> None:
+def test_unknown_tokens_are_replaced_by_the_attended_words(tokenizers: Tokenizers) -> None:
     assert tokenizers.source.pieces(SOURCE) == ["▁", "Ž", "▁d", "er", "▁", "Ψ"]
     [the] = tokenizers.target.encode(["The"])
     unknown = tokenizers.target.unknown_id
@@ -88,7 +88,7 @@ def test_unknown_tokens_are_what_they_attended_to(tokenizers: Tokenizers) -> Non
 
 
 @pytest.mark.parametrize("attention", [None, failing])
-def test_without_attention_they_are_taken_in_order(
+def test_without_attention_unknown_words_are_used_in_order(
     tokenizers: Tokenizers, attention: Attention | None
 ) -> None:
     unknown = tokenizers.target.unknown_id
@@ -97,7 +97,7 @@ def test_without_attention_they_are_taken_in_order(
     assert texts_of(tokenizers, [[unknown, unknown]], backwards) != ["ŽΨ"]
 
 
-def test_looking_for_them_counts_as_work_of_the_aligner(tokenizers: Tokenizers) -> None:
+def test_finding_attended_words_counts_as_alignment_work(tokenizers: Tokenizers) -> None:
     owed: list[float] = []
 
     def slow(source: Sequence[int], target: Sequence[int]) -> Floats:
@@ -113,7 +113,7 @@ def test_looking_for_them_counts_as_work_of_the_aligner(tokenizers: Tokenizers) 
     assert aligner.backlog.seconds == 0
 
 
-def test_they_are_copied_into_what_is_translated_in_pieces(tokenizers: Tokenizers) -> None:
+def test_unknown_words_are_copied_in_pieces_too(tokenizers: Tokenizers) -> None:
     [sentence] = take_apart("Ž {x}", "text").sentences
     [the] = tokenizers.target.encode(["The"])
     assert tokenizers.target.unknown_id is not None
