@@ -56,7 +56,9 @@ def choose_heads(
         fewer than `MIN_SHARED` of them.
     """
     around = before, after
-    seen = [found for pair in pairs if (found := _shared(network, pair, pieces, around))]
+    seen = [
+        found for pair in pairs if (found := _attention_to_shared(network, pair, pieces, around))
+    ]
     sizes = network.config
     every = [
         AlignmentHead(layer, head, shift)
@@ -80,7 +82,7 @@ def choose_heads(
 _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]
 
 
-def _shared(
+def _attention_to_shared(
     network: Transformer, pair: Pair, pieces: Pieces, around: tuple[int, int]
 ) -> _Seen | None:
     """Return each head's weights [T, S] and the positions (target, source) of the shared tokens.

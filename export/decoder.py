@@ -84,7 +84,7 @@ def build_decoder(
     if not is_recurrent:
         _gather(b, compacted, "row", "entry", config)
     _gather(b, memory, "source_row", "source_entry", config)
-    _name_constants_of_all_steps(b, config, narrowing)
+    _define_loop_constants(b, config, narrowing)
     state = ["ids", "totals", "finished", "best"]
     if is_recurrent:
         recurrence.gather_states(b, compacted, config)
@@ -103,7 +103,7 @@ def build_decoder(
     return to_model(b.finish("decoder", inputs, outputs))
 
 
-def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing: bool) -> None:
+def _define_loop_constants(b: GraphBuilder, config: ModelConfig, narrowing: bool) -> None:
     """Compute outside the loop what every step uses: counts, shapes, ranks, bans, encodings, masks."""
     b.named("beams", "Shape", "ids", start=1, end=2)
     b.named("candidates", "Mul", "beams", b.constant([2]))
@@ -130,7 +130,7 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing
     batch = b.op("Squeeze", b.op("Shape", "ids", start=0, end=1))
     firsts = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
     b.named("first_query", "Unsqueeze", b.op("Mod", firsts, queries), b.constant([1]))
-    _name_what_depends_on_the_step(b, config)
+    _define_step_tables(b, config)
     if config.decoder_cell == "attention":
         square = b.op("ConstantOfShape", b.op("Concat", queries, queries, axis=0))
         own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
@@ -146,7 +146,7 @@ def _name_constants_of_all_steps(b: GraphBuilder, config: ModelConfig, narrowing
     b.named("cross_bias", "Reshape", bias, shape)  # [C, 1, K B / C, S]
 
 
-def _name_what_depends_on_the_step(b: GraphBuilder, config: ModelConfig) -> None:
+def _define_step_tables(b: GraphBuilder, config: ModelConfig) -> None:
     """Compute all steps' position encodings [steps, B, 1, d] and length penalties [steps, B, 1].
 
     The penalty is ((5 + length) / 6)^alpha (Wu et al., 2016, equation 14).

@@ -103,7 +103,7 @@ def read_network(
         num_encoder_layers=_num_layers(variables, "encoder"),
         num_decoder_layers=_num_layers(variables, "decoder"),
         dropout=0.0,
-        norm="pre" if _of_both(variables, "pre_norm", 1) else "post",
+        norm="pre" if _common_setting(variables, "pre_norm", 1) else "post",
         activation=_activation(variables),
         layer_norm_epsilon=epsilon,
         embeddings=embeddings,
@@ -173,7 +173,7 @@ def _positions(
     return True, found
 
 
-def _of_both(variables: Variables, key: str, default: float) -> float:
+def _common_setting(variables: Variables, key: str, default: float) -> float:
     """Return a setting of both stacks, stored for each of them or for both.
 
     Raises:
@@ -191,7 +191,7 @@ def _of_both(variables: Variables, key: str, default: float) -> float:
 
 def _num_heads(variables: Variables, d_model: int) -> int:
     default = HEADS_BY_NAME.get(variables.specification, 8)
-    heads = round(_of_both(variables, "num_heads", default))
+    heads = round(_common_setting(variables, "num_heads", default))
     if heads < 1 or d_model % (2 * heads):
         raise SourceError(
             f"{variables.path}: num_heads = {heads}; supported: divisors of half of {d_model}, the width"
@@ -204,7 +204,7 @@ def _num_heads(variables: Variables, d_model: int) -> int:
 
 
 def _activation(variables: Variables) -> Any:
-    found = _of_both(variables, "activation", 0)
+    found = _common_setting(variables, "activation", 0)
     if found not in ACTIVATIONS:
         names = ", ".join(f"{number} ({name})" for number, name in ACTIVATIONS.items())
         raise SourceError(f"{variables.path}: activation = {found:g}; supported: {names}")

@@ -121,15 +121,15 @@ def _tables(
     output = [names.output] * (config.embeddings != "separate")
     if config.embeddings == "shared":
         every = (*shared, names.source, names.target, *output)
-        weights = {"embedding.weight": target.table(_one_of(tensors, size, config, *every))}
+        weights = {"embedding.weight": target.table(_tied_table(tensors, size, config, *every))}
     else:
         read, written = (
             [own] if own in tensors or not shared or shared[0] not in tensors else shared
             for own in (names.source, names.target)
         )
-        embedded = _one_of(tensors, target_size, config, *written, *output)
+        embedded = _tied_table(tensors, target_size, config, *written, *output)
         weights = {
-            "source_embedding.weight": source.table(_one_of(tensors, size, config, *read)),
+            "source_embedding.weight": source.table(_tied_table(tensors, size, config, *read)),
             "embedding.weight": target.table(embedded),
         }
         tensors.ignore(*shared)
@@ -143,7 +143,7 @@ def _tables(
     return weights
 
 
-def _one_of(tensors: Tensors, size: int, config: ModelConfig, *names: str) -> Tensor:
+def _tied_table(tensors: Tensors, size: int, config: ModelConfig, *names: str) -> Tensor:
     """Return a table that is stored under one or several names.
 
     Raises:

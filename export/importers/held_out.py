@@ -55,7 +55,7 @@ def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
         SourceError: none of the tokenizer's pieces is in the vocabulary.
     """
     side = imported.source
-    pieces, share = _listed(imported) if imported.moses else _scored(side)
+    pieces, share = _ranked_pieces(imported) if imported.moses else _scored_pieces(side)
     if not pieces:
         raise SourceError(f"{side.model}: none of its pieces has an id in the vocabulary")
     ids = [side.arrangement.place[side.ids[piece]] for piece in pieces]
@@ -65,7 +65,7 @@ def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
     return [rng.choice(ids, length, p=share / share.sum()).tolist() for length in lengths]
 
 
-def _scored(side: Side) -> tuple[list[str], NDArray[np.float64]]:
+def _scored_pieces(side: Side) -> tuple[list[str], NDArray[np.float64]]:
     """Return SentencePiece's text pieces and their relative frequencies, estimated from their scores."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(side.model))
     pieces, weights = [], []
@@ -84,7 +84,7 @@ def _scored(side: Side) -> tuple[list[str], NDArray[np.float64]]:
     return pieces, np.exp(scores - max(weights, default=0))
 
 
-def _listed(imported: Imported) -> tuple[list[str], NDArray[np.float64]]:
+def _ranked_pieces(imported: Imported) -> tuple[list[str], NDArray[np.float64]]:
     """Return a vocabulary's text pieces, sorted by frequency, which is assumed to be 1 / rank."""
     side, tags = imported.source, {*imported.tags.values(), *imported.languages.values()}
     pieces = [

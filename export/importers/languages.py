@@ -24,7 +24,7 @@ def directions_of(
         SourceError: neither the model nor the user names the languages, or the model does not have them.
     """
     if imported.languages:
-        return _among(imported, sources, targets)
+        return _many_to_many(imported, sources, targets)
     spoken = [code for code in imported.source_languages if is_language(code)]
     froms = list(sources) or [code_of(code) for code in spoken]
     if not froms:
@@ -46,7 +46,9 @@ def directions_of(
     return found
 
 
-def _among(imported: Imported, sources: Sequence[str], targets: Sequence[str]) -> list[Direction]:
+def _many_to_many(
+    imported: Imported, sources: Sequence[str], targets: Sequence[str]
+) -> list[Direction]:
     """Return the directions from each language into each other one, restricted to the wanted ones."""
     place = imported.source.arrangement.place
     tokens: dict[str, int] = {}

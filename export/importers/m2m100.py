@@ -94,7 +94,7 @@ def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:
     model, path = source / MODEL, source / VOCABULARY
     processor = load_sentencepiece(model)
     ids = read_ids(path, size) if path.exists() else _fairseq_ids(processor)
-    ids |= _added(source, ids, size)
+    ids |= _added_tokens(source, ids, size)
     check_ids(source, ids, size, f"vocab_size, {size}")
     languages = languages_among(ids)
     if len(languages) < 2:
@@ -121,7 +121,7 @@ def _fairseq_ids(processor: SentencePieceProcessor) -> dict[str, int]:
     return moved | FAIRSEQ_FIRST
 
 
-def _added(source: Path, ids: Mapping[str, int], size: int) -> dict[str, int]:
+def _added_tokens(source: Path, ids: Mapping[str, int], size: int) -> dict[str, int]:
     """Return the ids of added tokens, which are listed with their ids, or in order after the pieces."""
     if (path := source / TOKENIZER).exists():
         added = read_json(path).get("added_tokens")

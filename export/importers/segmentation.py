@@ -40,14 +40,14 @@ def segmentation_of(
     Raises:
         SourceError: a file is missing or broken, or the tokenizer is not supported.
     """
-    if marked := _marked(vocabularies, OTHER_JOINT):
-        raise SourceError(f"{marked}pyonmttok; supported: SentencePiece, subword-nmt, fastBPE")
-    if marked := _marked(vocabularies, JOINT):
+    if problem := _joiner_problem(vocabularies, OTHER_JOINT):
+        raise SourceError(f"{problem}pyonmttok; supported: SentencePiece, subword-nmt, fastBPE")
+    if problem := _joiner_problem(vocabularies, JOINT):
         if any(folder.glob(TRUECASER)):
             raise SourceError(f"{folder / TRUECASER}: Moses' truecaser is not supported")
         if (codes := _codes(folder)) is None:
             raise SourceError(
-                f"{marked}subword-nmt or fastBPE; supported: with the file of its merges, "
+                f"{problem}subword-nmt or fastBPE; supported: with the file of its merges, "
                 f"{', '.join(CODES)}, or {' and '.join(CODES_BY_SIDE)}, in {folder}"
             )
         tokens = set[str]().union(*vocabularies.values())
@@ -59,7 +59,7 @@ def segmentation_of(
     return Segmentation(models)
 
 
-def _marked(vocabularies: Mapping[Path, Collection[str]], joint: str) -> str:
+def _joiner_problem(vocabularies: Mapping[Path, Collection[str]], joint: str) -> str:
     """Return the beginning of an error message if many tokens have the mark of a split word, otherwise ""."""
     for path, tokens in vocabularies.items():
         marked = [token for token in tokens if token.startswith(joint) or token.endswith(joint)]
