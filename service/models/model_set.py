@@ -19,7 +19,7 @@ from service.models.routes import Routes, translate_along
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source
 from service.text.surrogates import unpaired_surrogate
-from service.translation.streaming import Tell, streamed, together
+from service.translation.streaming import OnSentence, streamed, together
 from service.translation.types import Event, SentenceResult, Translation, TranslationOptions
 
 AUTO = "auto"
@@ -170,7 +170,7 @@ class ModelSet:
         target: str | None,
         options: TranslationOptions,
         timeout: float,
-        tell: Tell | None = None,
+        on_sentence: OnSentence | None = None,
     ) -> list[Translation]:
         """Translate every text; texts of several languages may need several models.
 
@@ -180,7 +180,7 @@ class ModelSet:
             target: language code; may be None if the source has only one target.
             options: of the search.
             timeout: seconds until the request fails.
-            tell: called with each sentence as soon as it is translated.
+            on_sentence: called with each sentence as soon as it is translated.
 
         Raises:
             InvalidRequestError: the request exceeds a limit, or a language is unknown.
@@ -197,7 +197,7 @@ class ModelSet:
                 else:
                     by_codes.setdefault(route.codes, []).append(at)
             parts = [
-                self._in_one_direction(codes, texts, places, options, timeout, tell)
+                self._in_one_direction(codes, texts, places, options, timeout, on_sentence)
                 for codes, places in by_codes.items()
             ]
             for part in await together(parts):
@@ -245,18 +245,18 @@ class ModelSet:
         places: Sequence[int],
         options: TranslationOptions,
         timeout: float,
-        tell: Tell | None,
+        on_sentence: OnSentence | None,
     ) -> dict[int, Translation]:
         """Translate the texts at `places`, which all have the same direction; return them by place."""
 
-        def tell_of_all(sentence: SentenceResult) -> None:
-            assert tell is not None
-            tell(replace(sentence, text=places[sentence.text]))
+        def report(sentence: SentenceResult) -> None:
+            assert on_sentence is not None
+            on_sentence(replace(sentence, text=places[sentence.text]))
 
         hops, mine = self.routes.find(*codes) or (), [texts[at] for at in places]
-        told = tell_of_all if tell is not None else None
+        report_all = report if on_sentence is not None else None
         try:
-            done = await translate_along(hops, mine, options, timeout, told)
+            done = await translate_along(hops, mine, options, timeout, report_all)
         except (
             DeadlineExceededError
         ) as error:  # its message names the time left when its part began

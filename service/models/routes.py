@@ -14,7 +14,7 @@ from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
 from service.text.languages import standard
 from service.translation.pivot import Lookahead, pivoted
-from service.translation.streaming import Tell
+from service.translation.streaming import OnSentence
 from service.translation.types import SentenceResult, Translation, TranslationOptions
 
 Codes = tuple[str, str]
@@ -85,12 +85,12 @@ async def translate_along(
     texts: Sequence[str],
     options: TranslationOptions,
     timeout: float,
-    tell: Tell | None = None,
+    on_sentence: OnSentence | None = None,
 ) -> list[Translation]:
     """Translate texts along the same hops; see `Translator.translate`."""
     if len(hops) > 1:
-        return await _through(hops[0], hops[1], texts, options, timeout, tell)
-    return await _direct(hops[0], texts, options, timeout, tell)
+        return await _through(hops[0], hops[1], texts, options, timeout, on_sentence)
+    return await _direct(hops[0], texts, options, timeout, on_sentence)
 
 
 async def _direct(
@@ -98,12 +98,14 @@ async def _direct(
     texts: Sequence[str],
     options: TranslationOptions,
     timeout: float,
-    tell: Tell | None,
+    on_sentence: OnSentence | None,
 ) -> list[Translation]:
     end = time.monotonic() + timeout
     async with hop.model.lease(timeout) as model:
         deadline = model.engine.clock() + end - time.monotonic()
-        return await model.translator.translate(texts, hop.direction, options, deadline, tell=tell)
+        return await model.translator.translate(
+            texts, hop.direction, options, deadline, on_sentence=on_sentence
+        )
 
 
 async def _through(
@@ -112,32 +114,32 @@ async def _through(
     texts: Sequence[str],
     options: TranslationOptions,
     timeout: float,
-    tell: Tell | None,
+    on_sentence: OnSentence | None,
 ) -> list[Translation]:
     """Translate through a third language, and report each sentence when both models are done with it."""
-    end, told = time.monotonic() + timeout, set[tuple[int, int]]()
+    end, reported = time.monotonic() + timeout, set[tuple[int, int]]()
     options = replace(options, align=False)
     here = replace(options, alternatives=0, target_prefix="")
     language = standard(first.direction.target)
 
-    def tell_once(sentence: SentenceResult) -> None:
-        told.add((sentence.text, sentence.segment))
-        if tell is not None:
-            tell(sentence)
+    def report_once(sentence: SentenceResult) -> None:
+        reported.add((sentence.text, sentence.segment))
+        if on_sentence is not None:
+            on_sentence(sentence)
 
-    async with _SecondHalf(second, options, end, language, tell_once) as half:
+    async with _SecondHalf(second, options, end, language, report_once) as half:
         between = await half.beside(_direct(first, texts, here, timeout, half.look_ahead))
         await half.looked_ahead()
         done = iter(await half.translations([one.text for one in between if not one.problem]))
     halves = [(one, one if one.problem else next(done)) for one in between]
     whole = [pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)]
-    begun = {text for text, _ in told}
+    begun = {text for text, _ in reported}
     for text, (one, half_way) in enumerate(zip(whole, between, strict=True)):
         # skip a text that the second model splits differently: its sentences have been reported already
         if text not in begun or len(one.sentences) == len(half_way.sentences):
             for number, sentence in enumerate(one.sentences):
-                if (text, number) not in told:
-                    tell_once(SentenceResult(text, number, sentence))
+                if (text, number) not in reported:
+                    report_once(SentenceResult(text, number, sentence))
     return whole
 
 
@@ -149,11 +151,16 @@ class _SecondHalf:
     """
 
     def __init__(
-        self, hop: Hop, options: TranslationOptions, end: float, language: str, tell: Tell
+        self,
+        hop: Hop,
+        options: TranslationOptions,
+        end: float,
+        language: str,
+        on_sentence: OnSentence,
     ) -> None:
         """Prepare one request, which fails at `end` by `time.monotonic`; `language` is the pivot."""
         self._hop, self._options, self._end, self._language = hop, options, end, language
-        self._tell = tell
+        self._on_sentence = on_sentence
         self._stack = AsyncExitStack()
         self._first: asyncio.Future[list[Translation]] | None = None
         self._coming: asyncio.Future[ServedModel] | None = None
@@ -213,7 +220,7 @@ class _SecondHalf:
             how = self._hop.direction, self._options, self._deadline(model)
             self._ahead = Lookahead(model.translator, *how)
         if pair := await self._ahead.translated(first):
-            self._tell(replace(first, translated=pair.sentence(self._language)))
+            self._on_sentence(replace(first, translated=pair.sentence(self._language)))
 
     def _deadline(self, model: ServedModel) -> float:
         return model.engine.clock() + self._end - time.monotonic()

@@ -24,23 +24,25 @@ from service.translation.types import TranslatedSentence
 logger = logging.getLogger(__name__)
 
 MAX_WORD_PAIRS = 1_000_000
-"""Of a sentence and its translation; 512 tokens and 1,024 are half as many, but a token may be of several
-letters that count as words."""
+"""Limit for the words of a sentence times those of its translation.
+
+512 x 1,024 tokens are half as many, but in scripts without spaces, a token may be several words.
+"""
 MAX_WEIGHT = 1.1
-"""Of what sums to 1, rounded."""
+"""Attention weights sum to 1, except for rounding."""
 TURN_SECONDS = 0.02
-"""After which others have their turn; a few sentences of usual length."""
+"""Time after which other requests have their turn; enough for a few sentences of usual length."""
 CHARACTERS_A_PAIR = 100
-"""A text and its translation take as long as so many characters, even empty ones."""
+"""The fixed cost of a pair of texts, in characters."""
 Result = TypeVar("Result")
 Around = tuple[Sequence[int], Sequence[int]]
-"""Ids that stand in front of a source, and of its translation."""
+"""The ids before every source, and those between BOS and every translation."""
 Attention = Callable[[Sequence[int], Sequence[int]], Floats]
-"""Source ids (tag ... EOS) and target ids (BOS ... EOS) to how much each looked at each, [T, S]."""
+"""Computes attention weights [T, S] from source ids (tag ... EOS) and target ids (BOS ... EOS)."""
 
 
 class Aligner:
-    """Aligns with one bundle, on threads beside the engine's, where requests take turns."""
+    """Aligns with one bundle, on its own threads, where requests take turns."""
 
     def __init__(
         self,
@@ -52,10 +54,17 @@ class Aligner:
         on_fault: Callable[[str, int], None] = lambda *_: None,
         max_tokens: int = MAX_LENGTH,
     ) -> None:
-        """`threads` requests are aligned at once, others wait; deadlines are by `clock`, in seconds.
+        """Start the threads.
 
-        Without `attention`, or beyond `max_tokens`, tag and EOS counted, words belong together by their
-        order: that is good enough to put tags in their places, and no alignment to give out.
+        Args:
+            tokenizers: of both languages.
+            special: the bundle's special tokens.
+            attention: if None, words are aligned by their order: good enough to place tags, but not to be
+                returned as an alignment.
+            threads: maximum number of requests that are aligned at once.
+            clock: seconds; deadlines refer to it.
+            on_fault: called with the kind and number of failures.
+            max_tokens: limit for source and target, including tag and EOS; longer ones are aligned by order.
         """
         self.max_tokens = max_tokens
         self.tokenizers, self.special = tokenizers, special
@@ -64,11 +73,11 @@ class Aligner:
         self._threads = ThreadPoolExecutor(threads, "aligner")
 
     def close(self) -> None:
-        """Take nothing new; threads end once what they have is done."""
+        """Accept no more work; the threads end when they have finished theirs."""
         self._threads.shutdown(wait=False)
 
     def promised(self, sources: Sequence[str], num_targets: int) -> AbstractContextManager[Promise]:
-        """Count the alignments of these sentences as work to come, each with so many translations."""
+        """Add the alignments of sentences to the backlog, each with `num_targets` translations."""
         if not sources:
             return nullcontext(Promise(0.0, 0.0))
         return self.backlog.promised(num_targets * sum(cost_of(text, text) for text in sources))
@@ -81,17 +90,18 @@ class Aligner:
         deadline: float,
         promise: Promise,
     ) -> list[TranslatedSentence]:
-        """The same sentences with their alignments: those that have tags, or all.
+        """Return the sentences with their alignments.
 
         Args:
             translated: sentences and their translations.
-            around: what stands in front of their sources, and of their translations behind BOS.
-            wanted: whether to align those without tags, too.
-            deadline: when it is given up, as it is when the caller is cancelled.
-            promise: of this work, in the backlog.
+            around: the ids around them.
+            wanted: whether to align sentences without tags, too.
+            deadline: by the clock.
+            promise: this work's entry in the backlog.
 
         Raises:
-            DeadlineExceededError: it passed before the last sentence.
+            DeadlineExceededError: the deadline passed before the last sentence was aligned.
+            TextTooLongError: an alignment is wanted and would be too large.
         """
         promise.left = sum(
             cost_of(one.sentence.text, text)
@@ -102,7 +112,7 @@ class Aligner:
         aligned: list[TranslatedSentence] = []
         steps = self._steps(translated, around, wanted, aligned)
         while len(aligned) < len(translated):
-            # the threads' line is first come, first served: whoever comes again stands at its end
+            # the executor's queue is first in, first out: the next turn follows those of other requests
             turn = partial(_turn, steps)
             cost, seconds = await run_in_thread(turn, self.clock, deadline, self._threads)
             promise.left -= cost
@@ -110,7 +120,7 @@ class Aligner:
         return aligned
 
     def measure(self, one: TranslatedSentence, around: Around) -> None:
-        """Align a sentence on this thread, for a first measurement of how long that takes."""
+        """Align a sentence on the calling thread, for a first measurement of the time this takes."""
         steps = self._steps([one], around, True, [])
         self.backlog.measured(*_turn(steps, lambda: None))
 
@@ -121,11 +131,11 @@ class Aligner:
         wanted: bool,
         into: list[TranslatedSentence],
     ) -> Iterator[int]:
-        """Put the sentences, aligned, `into` a list; a step is one alignment, and gives what it cost.
+        """Append the aligned sentences to `into`, and yield the cost of each alignment after it.
 
         Raises:
-            TextTooLongError: a table of a sentence's words is wanted and would be too large; tokens do not
-                bound them where a vocabulary takes many unknown characters for one.
+            TextTooLongError: an alignment is wanted and would be too large. The limits of tokens do not
+                exclude this, because some vocabularies encode many unknown characters as one token.
         """
         for one in translated:
             if not (wanted or one.sentence.tags):
@@ -147,7 +157,7 @@ class Aligner:
             into.append(replace(one, alignments=tuple(alignments)))
 
     def _alignment(self, source: str, target: str, around: Around, most: int | None) -> Alignment:
-        """Of a sentence and one of its translations, each of so many words at most."""
+        """Return the alignment of a sentence with one of its translations, each merged to `most` words."""
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
@@ -156,16 +166,17 @@ class Aligner:
             guess = align_words(source, target, source_pieces, target_pieces, in_order, most)
             return replace(guess, is_guess=True)
         weights = self.attended([*around[0], *source_ids, *end], target_ids, around)
-        if weights is None:  # the answer is there
+        if weights is None:  # the translation can be delivered all the same
             weights = _in_order(len(target_ids), len(source_ids))
         return align_words(source, target, source_pieces, target_pieces, weights, most)
 
     def attended(
         self, source: Sequence[int], target: Sequence[int], around: Around
     ) -> Floats | None:
-        """How much each token of a translation attended to each of its source, [T, S] without tag and EOS.
+        """Return the attention of each target token to each source token, [T, S] without tag and EOS.
 
-        None where there is no such graph, it fails or gives invalid values, or they are too long for it.
+        None if the bundle has no such graph, the texts are too long for it, it fails, or its values are
+        invalid.
         """
         prefix, start_tokens = around
         read = [self.special.bos, *start_tokens, *target, self.special.eos]
@@ -180,21 +191,21 @@ class Aligner:
             ):
                 return weights[len(start_tokens) :, len(prefix) : behind]
             logger.error("a sentence is aligned by word order: its attention has invalid values")
-        except BaseException:  # whatever it is, it must not end the event loop
+        except BaseException:  # of whatever class: it must not end the event loop
             logger.exception("a sentence is aligned by word order: its attention failed")
         self.on_fault("alignment", 1)
         return None
 
     async def run(self, work: Callable[[Check], Result], cost: float, deadline: float) -> Result:
-        """The result of other work on the aligner's threads, counted as alignments are.
+        """Run other work on the aligner's threads, and return its result; it is part of the backlog, too.
 
         Args:
             work: as in `run_in_thread`.
             cost: in characters, see `cost_of`.
-            deadline: when it is given up.
+            deadline: by the clock.
 
         Raises:
-            DeadlineExceededError: it passed before the end.
+            DeadlineExceededError: the deadline passed before the work was finished.
         """
 
         def timed(check: Check) -> tuple[Result, float]:
@@ -208,18 +219,18 @@ class Aligner:
 
 
 def _in_order(targets: int, sources: int) -> Floats:
-    """Weights [T, S] of tokens that look where they are themselves."""
+    """Return weights [T, S] that align each token with the one at the same relative position."""
     at = np.arange(targets) * sources // max(1, targets)
     return np.eye(max(1, sources), dtype=np.float32)[at, :sources]
 
 
 def cost_of(source: str, target: str) -> int:
-    """Of an alignment, in characters."""
+    """Return the cost of an alignment, in characters."""
     return CHARACTERS_A_PAIR + len(source) + len(target)
 
 
 def _turn(steps: Iterator[int], check: Check) -> tuple[int, float]:
-    """Take steps until a turn is over, or they are; what they cost, and how many seconds they took."""
+    """Take steps until the turn is over or no step is left; return their cost and duration in seconds."""
     started, cost, seconds = time.perf_counter(), 0, 0.0
     while seconds < TURN_SECONDS:
         check()

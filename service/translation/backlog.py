@@ -1,35 +1,36 @@
-"""Work that is owed to requests that take turns, and how long it takes. Imports nothing of the project."""
+"""The pending work of requests that take turns, and its duration. Imports nothing from the project."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 WEIGHT_KEPT = 0.99
-"""Of what was measured before, at each new measurement: the last hundred count."""
+"""Weight of earlier measurements at each new one: about the last hundred count."""
 
 
 @dataclass(eq=False, slots=True)
 class Promise:
-    """What one request is owed."""
+    """The pending work of one request."""
 
     left: float
-    """Of its cost."""
+    """The cost of what is not done yet."""
     seconds: float
-    """In which all of it should be done; 0 where nobody else was owed anything, or that could not be told."""
+    """Estimated time until all was done, at the beginning; 0 if no other work was pending, or without
+    measurements."""
 
 
 class Backlog:
-    """What is still to be done for everybody; used by one thread alone, the event loop's."""
+    """The pending work of all requests. It must be used from a single thread, the event loop's."""
 
     def __init__(self, threads: int) -> None:
-        """Nothing is promised; the work of one request is never on two of the `threads` at once."""
+        """Start without work. A request's work never runs on two of the `threads` at once."""
         self.threads = threads
         self._promises: set[Promise] = set()
         self._cost = self._seconds = 0.0  # measured, the latest with the most weight
 
     @contextmanager
     def promised(self, cost: float) -> Iterator[Promise]:
-        """Count so much work until the end of the block, or until it is done."""
+        """Count the work as pending until the end of the block; the caller reduces `left` as it is done."""
         promise = Promise(cost, self._seconds_for(cost))
         self._promises.add(promise)
         try:
@@ -38,20 +39,20 @@ class Backlog:
             self._promises.discard(promise)
 
     def measured(self, cost: float, seconds: float) -> None:
-        """Note that a thread did so much work in so many seconds."""
+        """Record how long a thread took for some work."""
         self._cost = WEIGHT_KEPT * self._cost + cost
         self._seconds = WEIGHT_KEPT * self._seconds + seconds
 
     @property
     def seconds(self) -> float:
-        """In which all that is promised should be done; 0 while nothing was measured."""
+        """Estimated time until all pending work is done; 0 without measurements."""
         costs = [promise.left for promise in self._promises]
         return max(sum(costs) / self.threads, max(costs, default=0.0)) * self._seconds_a_unit
 
     def _seconds_for(self, cost: float) -> float:
-        """Seconds until a new request of that cost would be done; 0 for one that has nobody before it.
+        """Estimate the seconds until a new request of that cost is done; 0 if no other work is pending.
 
-        By then, each of the others has had as many turns, or all that it needs.
+        Until then, each of the other requests has as many turns, unless it needs fewer.
         """
         before = sum(min(promise.left, cost) for promise in self._promises)
         if not before:

@@ -1,7 +1,4 @@
-"""A cache of translated sentences: user interfaces and feeds repeat the same ones.
-
-It is bounded, and off by default. It is used only from the event loop's thread.
-"""
+"""A cache of translated sentences, for user interfaces and feeds that repeat the same ones."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -10,25 +7,25 @@ from service.engine.types import Hypothesis
 
 
 class SentenceCache:
-    """The sentences asked for last, up to `capacity` of them."""
+    """Keeps the `capacity` sentences that were used last. Not safe for threads."""
 
     def __init__(self, capacity: int, on_hit: Callable[[], None] = lambda: None) -> None:
-        """Start empty; a capacity of 0 keeps nothing."""
+        """Start empty; a capacity of 0 switches the cache off."""
         self.capacity, self.on_hit = capacity, on_hit
         self._found: OrderedDict[Hashable, list[Hypothesis]] = OrderedDict()
 
-    def get(self, asked: Hashable) -> list[Hypothesis] | None:
-        """What was found for `asked`: source ids and options, all that the answer depends on."""
-        found = self._found.get(asked) if self._found else None
+    def get(self, key: Hashable) -> list[Hypothesis] | None:
+        """Return the hypotheses of a sentence, or None; `key` is all that they depend on: ids and options."""
+        found = self._found.get(key) if self._found else None
         if found is not None:
-            self._found.move_to_end(asked)
+            self._found.move_to_end(key)
             self.on_hit()
         return found
 
-    def put(self, asked: Hashable, found: list[Hypothesis]) -> None:
-        """Keep it, in the place of what was asked for longest ago."""
+    def put(self, key: Hashable, found: list[Hypothesis]) -> None:
+        """Keep the hypotheses of a sentence; a full cache drops those that were used least recently."""
         if self.capacity:
-            self._found[asked] = found
-            self._found.move_to_end(asked)
+            self._found[key] = found
+            self._found.move_to_end(key)
             if len(self._found) > self.capacity:
                 self._found.popitem(last=False)

@@ -1,4 +1,4 @@
-"""From the engine's threads to an event loop."""
+"""Passes results from the engine's threads to an event loop."""
 
 import asyncio
 from collections import deque
@@ -11,31 +11,31 @@ Message = TypeVar("Message")
 
 
 class Mailbox:
-    """Calls on an event loop from other threads; it is woken once for all that are posted until it wakes.
+    """Calls functions on an event loop from other threads, and wakes the loop only once for several calls.
 
-    A step of the engine finishes sentences of several requests, and each time that the loop is woken takes a
-    system call, and the interpreter from the engine's threads.
+    A step of the engine finishes sentences of several requests. Each wake-up costs a system call, and takes
+    the interpreter's lock from the engine's threads.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Nothing is posted."""
+        """Start without calls."""
         self.loop = loop
         self._calls: deque[Callable[[], None]] = deque()
         self._is_woken = False
 
     def post(self, take: Callable[[Message], None], message: Message) -> None:
-        """Have `take` called with a message, on the loop; from any thread. A closed loop takes no more."""
+        """Call `take` with a message on the loop, unless it is closed. May be called from any thread."""
         self._calls.append(partial(take, message))
-        if not self._is_woken:  # else what is appended is taken, too
+        if not self._is_woken:  # otherwise, `_take_all` has yet to read the queue
             self._is_woken = True
             with suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(self._take_all)
 
     def _take_all(self) -> None:
-        self._is_woken = False  # before the last look
+        self._is_woken = False  # first, so that a call that is appended from now on wakes the loop
         try:
             while self._calls:
                 self._calls.popleft()()
         finally:
-            if self._calls:  # one has failed, which the loop tells of, and not the others
+            if self._calls:  # one has failed, which the loop logs; the others must still run
                 self.loop.call_soon(self._take_all)

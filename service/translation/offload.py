@@ -1,4 +1,4 @@
-"""Long CPU work in a thread beside the event loop, as long as somebody waits for it."""
+"""Runs long CPU work in a thread, until it is done or no longer wanted."""
 
 import asyncio
 import contextvars
@@ -11,7 +11,7 @@ from service.errors import CancelledError, DeadlineExceededError, NotReadyError
 
 Result = TypeVar("Result")
 Check = Callable[[], None]
-"""Called again and again by work that may be long; what it raises ends the work."""
+"""Called regularly by long work; raises an error that ends the work if it is no longer wanted."""
 
 
 async def run_in_thread(
@@ -20,16 +20,16 @@ async def run_in_thread(
     deadline: float,
     executor: Executor | None = None,
 ) -> Result:
-    """The result of `work` on another thread.
+    """Run `work` on another thread and return its result; if the caller is cancelled, the work ends early.
 
     Args:
-        work: is given what it has to call, so that it ends when nobody waits for it any more.
-        clock: in seconds.
-        deadline: by `clock`, when it is given up, as it is when the caller is cancelled.
-        executor: whose thread; by default one of the event loop's own.
+        work: takes a function that it must call regularly.
+        clock: seconds.
+        deadline: by `clock`; the work ends early when it has passed.
+        executor: the threads to use; the event loop's own by default.
 
     Raises:
-        DeadlineExceededError: it passed before the end.
+        DeadlineExceededError: the deadline passed before the work was finished.
         NotReadyError: the executor was shut down before the work could begin.
     """
     given_up = threading.Event()
@@ -43,11 +43,11 @@ async def run_in_thread(
             raise DeadlineExceededError(too_late)
 
     try:
-        async with asyncio.timeout(left):  # even if no thread is free
-            run = contextvars.copy_context().run  # log lines name the request
+        async with asyncio.timeout(left):  # ends even if no thread becomes free
+            run = contextvars.copy_context().run  # so that log lines name the request
             try:
                 result = asyncio.get_running_loop().run_in_executor(executor, run, work, check)
-            except RuntimeError:  # it takes nothing more
+            except RuntimeError:  # the executor was shut down
                 raise NotReadyError("the service is stopping") from None
             return await result
     except TimeoutError:

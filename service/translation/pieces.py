@@ -1,4 +1,4 @@
-"""Pieces of a sentence around what is protected, translated each by itself: the last resort."""
+"""The last resort: translates the text between the protected parts of a sentence piece by piece."""
 
 import re
 from collections.abc import Sequence
@@ -12,26 +12,27 @@ from service.translation.preparation import Preparation
 from service.translation.searcher import Work
 
 _STOPS = ".。।"
-"""Which a model puts behind a piece, too."""
+"""Full stops, which models add even after a piece of a sentence."""
 _TOUCHING = re.compile(f"[{TOUCHING}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A sentence that is translated around what is protected."""
+    """A sentence that is translated in pieces."""
 
     sentence: Sentence
     pieces: list[str]
     """Every second one is a stand-in."""
     places: list[int]
-    """Of the pieces that are translated."""
+    """Indices of the pieces that are translated: those with a letter."""
     cores: list[str]
-    """What is translated of each."""
+    """Those pieces, without the punctuation and spaces at their ends."""
     work: list[Work]
+    """The search for each core."""
 
     @classmethod
     def of(cls, sentence: Sentence, request: Preparation) -> Self:
-        """What is asked of the engine for each piece with a letter."""
+        """Split a sentence and prepare the searches for its pieces."""
         pieces = sentence.pieces
         places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
         sentence, prefix = request.forced(sentence)
@@ -44,7 +45,7 @@ class Pieces:
         return cls(sentence, pieces, places, cores, work)
 
     def joined(self, translations: Sequence[str]) -> str:
-        """The sentence's translation, out of those of its pieces."""
+        """Return the sentence's translation, given those of the cores."""
         pieces = self.pieces.copy()
         for place, translation in zip(self.places, translations, strict=True):
             before, core, behind = words_of(pieces[place])
@@ -59,15 +60,15 @@ class Pieces:
 
 
 def _between(source: str, translation: str) -> str:
-    """A space where a letter that stood beside something protected becomes one of a script with spaces."""
+    """Return a space if the letter beside a stand-in needs none, but its translation, a letter, does."""
     becomes_spaced = _TOUCHING.match(source) and not _TOUCHING.match(translation)
     return " " if becomes_spaced and translation.isalnum() else ""
 
 
 def piece(source: str, translation: str, prefix: str = "") -> str:
-    """The translation of a piece; the piece itself where that is empty or has a number of its own.
+    """Return a piece's translation, or the piece itself if its translation is empty or adds a number.
 
-    It may have those of the prefix that it begins with.
+    Numbers in the prefix are allowed.
 
     >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns."), piece("hi", "你好。")
     ('meet at half', 'wir treffen uns', '你好')

@@ -1,7 +1,7 @@
-"""A translation through a third language: two halves, of which the second begins while the first goes on.
+"""Translation through a third language, in two halves that overlap.
 
-The second half translates each sentence as soon as the first has it, and at last the whole text, read as it
-would be by itself, from what was found: the result is that of two translations, one after the other.
+The second half translates each sentence as soon as the first half has finished it. At the end, it translates
+the whole text, with a cache of those sentences, so the result is that of two translations in succession.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,23 +28,23 @@ from service.translation.types import (
 
 Result = TypeVar("Result")
 MAX_AHEAD = 10_000
-"""Sentences of a request that are searched for early and kept until they are asked for."""
+"""Maximum sentences of a request that are translated early and kept."""
 WINDOW = 8
-"""Sentences that are looked at for the next one that both halves have alike."""
+"""Number of sentences that are searched for the next one that is the same in both halves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Sentences of the first half, and those of the second half that are made of them: mostly one each."""
+    """Sentences of the first half and the corresponding ones of the second half: usually one each."""
 
     first: Sequence[TranslatedSentence]
     second: Sequence[TranslatedSentence]
 
     def sentence(self, language: str) -> PivotedSentence:
-        """Both halves as one, through a language."""
+        """Return both halves as one sentence; `language` is the pivot."""
         both = [*self.first, *self.second]
         is_cut = any(one.finish_reason is FinishReason.LENGTH for one in both)
-        # what one half leaves as it is has no sentence there
+        # text that a half leaves unchanged is not a sentence there
         between = [one.target for one in self.first] or [one.source for one in self.second]
         source = " ".join([one.source for one in self.first] or between)
         target = " ".join([one.target for one in self.second] or between)
@@ -60,7 +60,7 @@ class Pair:
 
 
 class Lookahead:
-    """Translates sentences of the second half by themselves, as the first half gives them out."""
+    """Translates the sentences of the second half one by one, as the first half finishes them."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Lookahead:
         options: TranslationOptions,
         deadline: float,
     ) -> None:
-        """Of one request; `deadline` is by the clock of the translator's engine.
+        """Prepare one request; `deadline` is by the clock of the translator's engine.
 
         Raises:
             InvalidRequestError: an option is not possible with this model.
@@ -78,17 +78,20 @@ class Lookahead:
         self.searcher = (
             own if own.cache.capacity else Searcher(own.engine, SentenceCache(MAX_AHEAD))
         )
-        """Knows what was found."""
+        """Its cache has the sentences translated so far."""
         self._request = translator.preparation(direction, options)
         # only the first sentence of a text has a prefix
         self._further = translator.preparation(direction, replace(options, target_prefix=""))
         self._translator, self._deadline = translator, deadline
 
-    async def translated(self, told: SentenceResult) -> Pair | None:
-        """What is likely to become of a sentence of the first half; None where the whole text must tell."""
-        first, request = told.translated, self._further if told.segment else self._request
+    async def translated(self, result: SentenceResult) -> Pair | None:
+        """Translate a sentence of the first half early; return None if this fails.
+
+        The translation of the whole text decides: it may split sentences differently.
+        """
+        first, request = result.translated, self._further if result.segment else self._request
         text = first.sentence.translated(first.targets[0], None).written()
-        with suppress(AttendantError):  # told when the whole text has it
+        with suppress(AttendantError):  # the translation of the whole text reports the error
             _, tasks = request.take_apart([text])
             how = self.searcher, request, self._deadline, _at_once
             found = await self._translator.sentence_translator(*how).translate(tasks)
@@ -97,12 +100,12 @@ class Lookahead:
 
 
 async def _at_once(work: Callable[[Check], Result]) -> Result:
-    """The result of work on a single sentence."""
+    """Run work on the event loop, as it concerns a single sentence."""
     return work(lambda: None)
 
 
 def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSentence]) -> list[Pair]:
-    """Which sentences of a text's second half are made of which of the first."""
+    """Match the sentences of a text's first half with those of its second half."""
     targets = [one.target.split() for one in first]
     sources = [one.source.split() for one in second]
     at, to, found = 0, 0, list[Pair]()
@@ -124,7 +127,7 @@ def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSenten
 
 
 def pivoted(text: str, first: Translation, second: Translation, language: str) -> Translation:
-    """Both halves of a text as one translation through a language; the text itself where one has failed."""
+    """Return both halves of a text as one translation through `language`, or the text if one has failed."""
     if problem := first.problem or second.problem:
         return Translation(text, (), (), problem=problem)
     sentences = [pair.sentence(language) for pair in pairs(first.sentences, second.sentences)]

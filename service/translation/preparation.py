@@ -17,31 +17,31 @@ from service.translation.types import TranslationOptions
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A sentence, and what is asked of the engine for it."""
+    """A sentence, and the searches for its translation."""
 
     sentence: Sentence
     clauses: list[str]
-    """The sentence, or what it is cut into if it is long."""
+    """The sentence's text, or its clauses if it is long."""
     work: list[Work]
-    """For each of them."""
+    """The search for each clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPolicy:
-    """What the operator of a model allows, and prefers."""
+    """The operator's limits and defaults for a model."""
 
     max_beam_size: int
-    """The largest that a request may ask for."""
+    """The largest beam size that requests may use."""
     rerank: bool = False
-    """Where a request does not say."""
+    """The default for requests."""
 
 
 MAX_LENGTHS = 1024
-"""Of translations, whose options are kept."""
+"""Number of cached `DecodingOptions`, which depend on the length of the translation."""
 
 
 class Preparation:
-    """Of all requests with the same options in one direction, for one model."""
+    """Prepares all requests with the same model, direction and options."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class Preparation:
         decoding: DecodingOptions,
         pipeline: Pipeline,
     ) -> None:
-        """Prepare texts for `direction`; `decoding` are the options of a sentence as long as may be.
+        """Check the prefix; `decoding` are the options of the longest possible sentence.
 
         Raises:
             LimitExceededError: the prefix leaves no room for a translation.
-            InvalidRequestError: the model cannot write it.
+            InvalidRequestError: the prefix has characters that the model cannot write.
         """
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
@@ -76,7 +76,11 @@ class Preparation:
             )
 
     def _check_prefix(self, text: str) -> None:
-        """Where no bytes spell it, one token stands for all characters that a vocabulary lacks."""
+        """Check that a prefix has no unknown token, which vocabularies without byte tokens may produce.
+
+        Raises:
+            InvalidRequestError: it has one.
+        """
         unknown = self.tokenizers.target.special_ids.get("unk")
         if unknown in self._prefix:
             lacking = (
@@ -93,15 +97,17 @@ class Preparation:
         on_count: OnCount = lambda _: None,
         on_tokens: OnCount = lambda _: None,
     ) -> tuple[list[Document], list[Task]]:
-        """The texts taken apart, and what is asked for each of their sentences.
+        """Split the texts, and prepare their sentences.
 
-        `on_count` is told after each step how many sentences there are at least, `on_tokens` how many tokens
-        each one's search has to do with.
+        If one of several texts cannot be translated, it is returned unchanged, with the problem.
 
-        One of several texts that cannot be read stays as it is: the others have done nothing.
+        Args:
+            texts: any texts.
+            on_count: called again and again with the number of sentences so far.
+            on_tokens: called for each sentence with its number of tokens, see `tokens_of`.
 
         Raises:
-            TextTooLongError: a sentence is too long, or tags are nested too deep.
+            TextTooLongError: the only text has a sentence that is too long, or too deeply nested tags.
         """
         documents: list[Document] = []
         tasks: list[Task] = []
@@ -119,10 +125,10 @@ class Preparation:
     def _take_apart(
         self, text: str, before: int, on_count: OnCount, on_tokens: OnCount
     ) -> tuple[Document, list[Task]]:
-        """One text, behind others that have so many sentences."""
-        asked = self.options
-        form, splitting, ignored = asked.format, asked.splitting, asked.ignored_tags
-        counted = partial(_add_and_tell, on_count, before)
+        """Do the same for one text; the texts before it have `before` sentences."""
+        options = self.options
+        form, splitting, ignored = options.format, options.splitting, options.ignored_tags
+        counted = partial(_add_to_count, on_count, before)
         document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
         tasks, count = [], before
         for index, sentence in enumerate(document.sentences):
@@ -135,9 +141,10 @@ class Preparation:
         return document, tasks
 
     def forced(self, sentence: Sentence) -> tuple[Sentence, tuple[int, ...]]:
-        """A sentence, and the ids with which its translation begins.
+        """Return a sentence, and the ids with which its translation must begin.
 
-        Stand-ins in its prefix that make it too long, or that the model cannot write, are taken out of it.
+        If the stand-ins in its prefix make it too long, or the model cannot write them, the prefix is used
+        without stand-ins.
         """
         if sentence.prefix in ("", self._begins_with):
             return sentence, self._prefix if sentence.prefix else ()
@@ -148,7 +155,7 @@ class Preparation:
         return replace(sentence, prefix=self._begins_with), self._prefix
 
     def _ids(self, target: str) -> tuple[int, ...]:
-        """Of a text of the target language."""
+        """Return the ids of a text in the target language."""
         return tuple(self.tokenizers.target.encode([target])[0])
 
     def work(
@@ -159,13 +166,17 @@ class Preparation:
         num_hypotheses: int | None = None,
         written: str | None = None,
     ) -> Work:
-        """What is asked for a sentence, or a piece of one; the translation has at most so many tokens.
+        """Return the search for a sentence or a part of one.
 
-        `num_hypotheses` is that of all sentences unless it is given; `written` is what the client wrote
-        in the place of `text`.
+        Args:
+            text: the text as the model reads it.
+            max_tokens: limit for the translation.
+            prefix: ids with which the translation must begin.
+            num_hypotheses: the request's by default.
+            written: the text as the client wrote it, for error messages.
 
         Raises:
-            TextTooLongError: it has more tokens than the model can take.
+            TextTooLongError: the text exceeds the model's limit.
         """
         [ids] = self.tokenizers.source.encode([text])
         self._check_length(written or text, len(ids))
@@ -178,9 +189,9 @@ class Preparation:
     def _make_decoding(
         self, length: int, prefix: tuple[int, ...], num_hypotheses: int
     ) -> DecodingOptions:
-        """The options of a sentence whose translation has at most so many tokens."""
+        """Return the options for a translation of at most `length` tokens."""
         length += len(self.direction.start_tokens)
-        # read back, a translation has a tag and EOS, and encoder and decoder have as many positions
+        # reranking encodes a translation with tag and EOS; encoder and decoder have the same limit
         can_be_read_back = length + 2 <= self.manifest.limits.max_target_length
         return replace(
             self.decoding,
@@ -192,7 +203,7 @@ class Preparation:
         )
 
     def task(self, sentence: Sentence) -> Task:
-        """A sentence as one, or cut into clauses if it is long."""
+        """Prepare a sentence, which is cut into clauses if it is long."""
         sentence, prefix = self.forced(sentence)
         longest, parts = self.decoding.max_decoding_length, [sentence.text]
         if self.options.splitting != "none":
@@ -209,20 +220,21 @@ class Preparation:
         return Task(sentence, parts, work)
 
     def _shares(self, sentence: Sentence, parts: list[str]) -> list[int]:
-        """Most tokens of each clause's translation, so that the aligner can read them all as one.
+        """Limit the tokens of each clause's translation, so that the aligner can read them all at once.
 
         Raises:
-            TextTooLongError: it cannot read the sentence.
+            TextTooLongError: the aligner cannot read the sentence.
         """
         lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
         total = sum(lengths)
         self._check_length(sentence.as_written, total)
-        marks = 2 * len(parts)  # between them
+        marks = 2 * len(parts)  # punctuation between the clauses
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
         return [max(1, min(longest, room * length // max(1, total))) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
+        """Check that the model can read so many tokens; `text` is for the error message."""
         around = len(self.direction.prefix) + len(self.manifest.special_tokens.source_end)
         most = self.manifest.limits.max_source_length - around
         if tokens > most:
@@ -232,7 +244,7 @@ class Preparation:
             )
 
 
-def _add_and_tell(on_count: OnCount, before: int, more: int) -> None:
+def _add_to_count(on_count: OnCount, before: int, more: int) -> None:
     on_count(before + more)
 
 
@@ -242,10 +254,10 @@ def decoding_options(
     options: TranslationOptions,
     policy: SearchPolicy,
 ) -> DecodingOptions:
-    """What is asked for, with the bundle's defaults filled in; the length limit is each sentence's own.
+    """Return a request's options, with the bundle's defaults and the length limit of the longest sentence.
 
     Raises:
-        LimitExceededError: it is more than model or operator allow.
+        LimitExceededError: an option exceeds the model's or the operator's limit.
     """
     defaults, wanted = manifest.decoding, options.alternatives + 1
     max_beam_size = policy.max_beam_size

@@ -1,4 +1,4 @@
-"""From sentences to hypotheses: from the cache, from the engine, and decoded again where needed."""
+"""Finds hypotheses for sentences, in the cache or with the engine; runaway searches are repeated."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -15,47 +15,47 @@ from service.translation.cache import SentenceCache
 from service.translation.mailbox import Mailbox
 
 GRACE_SECONDS = 1.0
-"""In which the engine itself says that a deadline has passed."""
+"""Time that the engine has after a deadline to report that it has passed."""
 
 Work = tuple[tuple[int, ...], DecodingOptions]
-"""A sentence's ids, and how it is searched: all that its translation depends on."""
+"""A sentence's ids and search options: everything that its translation depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     hypotheses: list[Hypothesis]
     """Best first; at least one."""
     is_repeated: bool = False
-    """Whether this is of a second search, with n-gram blocking."""
+    """Whether it is from a second search, with n-gram blocking."""
     attended: tuple[tuple[int, ...], ...] = ()
-    """Of each hypothesis, the source's token that each unknown token attended to, where that is known."""
+    """For each hypothesis, the index of the source token that each unknown token attended to, if known."""
 
 
 class Searcher:
-    """An engine with a memory and an eye on what runs away."""
+    """An engine with a cache and guards against runaway translations."""
 
     def __init__(self, engine: Engine, cache: SentenceCache) -> None:
-        """Put the two together."""
+        """Combine the two."""
         self.engine, self.cache = engine, cache
         self._mailbox: Mailbox | None = None
 
     @property
     def max_sentences(self) -> int:
-        """Sentences that a search may have at once, even while nothing else waits."""
+        """Maximum number of sentences in one call of `search`."""
         return self.engine.config.max_waiting
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that a search may have at once, even while nothing else waits."""
+        """Maximum number of tokens in one call of `search`."""
         return self.engine.config.max_waiting_tokens
 
     def check_deadline(self, deadline: float) -> None:
-        """Refuse what cannot be done in time, unless it might be known already.
+        """Check whether a new request could meet a deadline, unless its sentences may be in the cache.
 
         Raises:
-            QueueFullError: with the time in which what waits now should be done.
+            QueueFullError: it could not; `retry_after` is the expected wait.
         """
         if not self.cache.capacity:
             self.engine.check_deadline(deadline)
@@ -63,19 +63,19 @@ class Searcher:
     async def search(
         self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
     ) -> AsyncGenerator[dict[int, Found], None]:
-        """Search for every sentence, all in flight together; again, with n-gram blocking, for what ran away.
+        """Search for all sentences concurrently; runaway searches are repeated with n-gram blocking.
 
         Args:
             work: the sentences.
-            deadline: by the engine's clock, in seconds, when it is given up.
-            seconds_after: what other work behind the search should take; who has no time for that is refused.
+            deadline: by the engine's clock, in seconds.
+            seconds_after: estimated duration of work after the search that must also meet the deadline.
 
         Yields:
-            Those that are done since the last time, by place; each sentence once. What is left when the
-            generator is closed is given up.
+            The results since the last time, by index in `work`; each sentence once. Closing the generator
+            cancels the other sentences.
 
         Raises:
-            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+            RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         suspect: dict[int, list[Hypothesis]] = {}
         async with aclosing(self._search(work, deadline, seconds_after)) as arrivals:
@@ -93,7 +93,7 @@ class Searcher:
             yield await self._repeated(work, suspect, deadline)
 
     def _mailbox_of(self, loop: asyncio.AbstractEventLoop) -> Mailbox:
-        """The one of the event loop: a service has one, tests and programs may have several in turn."""
+        """Return the event loop's mailbox: unlike the service, programs may use several loops in turn."""
         if self._mailbox is None or self._mailbox.loop is not loop:
             self._mailbox = Mailbox(loop)
         return self._mailbox
@@ -101,7 +101,7 @@ class Searcher:
     async def _repeated(
         self, work: Sequence[Work], suspect: Mapping[int, list[Hypothesis]], deadline: float
     ) -> dict[int, Found]:
-        """The better of a first search and of another one with n-gram blocking."""
+        """Repeat searches with n-gram blocking, and return the better result of each, by index in `work`."""
         again = [
             (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
             for ids, options in (work[at] for at in suspect)
@@ -118,7 +118,7 @@ class Searcher:
     async def _search(
         self, work: Sequence[Work], deadline: float, seconds_after: float
     ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
-        """Every sentence's hypotheses; where this ends before, the engine gives up what is left."""
+        """Yield the hypotheses of every sentence; if the generator ends early, the others are aborted."""
         cached = ((at, self.cache.get(item)) for at, item in enumerate(work))
         known = {at: found for at, found in cached if found is not None}
         places = [at for at in range(len(work)) if at not in known]
@@ -126,7 +126,7 @@ class Searcher:
         left = max(0.0, deadline - self.engine.clock())
         loop = asyncio.get_running_loop()
         arrivals = _Arrivals(sequences, self._mailbox_of(loop))
-        end = loop.call_later(left + GRACE_SECONDS, arrivals.expire)  # even if a step hangs
+        end = loop.call_later(left + GRACE_SECONDS, arrivals.expire)  # in case a step hangs
         try:
             if known:
                 yield known
@@ -149,10 +149,10 @@ class Searcher:
 
 
 class _Arrivals:
-    """What the engine finds, on its threads, as it comes to the event loop."""
+    """Collects the results of the engine's threads on the event loop."""
 
     def __init__(self, sequences: Sequence[DecodingSequence], mailbox: Mailbox) -> None:
-        """Wait for all of these, on the mailbox's event loop."""
+        """Collect the results of these sequences on the mailbox's event loop."""
         self.num_missing = len(sequences)
         self._loop = mailbox.loop
         self._arrived: dict[int, Future[list[Hypothesis]]] = {}
@@ -163,11 +163,11 @@ class _Arrivals:
             sequence.future.add_done_callback(partial(mailbox.post, take))
 
     async def next(self) -> dict[int, list[Hypothesis]]:
-        """Those that came since the last time, by number, as soon as there is one.
+        """Wait for at least one result; return those since the last call, by index.
 
         Raises:
-            AttendantError: one of them failed.
-            TimeoutError: no more of them is waited for.
+            AttendantError: a sentence failed.
+            TimeoutError: `expire` was called.
         """
         if not self._arrived:
             if self._is_expired:
@@ -179,7 +179,7 @@ class _Arrivals:
         return {number: future.result() for number, future in arrived.items()}
 
     def expire(self) -> None:
-        """Wait no longer for what has not come."""
+        """End waiting with a TimeoutError."""
         self._is_expired = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(TimeoutError())

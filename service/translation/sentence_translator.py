@@ -1,4 +1,4 @@
-"""From sentences to translations: searched, decoded, and done again if something was lost."""
+"""Translates sentences: searches, decodes, and translates again those in which something was lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -19,16 +19,16 @@ Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 Attempt = TypeVar("Attempt", Task, Pieces)
 MAX_PIECES = 2_000
-"""Of a request's sentences, around what is protected: each is searched as a sentence is."""
+"""Limit per request for sentences that are translated in pieces; each piece costs a search."""
 Translated = dict[int, TranslatedSentence]
-"""By place among the sentences of a request."""
+"""Sentences by their index among those of a request."""
 
 
 class OffLoop(Protocol):
-    """Does work on the CPU where it is in nobody's way."""
+    """Runs CPU work without blocking the event loop."""
 
     def __call__(self, work: Callable[[Check], Result]) -> Awaitable[Result]:
-        """Its result."""
+        """Run the work and return its result."""
 
 
 class SentenceTranslator:
@@ -43,15 +43,15 @@ class SentenceTranslator:
         deadline: float,
         off_loop: OffLoop,
     ) -> None:
-        """Make ready for a request.
+        """Prepare one request.
 
         Args:
             searcher: finds hypotheses.
-            tokenizers: make texts of them.
-            unknown_words: finds what their unknown tokens stand for.
-            request: what the sentences are of.
-            deadline: by the engine's clock, in seconds, when they are given up.
-            off_loop: does the work on the CPU.
+            tokenizers: decode them.
+            unknown_words: finds the source tokens of their unknown tokens.
+            request: prepares sentences again in which something was lost.
+            deadline: by the engine's clock, in seconds.
+            off_loop: runs CPU work.
         """
         self._searcher, self._tokenizers = searcher, tokenizers
         self._unknown_words, self._request = unknown_words, request
@@ -61,22 +61,23 @@ class SentenceTranslator:
         self,
         tasks: Sequence[Task],
         seconds_after: float = 0.0,
-        tell: Callable[[Translated], None] = lambda _: None,
+        on_translated: Callable[[Translated], None] = lambda _: None,
     ) -> Translated:
-        """Translate all of them.
+        """Translate all sentences.
 
-        What did not come through is done again: with all protected that can be, then in pieces around that.
+        Those in which something was lost are translated again, with everything protected that can be. If
+        something is lost again, they are translated in pieces around the protected parts.
 
         Args:
             tasks: the sentences.
-            seconds_after: what other work behind the search should take; who has no time for that is refused.
-            tell: is given those that are done since the last time, each of them once.
+            seconds_after: estimated duration of work after the search that must also meet the deadline.
+            on_translated: called with the sentences translated since the last call; each occurs once.
 
         Returns:
-            All, by place.
+            All sentences, by index in `tasks`.
 
         Raises:
-            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+            RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         translated: Translated = {}
         lost: Translated = {}
@@ -86,19 +87,19 @@ class SentenceTranslator:
                 lost |= {at: one for at, one in decoded.items() if one.recovery == "copied"}
                 done = {at: one for at, one in decoded.items() if at not in lost}
                 translated |= done
-                tell(done)
+                on_translated(done)
         if lost:
             protected = await self._with_protection(lost)
             left = {at: one for at, one in lost.items() if at not in protected}
             again = lost | protected | await self._in_pieces(left)
             translated |= again
-            tell(again)
+            on_translated(again)
         return translated
 
     async def _search(
         self, attempts: Sequence[Attempt], seconds_after: float = 0.0
     ) -> AsyncGenerator[dict[int, list[Found]], None]:
-        """What is found for the parts of each attempt, by its place, as soon as it has them all."""
+        """Yield the results of attempts by index, each as soon as all its parts are found."""
         work = [part for one in attempts for part in one.work]
         owners = [number for number, one in enumerate(attempts) for _ in one.work]
         so_far: list[dict[int, Found]] = [{} for _ in attempts]
@@ -117,9 +118,9 @@ class SentenceTranslator:
     async def _search_parts(
         self, work: Sequence[Work], seconds_after: float
     ) -> AsyncGenerator[dict[int, Found], None]:
-        """What is found, by place, with what its unknown tokens stand for; of however many."""
+        """Yield the results of any number of searches by index, with the sources of unknown tokens."""
         at_once = self._searcher.max_sentences
-        for start in range(0, len(work) or 1, at_once):  # an engine may refuse even to do nothing
+        for start in range(0, len(work) or 1, at_once):  # an engine may refuse even an empty list
             chunk = work[start : start + at_once]
             search = self._searcher.search(chunk, self._deadline, seconds_after)
             async with aclosing(search):
@@ -130,7 +131,7 @@ class SentenceTranslator:
     def _all_decoded(
         self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
     ) -> Translated:
-        """Those of the tasks whose clauses were found."""
+        """Return the translations of the tasks in `found`, by index."""
         translated = {}
         for at, clauses in found.items():
             check()
@@ -138,9 +139,10 @@ class SentenceTranslator:
         return translated
 
     def _decoded(self, task: Task, found: list[Found]) -> TranslatedSentence:
-        """The texts of a sentence's hypotheses, those left out that are empty or in which something was lost.
+        """Return a sentence with its translations, except those that are empty or lost something.
 
-        The n-th one of a sentence is made of the n-th best of its clauses.
+        Its n-th best translation consists of the n-th best ones of its clauses. If all are excluded, the
+        source is copied.
         """
         sentence, kept, rejected = task.sentence, [], ""
         texts = self._texts(task.clauses, found)
@@ -162,14 +164,14 @@ class SentenceTranslator:
         return TranslatedSentence(sentence, targets, scores, finish_reason, recovery)
 
     def _texts(self, sources: Sequence[str], found: Sequence[Found]) -> list[list[str]]:
-        """Of each of the sources, its hypotheses."""
+        """Return the texts of each source's hypotheses."""
         return [
             self._tokenizers.translations(source, [one.ids for one in hit.hypotheses], hit.attended)
             for source, hit in zip(sources, found, strict=True)
         ]
 
     async def _with_protection(self, lost: Translated) -> Translated:
-        """Translate these again, with more protected; those that come through so."""
+        """Translate sentences again, with more protected parts; return those that lost nothing."""
         request = self._request
 
         def prepare(one: TranslatedSentence) -> Task | None:
@@ -185,7 +187,7 @@ class SentenceTranslator:
         return await self._again(lost, prepare, read)
 
     async def _in_pieces(self, lost: Translated) -> Translated:
-        """Translate the rest around what is protected, unless there are too many."""
+        """Translate sentences in pieces around their protected parts, up to MAX_PIECES in all."""
         left = MAX_PIECES
 
         def prepare(one: TranslatedSentence) -> Pieces | None:
@@ -209,9 +211,10 @@ class SentenceTranslator:
         prepare: Callable[[TranslatedSentence], Attempt | None],
         read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence | None],
     ) -> Translated:
-        """What another attempt makes of those that did not come through, where it succeeds.
+        """Translate sentences again, and return those for which this succeeds.
 
-        `prepare` says what to search for, None if that is nothing; `read` makes a sentence of what is found.
+        `prepare` returns the searches for a sentence, or None to skip it. `read` returns a sentence with its
+        translation, or None if the attempt failed.
         """
 
         def prepare_all(check: Check) -> dict[int, Attempt]:
@@ -234,7 +237,9 @@ class SentenceTranslator:
             translated = {}
             for number, (at, attempt) in enumerate(attempts.items()):
                 check()
-                one = read(lost[at], attempt, found.get(number, []))  # of nothing, nothing
+                one = read(
+                    lost[at], attempt, found.get(number, [])
+                )  # [] for attempts without searches
                 if one is not None:
                     translated[at] = one
             return translated
@@ -243,5 +248,5 @@ class SentenceTranslator:
 
 
 def ranked(found: Sequence[Kind], rank: int) -> Kind:
-    """The one of that rank, or the last."""
+    """Return the item of that rank, or the last one."""
     return found[min(rank, len(found) - 1)]

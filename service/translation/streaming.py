@@ -1,4 +1,4 @@
-"""Work that tells of its progress, several such at once, or as a stream of what is told."""
+"""Runs translations concurrently, or as a stream of events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from service.translation.types import Done, Event, SentenceResult, Translation
 
 Result = TypeVar("Result")
-Tell = Callable[[SentenceResult], None]
-"""Is told of each sentence as soon as it is done."""
+OnSentence = Callable[[SentenceResult], None]
+"""Called with each sentence as soon as it is translated."""
 
 
 async def together(parts: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """The results of all, in their order; the first that fails ends them all."""
+    """Run coroutines concurrently; return their results in order. If one fails, the others are cancelled."""
     if len(parts) == 1:
         return [await parts[0]]
     tasks = [asyncio.ensure_future(part) for part in parts]
@@ -25,18 +25,18 @@ async def together(parts: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]
 
 
 async def streamed(
-    work: Callable[[Tell], Awaitable[list[Translation]]],
+    work: Callable[[OnSentence], Awaitable[list[Translation]]],
 ) -> AsyncGenerator[Event, None]:
-    """What `work` tells, and at last its result.
+    """Yield the sentences that `work` reports, and finally its result.
 
-    It goes on while nobody takes what it tells, and is given up where the rest is not wanted.
+    The work does not wait for the consumer. Closing the generator cancels it.
     """
     events: asyncio.Queue[Event | BaseException] = asyncio.Queue()
 
     async def feed() -> None:
         try:
             events.put_nowait(Done(await work(events.put_nowait)))
-        except BaseException as error:  # whatever it is, who waits must be told
+        except BaseException as error:  # of whatever class: the consumer waits for it
             events.put_nowait(error)
 
     task = asyncio.ensure_future(feed())

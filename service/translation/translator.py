@@ -1,4 +1,4 @@
-"""The path of one request through one model: sentences, ids, search, text. Knows nothing of HTTP."""
+"""Translates requests with one model, from text to sentences, ids and back. Independent of HTTP."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ from service.translation.sentence_translator import (
     Translated,
     ranked,
 )
-from service.translation.streaming import Tell
+from service.translation.streaming import OnSentence
 from service.translation.types import (
     SentenceResult,
     TranslatedSentence,
@@ -51,16 +51,16 @@ Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Result = TypeVar("Result")
 
 CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50
-"""Longer requests are cut, tokenized and put together on another thread, so that the event loop stays free.
+"""Longer requests are split, tokenized and reassembled on another thread, so as not to block the event loop.
 
-A text takes as long as so many characters, even an empty one.
+The second number is the fixed cost of each text, in characters.
 """
 FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
-"""Directions whose rules are made at the start, and those whose rules are kept."""
+"""Number of directions whose rules are built at the start, and whose rules are cached."""
 MAX_PREPARATIONS = 100
-"""Directions with options that are kept: most requests have the same."""
+"""Number of cached preparations: most requests have the same direction and options."""
 TEXT_THREADS = 1
-"""That do so: the interpreter runs one at a time, and more would keep the event loop from its turn."""
+"""Threads for that. The interpreter runs one at a time, and more would delay the event loop."""
 
 
 class Translator:
@@ -75,12 +75,12 @@ class Translator:
         policy: SearchPolicy,
         observer: Observer | None = None,
     ) -> None:
-        """Put the parts together; `observer` is told of preparations and of every request's outcome."""
+        """Combine the parts; the observer is notified of preparations and of every request's outcome."""
         self.manifest = bundle.manifest
-        # made when one is asked for: a model between many languages has thousands
+        # built on demand: a model for many languages has thousands of directions
         self.pipeline = lru_cache(MAX_PIPELINES)(bundle.pipelines(tokenizers))
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
-            self.pipeline(direction)  # so that whatever is wrong with a table is found at once
+            self.pipeline(direction)  # so that errors in tables are found at the start
         self.preparation = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
@@ -88,14 +88,14 @@ class Translator:
         self._threads = ThreadPoolExecutor(TEXT_THREADS, "texts")
 
     def close(self) -> None:
-        """Take nothing new; threads end once what they have is done."""
+        """Accept no more work; the threads end when they have finished theirs."""
         self._threads.shutdown(wait=False)
         self.aligner.close()
 
     def sentence_translator(
         self, searcher: Searcher, request: Preparation, deadline: float, off_loop: OffLoop
     ) -> SentenceTranslator:
-        """What translates the sentences of a request."""
+        """Return a translator for the sentences of a request."""
         unknown_id, direction = self.tokenizers.target.unknown_id, request.direction
         unknown_words = UnknownWords(self.aligner, unknown_id, direction)
         how = request, deadline, off_loop
@@ -108,21 +108,21 @@ class Translator:
         options: TranslationOptions,
         deadline: float,
         searcher: Searcher | None = None,
-        tell: Tell | None = None,
+        on_sentence: OnSentence | None = None,
     ) -> list[Translation]:
-        """Translate every text, all sentences of all of them in flight together.
+        """Translate texts; all sentences of all texts are translated concurrently.
 
         Args:
-            texts: any texts; their layout comes back as it was.
-            direction: one of this bundle's.
+            texts: any texts; their layout is preserved.
+            direction: one of the bundle's.
             options: of the texts and of the search.
-            deadline: by the engine's clock, in seconds, when it is given up.
-            searcher: in the place of its own, one that knows some of the sentences already.
-            tell: is told of each sentence as soon as it is done.
+            deadline: by the engine's clock, in seconds.
+            searcher: used instead of the translator's own, because it has some of the sentences in its cache.
+            on_sentence: called with each sentence as soon as it is translated.
 
         Raises:
-            InvalidRequestError: something in the request is over a limit or unknown.
-            RefusedError, AbandonedError, EngineError: it was not done; see `service.errors`.
+            InvalidRequestError: the request exceeds a limit, or an option is not possible with this model.
+            RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         request = self.preparation(direction, options)
         searcher = searcher or self.searcher
@@ -131,15 +131,15 @@ class Translator:
         sentences = self.sentence_translator(searcher, request, deadline, run)
         ranks = options.alternatives + 1
         with _Counted(self.observer, direction, len(texts)) as count:
-            searcher.check_deadline(deadline)  # before it costs anything
+            searcher.check_deadline(deadline)  # before any work is done
             documents, tasks = await self._prepared(request, texts, size, deadline)
             count.sentences = len(tasks)
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
                 after = promise.seconds
-                told = _telling(documents, tell) if tell else lambda _: None
-                found = await sentences.translate(tasks, after, told)
+                report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
+                found = await sentences.translate(tasks, after, report)
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
                     how = (direction.prefix, direction.start_tokens), align, deadline, promise
@@ -149,10 +149,10 @@ class Translator:
     async def _prepared(
         self, request: Preparation, texts: Sequence[str], size: int, deadline: float
     ) -> tuple[list[Document], list[Task]]:
-        """The sentences of texts that are so long together, and what is asked for each.
+        """Split texts of `size` characters, and prepare their sentences.
 
         Raises:
-            QueueFullError: too many texts are before these.
+            QueueFullError: the texts of other requests would take until the deadline.
         """
         prepare = partial(self._prepare, request, texts)
         if size <= CHARACTERS_ON_LOOP:
@@ -170,13 +170,13 @@ class Translator:
         return documents, tasks
 
     async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
-        """The result of work on the CPU: at once, or from another thread."""
+        """Run CPU work and return its result; long work runs on another thread."""
         if is_long:
             return await run_in_thread(work, self.searcher.engine.clock, deadline, self._threads)
         return work(lambda: None)
 
     def _make_preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
-        """What is to be done with texts of one direction, asked for as `preparation`.
+        """Build the preparation of one direction; `preparation` caches them.
 
         Raises:
             InvalidRequestError: an option is not possible with this model.
@@ -188,11 +188,10 @@ class Translator:
     def _prepare(
         self, request: Preparation, texts: Sequence[str], check: Check
     ) -> tuple[list[Document], list[Task], float]:
-        """The texts taken apart, what is asked for each of their sentences, and how many seconds that took.
+        """Split texts and prepare their sentences; the third result is the duration in seconds.
 
         Raises:
-            LimitExceededError: there are more sentences or tokens than a search may have; told as soon as
-                there are.
+            LimitExceededError: there are too many sentences or tokens for a search, as soon as this is known.
         """
         started, max_sentences = time.perf_counter(), self.searcher.max_sentences
         tokens, max_tokens = 0, self.searcher.max_tokens
@@ -220,12 +219,12 @@ class Translator:
 
 
 class _Counted:
-    """Tells the observer how what is inside ends, unless the request turns out to be wrong."""
+    """Reports to the observer how the block ends, unless the request turns out to be invalid."""
 
     def __init__(self, observer: Observer, direction: Direction, texts: int) -> None:
         self._observer, self._name = observer, f"{direction.source}-{direction.target}"
         self.sentences = texts
-        """Until they are known, each text counts as one."""
+        """Number of sentences; until it is known, each text counts as one."""
 
     def __enter__(self) -> Self:
         return self
@@ -241,7 +240,7 @@ class _Counted:
 
 
 def _outcome(error: BaseException | None) -> Outcome:
-    """How a request that ended so is counted."""
+    """Return the outcome for a request that ended with this error."""
     if error is None:
         return "ok"
     if isinstance(error, RefusedError):
@@ -252,19 +251,21 @@ def _outcome(error: BaseException | None) -> Outcome:
     return "cancelled" if is_given_up else "error"
 
 
-def _telling(documents: Sequence[Document], tell: Tell) -> Callable[[Translated], None]:
-    """Tells of sentences by the numbers of their text and of their place in it."""
+def _reporter(
+    documents: Sequence[Document], on_sentence: OnSentence
+) -> Callable[[Translated], None]:
+    """Return a function that calls `on_sentence` with the indices of text and sentence added."""
     places = [
         (text, segment)
         for text, document in enumerate(documents)
         for segment in range(len(document.sentences))
     ]
 
-    def tell_all(done: Translated) -> None:
+    def report(done: Translated) -> None:
         for at, one in done.items():
-            tell(SentenceResult(*places[at], one))
+            on_sentence(SentenceResult(*places[at], one))
 
-    return tell_all
+    return report
 
 
 def _assemble(
@@ -273,7 +274,7 @@ def _assemble(
     count: int,
     check: Check,
 ) -> list[Translation]:
-    """Sentences back to texts: the n-th alternative of a text is made of its sentences' n-th best."""
+    """Reassemble texts; the n-th best translation of a text consists of its sentences' n-th best ones."""
     rest = iter(translated)
     translations = []
     for document in documents:

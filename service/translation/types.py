@@ -18,7 +18,7 @@ from service.text.words import Alignment
 
 Recovery = Literal["repetition", "protected", "pieces", "copied"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
-numbers protected; in pieces around them; or the source stands in for its translation."""
+numbers protected; in pieces around them; or the source was copied."""
 
 _RANGES: tuple[tuple[str, type, str, int, float], ...] = (
     ("beam_size", Integral, "an integer", 1, inf),
@@ -31,28 +31,28 @@ _RANGES: tuple[tuple[str, type, str, int, float], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TranslationOptions:
-    """What a request may say; None is the bundle's default."""
+    """Options of a request; None means the bundle's default."""
 
     beam_size: int | None = None
     length_penalty: float | None = None
     alternatives: int = 0
-    """How many translations beside the best."""
+    """Number of translations besides the best one."""
     max_decoding_length: int | None = None
-    """Tokens of a sentence's translation; None: the source's and 50 more."""
+    """Limit for the tokens of a sentence's translation; the source's length implies another limit."""
     no_repeat_ngram_size: int = 0
     rerank: bool | None = None
-    """Whether the channel model, if there is one, takes part in ranking; None is up to the operator."""
+    """Whether the channel model, if there is one, reranks hypotheses; None means the operator's default."""
     target_prefix: str = ""
-    """How the translation of a text's first sentence begins."""
+    """Forced beginning of the translation of a text's first sentence."""
     format: Format = "text"
     splitting: Splitting = "all"
     ignored_tags: tuple[str, ...] = ()
-    """Names of elements whose text comes through untouched."""
+    """Names of elements whose text is preserved unchanged."""
     align: bool = False
-    """Whether every sentence's alignment is wanted."""
+    """Whether to return the alignment of every sentence."""
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing, whatever the model.
+        """Check all that does not depend on the model.
 
         Raises:
             InvalidRequestError: a value has a wrong type, is out of its range, or not among its choices.
@@ -74,7 +74,7 @@ class TranslationOptions:
             raise _impossible("ignored_tags", "a list of strings", self.ignored_tags)
         if not isinstance(self.target_prefix, str):
             raise _impossible("target_prefix", "a string", self.target_prefix)
-        # in a form that has a hash
+        # hashable
         object.__setattr__(self, "ignored_tags", tuple(self.ignored_tags))
         tags = (("ignored_tags", tag) for tag in self.ignored_tags)
         for name, text in (("target_prefix", self.target_prefix), *tags):
@@ -85,7 +85,7 @@ class TranslationOptions:
 
 
 def _are_strings(given: object) -> bool:
-    """Whether it is a list of them, or the like; a string is none, whose items are its letters."""
+    """Check for a collection of strings. A string is not one, though its items are strings, too."""
     if isinstance(given, str) or not isinstance(given, Collection):
         return False
     return all(isinstance(one, str) for one in given)
@@ -99,7 +99,7 @@ def _impossible(name: str, allowed: str, given: object) -> InvalidRequestError:
 
 @dataclass(frozen=True, slots=True)
 class TranslatedSentence:
-    """One sentence and its translations, best first; names may stand in for placeholders in all of them."""
+    """A sentence and its translations, best first; all may contain stand-ins."""
 
     sentence: Sentence
     targets: tuple[str, ...]
@@ -107,9 +107,9 @@ class TranslatedSentence:
     finish_reason: FinishReason = FinishReason.END
     recovery: Recovery | None = None
     alignments: tuple[Alignment, ...] = ()
-    """Of the targets, where they are wanted or needed."""
+    """One for each target; empty unless they are wanted or needed for tags."""
     rejected: str = ""
-    """Of one that is copied, the best translation, in which something was lost."""
+    """If the source was copied, the best translation, in which something was lost."""
 
     def __repr__(self) -> str:
         shown = ("source", "target", "score", "finish_reason", "recovery")
@@ -118,7 +118,7 @@ class TranslatedSentence:
 
     @property
     def source(self) -> str:
-        """The sentence as it stands in the text."""
+        """The sentence in the text, with its markup."""
         return self.sentence.as_written
 
     @property
@@ -128,16 +128,16 @@ class TranslatedSentence:
 
     @property
     def score(self) -> float:
-        """Log-probability of the best translation over the length penalty; 0 is certain."""
+        """Log-probability of the best translation divided by the length penalty; 0 means certain."""
         return self.scores[0]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PivotedSentence(TranslatedSentence):
-    """One sentence that was translated through a third language; it has no alignment, and one target.
+    """A sentence that was translated through a third language. It has one target and no alignment.
 
-    Where that language divides sentences in another way, it is as many as belong together. The score is the
-    sum of both halves' scores.
+    If the two halves split the text differently, it is several sentences that belong together. The score is
+    the sum of both halves' scores.
     """
 
     pivot: str = ""
@@ -148,17 +148,17 @@ class PivotedSentence(TranslatedSentence):
 
 @dataclass(frozen=True, slots=True)
 class SentenceResult:
-    """A sentence of a request, given out as soon as it is done."""
+    """A sentence of a request, reported as soon as it is translated."""
 
     text: int
-    """Number of the text, counted from 0."""
+    """Index of the text."""
     segment: int
-    """Number of the sentence in it."""
+    """Index of the sentence in the text."""
     translated: TranslatedSentence
 
     @property
     def source(self) -> str:
-        """The sentence as it stands in the text."""
+        """The sentence in the text, with its markup."""
         return self.translated.source
 
     @property
@@ -169,28 +169,28 @@ class SentenceResult:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One text's translation."""
+    """The translation of a text."""
 
     text: str
     alternatives: tuple[str, ...]
     sentences: tuple[TranslatedSentence, ...]
     detected: Detection | None = None
-    """Where the source's language was not given."""
+    """The detected source language; None if it was given."""
     problem: str = ""
-    """Why it is the text as it was."""
+    """Why the text was returned untranslated; "" if it was translated."""
 
     @property
     def score(self) -> float:
-        """The mean of its sentences' scores; 0, which is certain, where it has none."""
+        """The mean of the sentences' scores; 0, which means certain, without sentences."""
         return fmean(one.score for one in self.sentences) if self.sentences else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a request: the translation of each text, in their order."""
+    """The end of a request: the translations of all texts, in order."""
 
     translations: list[Translation]
 
 
 Event = SentenceResult | Done
-"""What a request gives out: each sentence once, in the order in which they are done, and then the whole."""
+"""What a request yields: each sentence when it is translated, and finally the complete translations."""

@@ -1,4 +1,7 @@
-"""Unknown tokens of a translation stand for what they attended to in the source, as in OpenNMT and Argos."""
+"""Finds the source tokens that a translation's unknown tokens attended to, as OpenNMT and Argos do.
+
+They replace the unknown tokens in the translation's text.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,23 +13,23 @@ from service.translation.offload import Check
 from service.translation.searcher import Found, Work
 
 CHARACTERS_A_TOKEN = 4
-"""About as many as a vocabulary's pieces have."""
+"""Typical length of a token."""
 
 
 class UnknownWords:
-    """Finds those of one direction."""
+    """Finds the source tokens of unknown tokens, for one direction."""
 
     def __init__(self, aligner: Aligner, unknown_id: int | None, direction: Direction) -> None:
-        """`unknown_id` is the token's, None where what is unknown has bytes."""
+        """Use an aligner; `unknown_id` is None if the vocabulary spells unknown characters with bytes."""
         self._aligner, self._unknown_id, self._direction = aligner, unknown_id, direction
 
     async def looked_up(
         self, work: Sequence[Work], found: Mapping[int, Found], deadline: float
     ) -> Mapping[int, Found]:
-        """The same by place in `work`, with what their unknown tokens attended to.
+        """Return `found`, which is by index in `work`, with `attended` filled in for unknown tokens.
 
         Raises:
-            DeadlineExceededError: it passed before the last one.
+            DeadlineExceededError: the deadline passed before the last one was found.
         """
         if self._unknown_id is None or self._aligner.attention is None:
             return found
@@ -58,7 +61,7 @@ class UnknownWords:
         return self._unknown_id in hypothesis.ids
 
     def _attended(self, source: Sequence[int], hypothesis: Hypothesis) -> tuple[int, ...]:
-        """For each unknown token, the place of the source's token that it attended to most."""
+        """Return the index of the source token that each unknown token attended to most."""
         if not self._has_unknown(hypothesis):
             return ()
         around = self._direction.prefix, self._direction.start_tokens

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from service.translation.streaming import Tell, streamed, together
+from service.translation.streaming import OnSentence, streamed, together
 from service.translation.types import Done, SentenceResult, Translation
 from tests.waiting import until
 
@@ -32,10 +32,10 @@ def test_work_continues_if_its_events_are_not_consumed() -> None:
     ended = False
     whole = [Translation("all", (), ())]
 
-    async def work(tell: Tell) -> list[Translation]:
+    async def work(on_sentence: OnSentence) -> list[Translation]:
         nonlocal ended
         for number in range(3):
-            tell(sentence(number))
+            on_sentence(sentence(number))
             await asyncio.sleep(0)
         ended = True
         return whole
@@ -53,8 +53,8 @@ def test_work_continues_if_its_events_are_not_consumed() -> None:
 
 @pytest.mark.parametrize("error", [ValueError(), Panic(), asyncio.CancelledError()])
 def test_any_failure_of_the_work_is_raised(error: BaseException) -> None:
-    async def work(tell: Tell) -> list[Translation]:
-        tell(sentence(0))
+    async def work(on_sentence: OnSentence) -> list[Translation]:
+        on_sentence(sentence(0))
         await ending(error)
         return []
 
@@ -70,8 +70,8 @@ def test_any_failure_of_the_work_is_raised(error: BaseException) -> None:
 
 
 def test_closing_a_stream_cancels_the_work() -> None:
-    async def work(tell: Tell) -> list[Translation]:
-        tell(sentence(0))
+    async def work(on_sentence: OnSentence) -> list[Translation]:
+        on_sentence(sentence(0))
         await forever()
         return []
 

@@ -46,10 +46,10 @@ def test_names_are_translated_by_the_table(source: str, text: str, expected: str
     translator = Translator(bundle, tokenizers, searcher, aligner, SearchPolicy(4))
     direction = next(one for one in bundle.manifest.directions if one.source == source)
 
-    told = list[SentenceResult]()
+    reported = list[SentenceResult]()
     asked = [text], direction, TranslationOptions(), 60.0
-    [translation] = asyncio.run(translator.translate(*asked, tell=told.append))
-    assert [one.target for one in told] == [translation.text] == [expected]
+    [translation] = asyncio.run(translator.translate(*asked, on_sentence=reported.append))
+    assert [one.target for one in reported] == [translation.text] == [expected]
 
 
 def test_the_bundled_table_of_names_is_well_formed() -> None:
