@@ -262,7 +262,7 @@ def _norm(settings: Settings) -> str:
 
 
 def _decoding(settings: Settings, decoder: Settings) -> DecodingDefaults:
-    """How Marian searches; students are trained for one beam."""
+    """Return Marian's search options; by default, students use one beam, as they were trained for it."""
     is_student = settings.get("transformer-decoder-autoreg", str, "") == "rnn"
     return search_of(
         decoder.number("beam-size", 1, 64, 1 if is_student else 12),

@@ -1,4 +1,4 @@
-"""Folders of random M2M-100 and NLLB models, made by transformers itself, of the toy language."""
+"""Folders of random M2M-100 and NLLB models of the toy language, made with transformers."""
 
 import io
 import json
@@ -44,7 +44,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 def write_folder(
     folder: Path, *, kind: str = "nllb", seed: int = 0, ending: float = 0.0, **changes: Any
 ) -> Any:
-    """A whole folder; returns the model that is in it."""
+    """Write a complete folder, and return its model."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = sorted({side for pair in toy.sentences() for side in pair})
     data = _train(lines, 80)
@@ -75,9 +75,9 @@ def write_folder(
 
 
 def write_network(folder: Path, checkpoint: Checkpoint, source: str, target: str) -> Any:
-    """A trained network in pre-norm as M2M-100's folder, for one direction; returns transformers' model.
+    """Write a trained pre-norm network as M2M-100's folder, for one direction; return transformers' model.
 
-    Its tag stands in for the token of the source's language, and BOS for that of the target's.
+    The tag's vector is used for the source's language token, and BOS's for the target's.
     """
     folder.mkdir(parents=True)
     checkpoint = with_halves(checkpoint, position_exponent="inclusive", position_offset=2)
@@ -88,7 +88,7 @@ def write_network(folder: Path, checkpoint: Checkpoint, source: str, target: str
     config = transformers.M2M100Config(**sizes_of(sizes), vocab_size=size, decoder_start_token_id=2)
     model: Any = transformers.M2M100ForConditionalGeneration(config).eval()
     ids: dict[str, int] = json.loads((folder / "vocab.json").read_bytes())
-    first = len(ids)  # of the languages' tokens
+    first = len(ids)  # id of the first language token
     own = {id: vocabulary.processor.piece_to_id(piece) for piece, id in ids.items()}
     own |= {first + M2M100.index(source): vocabulary.tag_id(target)}
     own |= {first + M2M100.index(target): BOS_ID}
@@ -104,7 +104,7 @@ def write_network(folder: Path, checkpoint: Checkpoint, source: str, target: str
 
 
 def _train(lines: Sequence[str], vocab_size: int) -> bytes:
-    """BPE, as theirs is."""
+    """Train a BPE model, as those of M2M-100 and NLLB are."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -118,7 +118,7 @@ def _train(lines: Sequence[str], vocab_size: int) -> bytes:
 
 
 def write_nllb(folder: Path, codes: Sequence[str]) -> int:
-    """The files beside NLLB's SentencePiece model; returns how many ids there are."""
+    """Write NLLB's files besides the SentencePiece model; return the number of ids."""
     tokens = {"tokenizer_class": "NllbTokenizer", "extra_special_tokens": list(codes)}
     (folder / "tokenizer_config.json").write_text(json.dumps(tokens))
     tokenizer: Any = transformers.NllbTokenizer.from_pretrained(
@@ -129,7 +129,7 @@ def write_nllb(folder: Path, codes: Sequence[str]) -> int:
 
 
 def write_m2m100(folder: Path) -> int:
-    """Those beside M2M-100's."""
+    """Write M2M-100's files besides the SentencePiece model; return the number of ids."""
     processor = sentencepiece.SentencePieceProcessor(
         model_file=str(folder / "sentencepiece.bpe.model")
     )
@@ -149,7 +149,7 @@ def write_m2m100(folder: Path) -> int:
 def train(
     model: Any, folder: Path, source: str = "deu_Latn", target: str = "eng_Latn", steps: int = 150
 ) -> None:
-    """From German to English, so that it ends its sentences as real models do."""
+    """Train from German to English, so that the network ends its sentences as real models do."""
     tokenizer = tokenizer_of(folder, source)
     tokenizer.tgt_lang = target
     pairs = toy.sentences()
@@ -185,5 +185,5 @@ def train(
 
 
 def tokenizer_of(folder: Path, source: str = "deu_Latn") -> Any:
-    """Transformers' own."""
+    """Return transformers' own tokenizer."""
     return transformers.AutoTokenizer.from_pretrained(str(folder), src_lang=source)

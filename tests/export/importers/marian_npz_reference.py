@@ -1,4 +1,4 @@
-"""What Marian's search makes of a model of its format: the network and the search in float64."""
+"""Marian's search in a model of its format, computed in float64."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ Array = np.ndarray
 
 
 def tables_of(config: dict[str, Any]) -> tuple[str, str]:
-    """The names of the embeddings of the source and of the target."""
+    """Return the names of the source's and the target's embedding tables."""
     shared = config.get("tied-embeddings-all") or config.get("tied-embeddings-src")
     return ("Wemb", "Wemb") if shared else ("encoder_Wemb", "decoder_Wemb")
 
 
 @dataclass
 class Hypothesis:
-    """What the search found."""
+    """The result of the search."""
 
     ids: tuple[int, ...]
-    """Without </s>."""
+    """Ids without </s>."""
     score: float
     """Log-probability over the length penalty."""
     ended: bool
 
 
 class Reference:
-    """A model in float64, the whole prefix at each step; its ids are the format's."""
+    """A model in float64, which decodes the whole prefix at each step; its ids are the format's."""
 
     def __init__(self, config: dict[str, Any], weights: dict[str, Array]) -> None:
         self.config, self.weights = config, weights
@@ -36,7 +36,7 @@ class Reference:
         self.after = config.get("transformer-postprocess", "dan")
 
     def log_probs(self, source: Sequence[int], target: Sequence[int]) -> Array:
-        """What may follow each beginning of `target`, that of no token first: [T + 1, V]."""
+        """Return log-probabilities of the token after each prefix of `target`: [T + 1, V]."""
         ids = np.array(target, np.int64).reshape(1, -1)
         return np.asarray(self._decode(self._encode(source), ids)[0])
 
@@ -51,10 +51,10 @@ class Reference:
         eos: int = 0,
         unk: int = 1,
     ) -> Hypothesis:
-        """Marian's search: each hypothesis that ends narrows the beam; <unk> is taken out after the softmax.
+        """Search as Marian does: finished hypotheses narrow the beam, <unk> is excluded after the softmax.
 
-        Without `narrowing`, as many go on as there are beams until as many have ended. Scores are
-        log-probabilities over length^normalize, </s> counted.
+        Without `narrowing`, the beam keeps its size until as many hypotheses have finished. Scores are
+        log-probabilities over length^normalize, where the length includes </s>.
         """
         memory = self._encode(source)
         live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
@@ -93,7 +93,7 @@ class Reference:
         return self._top(x, "encoder")
 
     def _decode(self, memory: Array, targets: Array) -> Array:
-        """[K, T] -> [K, T + 1, V]."""
+        """Compute log-probabilities [K, T] -> [K, T + 1, V]."""
         x = self._embed(tables_of(self.config)[1], targets, shifted=True)
         count, length, _ = x.shape
         memory = np.repeat(memory, count, axis=0)
@@ -120,14 +120,14 @@ class Reference:
 
     def _embed(self, table: str, ids: Array, *, shifted: bool = False) -> Array:
         x = self.weights[table][ids] * np.sqrt(self.width)
-        if shifted:  # nothing comes first, at position 0
+        if shifted:  # position 0 has a vector of zeros
             x = np.concatenate((np.zeros((len(x), 1, self.width)), x), axis=1)
         half = self.width // 2
         angle = np.arange(x.shape[1])[:, None] * 10000.0 ** (-np.arange(half) / (half - 1))
         return np.asarray(x + np.concatenate((np.sin(angle), np.cos(angle)), axis=1))
 
     def _attend(self, x: Array, memory: Array, seen: Array, name: str) -> Array:
-        """Keys and values are of what is there, whatever is done to x first."""
+        """Apply attention; the norm before the sub-layer applies to queries, but not to keys and values."""
         heads = self.config["transformer-heads"]
 
         def project(y: Array, part: str) -> Array:
@@ -169,7 +169,7 @@ class Reference:
         )
 
     def _process(self, y: Array, x: Array, name: str, operations: str, kind: str = "") -> Array:
-        """What the letters ask for, one after another: add x, norm; d is dropout."""
+        """Apply the operations in order: a adds x, n is a norm, d is dropout, which does nothing here."""
         for operation in operations:
             if operation == "a":
                 y = y + x

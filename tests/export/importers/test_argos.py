@@ -1,4 +1,4 @@
-"""Packages of Argos, zipped and unpacked, as LibreTranslate leaves them on a disk."""
+"""Packages of Argos, zipped and unpacked, as LibreTranslate stores them."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ from tests.export.importers.test_ctranslate2 import import_folder, served
 
 
 def write_package(folder: Path, model: Path, **metadata: Any) -> Path:
-    """An unpacked package around a CTranslate2 folder."""
+    """Write an unpacked package around a CTranslate2 folder."""
     shutil.copytree(model, folder / "model")
     (folder / "model" / "sentencepiece.model").rename(folder / "sentencepiece.model")
     said = {"package_version": "1.9", "argos_version": "1.9", "from_code": "de", "to_code": "en"}
@@ -97,7 +97,7 @@ def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
 def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
     model: Path, tmp_path: Path, settings: Settings
 ) -> None:
-    word = "sleeps"  # which is left out of every text, as it is a token that asks for a language
+    word = "sleeps"  # left out of every text, like a language token
     package = write_package(tmp_path / "package", model, target_prefix=f"▁{word}")
     bundle = import_folder(package, tmp_path / "bundle")
     shutil.copyfile(model / "sentencepiece.model", package / "model" / "sentencepiece.model")

@@ -1,4 +1,4 @@
-"""From a folder to a service, by the command line."""
+"""From a folder to a running service, by the command line."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ def translated(bundle: Path, settings: Settings, precision: str, **asked: Any) -
 def translated_by_transformers(folder: Path, model: Any, texts: list[str]) -> list[str]:
     tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
     batch = tokenizer(texts, padding=True, return_tensors="pt")
-    ids = model.generate(**batch)  # as the folder says
+    ids = model.generate(**batch)  # with the settings in the folder
     found: list[str] = tokenizer.batch_decode(ids, skip_special_tokens=True)
     return found
 
@@ -57,7 +57,7 @@ def translated_by_transformers(folder: Path, model: Any, texts: list[str]) -> li
 def imported(
     toy_folder: tuple[Path, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Any, Path]:
-    """The toy folder, its model, and the bundle that was made of it."""
+    """The toy folder, its model, and the bundle made from it."""
     folder, model = toy_folder
     parent = tmp_path_factory.mktemp("imported")
     text = parent / "text.de"

@@ -1,4 +1,4 @@
-"""M2M-100's and NLLB's folders against transformers, and as bundles of many directions."""
+"""Folders of M2M-100 and NLLB, compared with transformers, and as bundles with many directions."""
 
 import json
 import random
@@ -70,7 +70,7 @@ def translated_by_transformers(
     languages: tuple[str, str] = NLLB[:2],
     **options: Any,
 ) -> list[str | None]:
-    """None where the service would search again."""
+    """Translate with transformers; None where the service would search again."""
     tokenizer, found = tokenizer_of(folder, languages[0]), []
     forced = tokenizer.convert_tokens_to_ids(languages[1])
     for text in texts:

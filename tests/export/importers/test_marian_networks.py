@@ -1,4 +1,4 @@
-"""Imported networks against transformers: log-probabilities of all tokens, and whole beam searches."""
+"""Imported networks, compared with transformers: log-probabilities of all tokens, and whole beam searches."""
 
 import json
 import random
@@ -37,7 +37,7 @@ def network_of(imported: Imported) -> Transformer:
 
 
 def random_sources(model: Any, count: int, longest: int = 20) -> list[list[int]]:
-    """The format's ids, the end counted."""
+    """Return random sources in the format's ids, including EOS."""
     rng = random.Random(count)
     known = range(1, model.config.vocab_size - 1)
     return [[*rng.choices(known, k=rng.randint(1, longest)), 0] for _ in range(count)]
@@ -65,7 +65,7 @@ def searched_by_the_engine(
     rule: StopRule,
     penalty: float = 0.0,
 ) -> list[list[int]]:
-    """The best translation of each, in the format's ids."""
+    """Return the engine's best translation of each source, in the format's ids."""
     options = DecodingOptions(MAX_NEW, 4, 1, penalty, LengthNorm.POWER, stop_rule=rule)
     arranged = [imported.source.arrangement.to_bundle(source) for source in sources]
     engine = engine_of(imported, folder)
@@ -103,7 +103,7 @@ def test_log_probabilities_are_those_of_transformers(tmp_path: Path, shape: dict
 def searched_by_transformers(
     model: Any, sources: list[list[int]], **options: Any
 ) -> list[list[int] | None]:
-    """The best translation of each, without what it begins with; a search that was cut off gives none."""
+    """Return the best translation of each source without its start token; None if it was cut off."""
     pad, width = model.config.pad_token_id, max(map(len, sources))
     ids = torch.tensor([one + [pad] * (width - len(one)) for one in sources])
     found = model.generate(
@@ -141,7 +141,7 @@ def test_a_search_may_give_the_probability_of_forbidden_tokens_to_others(
 
 
 def muddled_sources(folder: Path, tag: str) -> list[list[int]]:
-    """Sentences of the toy language, most of them with pieces of others in them."""
+    """Return sentences of the toy language, most of them mixed with pieces of others."""
     tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
     rng = random.Random(1)
     german = [tokenizer(tag + text)["input_ids"][:-1] for text, _ in toy.sentences()]

@@ -1,4 +1,4 @@
-"""From an archive of Marian's to a service, and vocabularies as they are written."""
+"""From an archive of Marian's to a running service, and the kinds of vocabularies."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ TEXTS = [" ".join(random.Random(n).choices(WORDS, k=n % 7 + 1)) for n in range(1
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Reference]:
-    """An archive, what is in it, and the model."""
+    """An archive, its content, and the model."""
     folder = tmp_path_factory.mktemp("marian") / "opus-2020-02-26"
     reference = write_model(folder, seed=7)
     script = "normalize-punctuation.perl -l $1 | spm_encode --model $2\n"
@@ -94,7 +94,7 @@ def test_a_student_is_served(tmp_path: Path, settings: Settings) -> None:
 
 
 def is_repetitive(text: str) -> bool:
-    """What the service would search again, without repetitions; a random model is prone to it."""
+    """Check whether the service would search again to avoid a loop, which is likely for a random model."""
     return re.search(r"(.+?)\1{3}", text) is not None or not text
 
 

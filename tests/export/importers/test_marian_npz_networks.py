@@ -1,4 +1,4 @@
-"""Networks out of Marian's npz against the same in float64: log-probabilities and whole searches."""
+"""Networks from Marian's npz files, compared with float64: log-probabilities and whole searches."""
 
 import random
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_log_probabilities_are_those_of_marian(tmp_path: Path, shape: dict[str, 
                 torch.tensor([[BOS_ID, *imported.target.arrangement.to_bundle(target)]]),
             )[0]
         found = logits.log_softmax(-1)[:, order].numpy()
-        # where no norm is last, logits are in the hundreds, and float32 leaves out as much more
+        # without a final norm, logits are in the hundreds, and errors of float32 accordingly larger
         allowed = 1e-4 * max(1, np.abs(expected).max() / 50)
         np.testing.assert_allclose(found, expected, atol=allowed, rtol=0)
 
@@ -53,7 +53,7 @@ RULES = StopRule.NARROW, StopRule.FIRST
 def searched(
     imported: Imported, folder: Path, sources: list[list[int]], beam_size: int
 ) -> list[list[int]]:
-    """By the engine, all in flight together, by one rule and the other in turn; the format's ids."""
+    """Translate with the engine, all sources at once, by both stop rules in turn; return the format's ids."""
     engine = engine_of(imported, folder, narrowing=True)
     engine.start()
     try:
