@@ -21,12 +21,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_script_that_is_installed_is_this_one() -> None:
+def test_the_installed_script_runs_this_module() -> None:
     module, _, function = PROJECT["project"]["scripts"]["attendant"].partition(":")
     assert getattr(import_module(module), function) is main
 
 
-def test_every_package_is_installed_and_says_that_it_is_typed() -> None:
+def test_every_package_is_installed_and_typed() -> None:
     packages = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     rooms = {command.module.partition(".")[0] for command in COMMANDS.values()}
     assert set(packages) == {"attendant", *rooms}
@@ -37,7 +37,7 @@ def test_every_package_is_installed_and_says_that_it_is_typed() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_takes_its_own_arguments(
+def test_every_command_gets_its_own_arguments(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -49,9 +49,7 @@ def test_every_command_takes_its_own_arguments(
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], [], ["tranlsate", "--help"]])
-def test_the_list_has_a_line_for_each_command(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     is_asked_for = arguments[:1] in (["--help"], ["-h"])
     assert main(arguments) == (0 if is_asked_for else 2)
     told = capsys.readouterr()
@@ -61,7 +59,7 @@ def test_the_list_has_a_line_for_each_command(
     assert ("error: there is no command tranlsate\n" in text) == (arguments[:1] == ["tranlsate"])
 
 
-def test_the_version_is_that_of_the_project() -> None:
+def test_the_version_matches_the_project() -> None:
     assert run("--version").stdout == f"attendant {PROJECT['project']['version']}\n"
 
 
@@ -77,7 +75,7 @@ def test_inspect_describes_a_bundle(tiny_bundle: Path) -> None:
     assert "de-en, en-de" in run("inspect", str(tiny_bundle)).stdout
 
 
-def test_serve_takes_the_options_of_the_service() -> None:
+def test_serve_accepts_the_options_of_the_service() -> None:
     done = run("serve", "--port", "high")
     assert done.returncode == 2
     assert "--port, ATTENDANT_PORT = 'high'" in done.stderr
@@ -86,7 +84,7 @@ def test_serve_takes_the_options_of_the_service() -> None:
 @pytest.mark.parametrize(
     ("name", "missing"), [("train", "torch"), ("export", "onnx"), ("import", "torch")]
 )
-def test_a_command_whose_extra_is_missing_says_so_in_one_line(name: str, missing: str) -> None:
+def test_a_missing_extra_is_reported_in_one_line(name: str, missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"from attendant.__main__ import main; sys.exit(main([{name!r}, '--help']))"
@@ -101,7 +99,7 @@ def test_a_command_whose_extra_is_missing_says_so_in_one_line(name: str, missing
     assert missing in line
 
 
-def test_a_command_that_needs_no_extra_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_errors_of_other_commands_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
@@ -110,7 +108,7 @@ def test_a_command_that_needs_no_extra_hides_no_error(monkeypatch: pytest.Monkey
         main(["keys"])
 
 
-def test_the_commands_of_the_service_leave_training_libraries_out() -> None:
+def test_commands_of_the_service_do_not_load_training_libraries() -> None:
     code = (
         "import sys; from attendant.__main__ import COMMANDS; from importlib import import_module\n"
         "[import_module(one.module) for one in COMMANDS.values() if not one.extra]\n"

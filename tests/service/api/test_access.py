@@ -35,7 +35,7 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def test_a_key_is_needed_only_where_it_is_required(settings: Settings, tmp_path: Path) -> None:
+def test_a_key_is_needed_only_if_it_is_required(settings: Settings, tmp_path: Path) -> None:
     with started(with_keys(settings, tmp_path)) as client:
         assert client.post("/translate", json=BODY).status_code == 200
     with started(with_keys(settings, tmp_path, key_required=True)) as client:
@@ -53,7 +53,9 @@ def test_a_key_is_needed_only_where_it_is_required(settings: Settings, tmp_path:
             assert client.get(path, headers=bearer("root")).status_code == 200
 
 
-def test_a_wrong_key_is_refused_though_none_is_needed(settings: Settings, tmp_path: Path) -> None:
+def test_an_invalid_key_is_refused_even_if_none_is_required(
+    settings: Settings, tmp_path: Path
+) -> None:
     with started(with_keys(settings, tmp_path)) as client:
         answer = client.post("/translate", json={**BODY, "api_key": "guess"})
         assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
@@ -71,9 +73,7 @@ WRONG = [
 ]
 
 
-def test_who_may_not_enter_learns_that_before_what_is_wrong_with_the_request(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_the_key_is_checked_before_the_request(settings: Settings, tmp_path: Path) -> None:
     with started(with_keys(settings, tmp_path, key_required=True)) as client:
         for path, content in WRONG:
             found: list[int] = []
@@ -83,7 +83,7 @@ def test_who_may_not_enter_learns_that_before_what_is_wrong_with_the_request(
             assert found == [403 if path.startswith("/v2") else 401, 403, 400], path
 
 
-def test_requests_that_are_wrong_count_for_the_rate_of_their_address(settings: Settings) -> None:
+def test_invalid_requests_count_towards_the_rate_limit(settings: Settings) -> None:
     with started(settings.model_copy(update={"requests_per_minute": 2})) as client:
         answers = [client.post("/translate", content=content) for content in (b"{", b"{}", b"{")]
     assert [answer.status_code for answer in answers] == [400, 400, 429]
@@ -91,7 +91,7 @@ def test_requests_that_are_wrong_count_for_the_rate_of_their_address(settings: S
 
 
 @pytest.mark.parametrize("empty", [None, ""])
-def test_an_empty_key_in_the_body_is_none_beside_one_in_the_query(
+def test_an_empty_key_in_the_body_does_not_hide_one_in_the_query(
     settings: Settings, tmp_path: Path, empty: str | None
 ) -> None:
     with started(with_keys(settings, tmp_path, key_required=True)) as client:
@@ -102,7 +102,7 @@ def test_an_empty_key_in_the_body_is_none_beside_one_in_the_query(
         assert client.post("/translate?api_key=", json=body).status_code == 401
 
 
-def test_without_a_file_any_key_is_as_good_as_none(client: TestClient) -> None:
+def test_without_a_file_of_keys_any_key_is_ignored(client: TestClient) -> None:
     for key in ("anything", None, ""):
         assert client.post("/translate", json={**BODY, "api_key": key}).status_code == 200
 
@@ -135,7 +135,7 @@ def test_rates_are_limited_by_key_and_by_address(settings: Settings, tmp_path: P
         ("", None, True),
     ],
 )
-def test_an_address_is_what_one_client_has(
+def test_addresses_of_one_client_share_a_rate_limit(
     settings: Settings, first: str, second: str | None, is_one_client: bool
 ) -> None:
     gate = Gate(settings.model_copy(update={"requests_per_minute": 1}))
@@ -148,7 +148,7 @@ def test_an_address_is_what_one_client_has(
     assert sum(map(len, gate._limiter._buckets)) < 200, "no caller chooses what is remembered"
 
 
-def test_no_caller_chooses_how_much_is_remembered(settings: Settings) -> None:
+def test_the_memory_of_the_rate_limits_is_bounded(settings: Settings) -> None:
     gate = Gate(settings)
     tracemalloc.start()
     try:
@@ -165,7 +165,7 @@ def coming_from(host: str | None) -> Request:
 
 
 @pytest.mark.parametrize("key", ["\ud800", "x" * 9_000, 5, ["a"], {"a": 1}, True])
-def test_whatever_stands_for_a_key_is_no_failure(
+def test_values_of_any_type_as_a_key_are_handled(
     settings: Settings, tmp_path: Path, key: object
 ) -> None:
     gate = Gate(with_keys(settings, tmp_path))
@@ -173,7 +173,7 @@ def test_whatever_stands_for_a_key_is_no_failure(
         gate.enter(coming_from("192.0.2.1"), key)
 
 
-def test_a_bucket_fills_evenly_and_only_to_its_brim() -> None:
+def test_a_bucket_refills_evenly_up_to_its_capacity() -> None:
     now = 0.0
     limiter = RateLimiter(clock=lambda: now)
     for _ in range(60):
@@ -209,7 +209,9 @@ def test_a_bucket_fills_evenly_and_only_to_its_brim() -> None:
         (f"a = {'[' * 10_000}", "keys.toml: maximum recursion depth exceeded"),
     ],
 )
-def test_a_wrong_file_of_keys_is_told_where(tmp_path: Path, content: str, message: str) -> None:
+def test_an_invalid_file_of_keys_is_reported_with_the_place(
+    tmp_path: Path, content: str, message: str
+) -> None:
     path = tmp_path / "keys.toml"
     path.write_text(content)
     with pytest.raises(KeysError, match=message):
@@ -221,7 +223,7 @@ def make_key(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_key_that_was_made_opens(tmp_path: Path) -> None:
+def test_a_generated_key_is_accepted(tmp_path: Path) -> None:
     made = make_key("weblate", "--requests-per-minute", "600", "--admin")
     path = tmp_path / "keys.toml"
     path.write_text(made.stdout + make_key("x_1-").stdout)
@@ -244,7 +246,7 @@ def test_a_key_that_was_made_opens(tmp_path: Path) -> None:
         ["a", "--requests-per-minute=1000001"],
     ],
 )
-def test_what_makes_no_key_is_told(arguments: list[str]) -> None:
+def test_invalid_arguments_for_a_key_are_reported(arguments: list[str]) -> None:
     made = make_key(*arguments)
     assert (made.returncode, made.stdout) == (2, "")
     assert "error: " in made.stderr

@@ -33,7 +33,7 @@ def by_h11(sent: bytes) -> bytes | None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
-def test_a_body_of_a_told_length_leaves_what_is_behind_it(size: int) -> None:
+def test_a_body_with_a_length_leaves_the_following_bytes(size: int) -> None:
     assert taken(SizedBody(5), b"texts and more", size) == (b"texts", b" and more")
     assert SizedBody(0).is_complete
 
@@ -49,7 +49,7 @@ def test_a_body_of_a_told_length_leaves_what_is_behind_it(size: int) -> None:
         b"4\r\n\r\n\r\n\r\n0\r\n\r\n",
     ],
 )
-def test_a_chunked_body_is_found_whatever_its_pieces(sent: bytes, size: int) -> None:
+def test_a_chunked_body_may_arrive_in_any_pieces(sent: bytes, size: int) -> None:
     for rest in (b"", b"GET / HTTP/1.1\r\nhost: here\r\n\r\n", b"nonsense\r\n"):
         body = ChunkedBody()
         assert taken(body, sent + rest, size) == (by_h11(sent), rest)
@@ -71,7 +71,7 @@ def test_a_chunked_body_is_found_whatever_its_pieces(sent: bytes, size: int) -> 
         ),
     ],
 )
-def test_what_is_not_in_chunks_is_refused(sent: bytes) -> None:
+def test_invalid_chunks_are_refused(sent: bytes) -> None:
     with pytest.raises(ProtocolError) as error:
         ChunkedBody().take(bytearray(sent))
     assert error.value.code == "invalid_http"
@@ -86,7 +86,7 @@ def test_what_is_not_in_chunks_is_refused(sent: bytes) -> None:
         b"0\r\na: " + b"b" * (MAX_FRAMING_BYTES + 10),
     ],
 )
-def test_what_is_around_a_body_is_bounded(sent: bytes) -> None:
+def test_the_overhead_of_a_chunked_body_is_limited(sent: bytes) -> None:
     body = ChunkedBody()
     with pytest.raises(ProtocolError) as error:
         taken(body, sent, 1000)

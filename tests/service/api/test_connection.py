@@ -10,7 +10,7 @@ from tests.service.api.conversation import HEAD, POST, Connect, left, may_answer
 from tests.waiting import until
 
 
-def test_an_offer_to_upgrade_is_not_taken_and_costs_nothing(
+def test_an_upgrade_header_is_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     offer = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAA\r\n"
@@ -42,7 +42,7 @@ def test_a_chunked_body_of_ordinary_chunks_and_a_head_of_many_fields_are_served(
     talk(conversation)
 
 
-def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
+def test_a_half_closed_client_gets_its_answer() -> None:
     async def conversation(connect: Connect) -> None:
         for version in (b"1.1", b"1.0"):
             reader, writer = await connect()
@@ -60,7 +60,7 @@ def test_a_client_that_has_closed_its_own_side_gets_its_answer() -> None:
     talk(conversation)
 
 
-def test_an_answer_that_comes_soon_has_no_interim_response_before_it(
+def test_a_fast_answer_has_no_interim_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection, "QUIET_SECONDS", 60)
@@ -78,7 +78,7 @@ def test_an_answer_that_comes_soon_has_no_interim_response_before_it(
 
 
 @pytest.mark.parametrize("pieces", [1, 2])
-def test_all_that_was_sent_before_a_client_closed_its_own_side_is_answered(pieces: int) -> None:
+def test_all_requests_of_a_half_closed_client_are_answered(pieces: int) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         post = POST + b"content-length: 2\r\n\r\nhi"
@@ -101,7 +101,7 @@ def test_all_that_was_sent_before_a_client_closed_its_own_side_is_answered(piece
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.05])
-def test_a_client_that_has_gone_is_noticed(pause: float) -> None:
+def test_a_disconnected_client_is_detected(pause: float) -> None:
     async def conversation(connect: Connect) -> None:
         for _ in range(5):
             _, writer = await connect()
@@ -114,7 +114,7 @@ def test_a_client_that_has_gone_is_noticed(pause: float) -> None:
     talk(conversation)
 
 
-def test_a_client_that_has_gone_is_noticed_after_it_had_only_closed_its_own_side() -> None:
+def test_a_disconnect_after_a_half_close_is_detected() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
@@ -137,7 +137,7 @@ def test_a_client_that_has_gone_is_noticed_after_it_had_only_closed_its_own_side
         b"POST /hasty HTTP/1.1\r\nhost: here\r\nconnection: close\r\n",
     ],
 )
-def test_an_early_answer_arrives_although_its_connection_ends(head: bytes) -> None:
+def test_an_early_answer_arrives_before_the_connection_ends(head: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         for _ in range(5):
             reader, writer = await connect()
@@ -148,7 +148,7 @@ def test_an_early_answer_arrives_although_its_connection_ends(head: bytes) -> No
     talk(conversation)
 
 
-def test_empty_lines_before_a_request_are_passed_over() -> None:
+def test_empty_lines_before_a_request_are_ignored() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         for lines in (b"\r\n", b"\r\n\r\n", b""):
@@ -161,7 +161,7 @@ def test_empty_lines_before_a_request_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("size", [100, connection.HELD_BYTES + 1, 1_000_000])
-def test_behind_an_answer_to_a_body_that_nobody_read_the_next_request_is_served(size: int) -> None:
+def test_a_request_after_an_unread_body_is_served(size: int) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         hasty = POST.replace(b" / ", b" /hasty ") + b"content-length: %d\r\n\r\n" % size
@@ -180,7 +180,7 @@ AFTER = POST + b"x: GET /hasty HTTP/1.1\r\ncontent-length: 4\r\n\r\nmore"
     "cut", [0, 3, len(CHUNKS), len(CHUNKS) + len(POST) + 3, len(CHUNKS + AFTER)]
 )
 @pytest.mark.parametrize(("path", "first"), [(b" / ", b"abok"), (b" /hasty ", b"ok")])
-def test_a_request_behind_chunks_is_answered_wherever_the_network_cut_it(
+def test_a_request_after_a_chunked_body_may_arrive_in_any_pieces(
     path: bytes, first: bytes, cut: int
 ) -> None:
     head = POST.replace(b" / ", path) + b"transfer-encoding: chunked\r\n\r\n"
@@ -200,7 +200,7 @@ def test_a_request_behind_chunks_is_answered_wherever_the_network_cut_it(
     talk(conversation)
 
 
-def test_requests_that_are_sent_at_once_are_answered_in_turn_and_held_as_bytes() -> None:
+def test_pipelined_requests_are_answered_in_order() -> None:
     class Counting(Connections):
         """Records the largest number of bytes that a connection holds."""
 
@@ -225,9 +225,7 @@ def test_requests_that_are_sent_at_once_are_answered_in_turn_and_held_as_bytes()
 
 
 @pytest.mark.parametrize(("version", "told"), [(b"1.1", True), (b"1.0", False)])
-def test_who_expects_it_is_told_to_continue_unless_it_speaks_http_1_0(
-    version: bytes, told: bool
-) -> None:
+def test_expect_continue_is_answered_except_in_http_1_0(version: bytes, told: bool) -> None:
     head = b"POST / HTTP/%b\r\nhost: here\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n"
 
     async def conversation(connect: Connect) -> None:

@@ -11,7 +11,7 @@ from tests.service.api.conversation import HEAD, POST, Connect, refusal, talk
 
 
 @pytest.mark.parametrize("sent", [b"\x16\x03\x01\x02\x00\x01\xfc\r\n\r\n", b"GET /\r\n\r\n"])
-def test_what_is_no_request_is_told_in_the_shape_of_all_errors(sent: bytes) -> None:
+def test_an_invalid_request_gets_an_error_in_the_usual_shape(sent: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(sent)
@@ -30,7 +30,7 @@ def test_what_is_no_request_is_told_in_the_shape_of_all_errors(sent: bytes) -> N
         (b"GET /" + b"a" * 6000 + b" HTTP/1.1\r\nhost: here", b"414", "address_too_long"),
     ],
 )
-def test_a_head_that_is_too_large_is_told_what_of_it_is(
+def test_a_head_that_is_too_large_is_refused_with_the_reason(
     sent: bytes, end: bytes, status: bytes, code: str
 ) -> None:
     async def conversation(connect: Connect) -> None:
@@ -43,7 +43,7 @@ def test_a_head_that_is_too_large_is_told_what_of_it_is(
     talk(conversation)
 
 
-def test_a_body_that_breaks_off_into_nonsense_ends_the_connection() -> None:
+def test_an_invalid_chunk_ends_the_connection() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(b"POST / HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n")
@@ -69,9 +69,7 @@ def test_a_body_that_breaks_off_into_nonsense_ends_the_connection() -> None:
         ),
     ],
 )
-def test_fields_and_chunks_are_counted_and_the_refusal_arrives(
-    sent: bytes, status: bytes, code: str
-) -> None:
+def test_too_many_fields_or_chunks_are_refused(sent: bytes, status: bytes, code: str) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(sent)
@@ -84,7 +82,7 @@ def test_fields_and_chunks_are_counted_and_the_refusal_arrives(
     talk(conversation)
 
 
-def test_what_is_refused_within_a_request_has_its_id() -> None:
+def test_an_error_within_a_request_has_its_id() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         chunks = b"transfer-encoding: chunked\r\n\r\nzz\r\n"
@@ -96,7 +94,7 @@ def test_what_is_refused_within_a_request_has_its_id() -> None:
     talk(conversation)
 
 
-def test_a_length_beside_chunks_is_refused_and_ends_the_connection() -> None:
+def test_a_length_with_chunks_is_refused_and_ends_the_connection() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         chunks = b"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n2\r\nab\r\n0\r\n\r\n"
@@ -116,9 +114,7 @@ def test_a_length_beside_chunks_is_refused_and_ends_the_connection() -> None:
         (b"?text=" + b"a" * 6000, b"414"),
     ],
 )
-def test_what_is_wrong_with_a_head_is_told_in_the_shape_of_its_path(
-    rest: bytes, status: bytes
-) -> None:
+def test_errors_in_a_head_have_the_shape_of_its_paths_dialect(rest: bytes, status: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         for path, shape in (
             (b"/v2/translate", {"message", "detail"}),
@@ -137,7 +133,7 @@ def test_what_is_wrong_with_a_head_is_told_in_the_shape_of_its_path(
 
 
 @pytest.mark.parametrize("sent", [HEAD, POST + b"content-length: 5\r\n\r\nabc"])
-def test_a_request_that_is_broken_off_is_told_so(sent: bytes) -> None:
+def test_an_incomplete_request_gets_an_error(sent: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(sent)
@@ -157,7 +153,7 @@ def test_a_request_that_is_broken_off_is_told_so(sent: bytes) -> None:
         b"a: b",
     ],
 )
-def test_who_asks_for_a_head_gets_no_body_with_an_error(rest: bytes) -> None:
+def test_an_error_to_head_has_no_body(rest: bytes) -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(POST.replace(b"POST", b"HEAD") + rest)
@@ -168,7 +164,7 @@ def test_who_asks_for_a_head_gets_no_body_with_an_error(rest: bytes) -> None:
     talk(conversation)
 
 
-def test_an_error_behind_a_request_waits_for_its_turn() -> None:
+def test_an_error_waits_for_the_answers_before_it() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write(HEAD.replace(b" / ", b" /slow ") + b"\r\nnonsense\r\n\r\n")
@@ -197,7 +193,7 @@ class Refusing:
 REFUSED = POST.replace(b" / ", b" /translate ") + b"content-length: 5\r\n\r\n"
 
 
-def test_what_is_refused_in_front_of_the_application_keeps_the_connection() -> None:
+def test_early_refusals_keep_the_connection_open() -> None:
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
         writer.write((REFUSED + b"hello") * 3_000)  # more than the interpreter's stack could hold
@@ -213,7 +209,7 @@ def test_what_is_refused_in_front_of_the_application_keeps_the_connection() -> N
     talk(conversation, early_refusal=Refusing())  # type: ignore[arg-type]
 
 
-def test_requests_that_are_sent_at_once_and_refused_hold_nobody_up() -> None:
+def test_pipelined_refusals_do_not_block_the_event_loop() -> None:
     refusing = Refusing()
 
     async def conversation(connect: Connect) -> None:
@@ -228,7 +224,7 @@ def test_requests_that_are_sent_at_once_and_refused_hold_nobody_up() -> None:
     talk(conversation, early_refusal=refusing)  # type: ignore[arg-type]
 
 
-def test_who_does_not_read_refusals_gets_no_more_of_them() -> None:
+def test_refusals_stop_for_a_client_that_does_not_read() -> None:
     refusing = Refusing()
     many = 300_000  # more than a socket's buffers can hold answers to
 

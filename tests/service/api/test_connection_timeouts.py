@@ -21,9 +21,7 @@ from tests.waiting import until
 
 
 @pytest.mark.parametrize("sent", [b"GET / HT", HEAD, HEAD + b"x-much: aaa"])
-def test_a_head_that_does_not_come_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch, sent: bytes
-) -> None:
+def test_an_incomplete_head_times_out(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.2)
 
     async def conversation(connect: Connect) -> None:
@@ -38,7 +36,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(
     talk(conversation)
 
 
-def test_a_head_that_begins_behind_a_request_has_no_more_time(
+def test_an_incomplete_head_after_a_request_times_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.2)
@@ -53,7 +51,7 @@ def test_a_head_that_begins_behind_a_request_has_no_more_time(
     talk(conversation, keep_alive_seconds=60)
 
 
-def test_the_clock_of_a_head_does_not_run_for_answers_and_between_requests(
+def test_the_timeout_of_heads_excludes_answers_and_idle_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.8 * SLOW_SECONDS)
@@ -71,7 +69,7 @@ def test_the_clock_of_a_head_does_not_run_for_answers_and_between_requests(
     talk(conversation, keep_alive_seconds=5)
 
 
-def test_a_connection_on_which_nothing_is_sent_is_closed() -> None:
+def test_a_connection_without_requests_is_closed() -> None:
     async def conversation(connect: Connect) -> None:
         reader, _ = await connect()
         assert await reader.read() == b""
@@ -79,7 +77,7 @@ def test_a_connection_on_which_nothing_is_sent_is_closed() -> None:
     talk(conversation)
 
 
-def test_an_answer_that_is_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unread_answer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "WRITE_SECONDS", 0.2)
 
     async def conversation(connect: Connect) -> None:
@@ -90,7 +88,7 @@ def test_an_answer_that_is_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
     talk(conversation)
 
 
-def test_who_reads_a_little_now_and_then_has_no_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_slowly_does_not_extend_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "WRITE_SECONDS", 0.3)
 
     async def conversation(connect: Connect) -> None:
@@ -106,7 +104,7 @@ def test_who_reads_a_little_now_and_then_has_no_more_time(monkeypatch: pytest.Mo
     talk(conversation)
 
 
-def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
+def test_the_rest_of_a_request_after_an_early_answer_is_limited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transport, "LINGER_SECONDS", 0.3)
@@ -146,7 +144,7 @@ def test_behind_an_early_answer_the_rest_of_a_request_is_bounded(
 
 
 @pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", HEAD + b"a:\r\n" * 300 + b"\r\n"])
-def test_who_is_refused_gives_the_place_back_whatever_still_comes(
+def test_a_refused_connection_frees_its_place_even_if_data_still_arrives(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(transport, "LINGER_SECONDS", 0.3)
@@ -168,7 +166,7 @@ def test_who_is_refused_gives_the_place_back_whatever_still_comes(
     talk(conversation, connections)
 
 
-def test_a_connection_that_has_ended_leaves_no_clock_behind() -> None:
+def test_a_closed_connection_leaves_no_timer_behind() -> None:
     running: list[asyncio.TimerHandle] = []
     ended: list[float] = []
 

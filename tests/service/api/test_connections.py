@@ -11,7 +11,7 @@ from service.api.connections import Connections
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
 
 
-def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_closed(
+def test_at_the_limit_the_longest_idle_connection_is_closed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def conversation(connect: Connect) -> None:
@@ -32,7 +32,7 @@ def test_where_there_are_too_many_connections_the_one_that_was_idle_longest_is_c
     assert len([one for one in caplog.records if "limit of 3 connections" in one.message]) == 1
 
 
-def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> None:
+def test_at_the_limit_of_busy_connections_only_health_is_answered() -> None:
     patient = HEAD.replace(b" / ", b" /patient ") + b"\r\n"
 
     async def conversation(connect: Connect) -> None:
@@ -59,7 +59,7 @@ def test_where_all_connections_are_busy_a_newcomer_may_ask_for_health_only() -> 
     talk(conversation, Connections(4), keep_alive_seconds=60)
 
 
-def test_a_connection_that_has_ended_is_freed_without_the_collector(
+def test_a_closed_connection_is_freed_without_garbage_collection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     alive: list[weakref.ref[Connection]] = []
@@ -93,7 +93,7 @@ def test_a_connection_that_has_ended_is_freed_without_the_collector(
     assert len(alive) == 3
 
 
-def test_a_request_whose_head_comes_in_the_instant_of_a_stop_is_not_forgotten() -> None:
+def test_a_request_that_arrives_at_the_moment_of_a_stop_is_answered() -> None:
     class Latest(Connections):
         """Records the connection that was opened last."""
 

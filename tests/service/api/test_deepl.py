@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 TEXT = "Der alte Hund schläft."
 
 
-def test_translate_in_every_form(client: TestClient) -> None:
+def test_translate_accepts_every_content_type(client: TestClient) -> None:
     expected = {
         "translations": [
             {
@@ -30,7 +30,7 @@ def test_translate_in_every_form(client: TestClient) -> None:
         assert answer.headers["x-trace-id"]
 
 
-def test_several_texts_in_their_order(client: TestClient) -> None:
+def test_several_texts_are_translated_in_order(client: TestClient) -> None:
     texts = ["Das gute Kind wartet.", TEXT]
     answer = client.post("/v2/translate", data={"text": texts, "target_lang": "EN-GB"}).json()
     assert [one["text"] for one in answer["translations"]] == [
@@ -69,7 +69,9 @@ def test_several_texts_in_their_order(client: TestClient) -> None:
         ),
     ],
 )
-def test_mistakes(client: TestClient, fields: dict[str, object], message: str, code: str) -> None:
+def test_invalid_requests_are_refused(
+    client: TestClient, fields: dict[str, object], message: str, code: str
+) -> None:
     answer = client.post("/v2/translate", json=fields)
     assert (answer.status_code, answer.json()) == (400, {"message": message, "detail": code})
 
@@ -97,7 +99,7 @@ def test_every_field_has_a_limit(client: TestClient, field: str, value: object, 
 @pytest.mark.parametrize(
     "value", ["5", '["a"]', '"\\ud800"', f'"{"k" * 257}"'], ids=["int", "list", "half", "long"]
 )
-def test_a_key_that_is_none_is_a_mistake(client: TestClient, path: str, value: str) -> None:
+def test_an_invalid_type_of_key_is_refused(client: TestClient, path: str, value: str) -> None:
     answer = client.request("GET", path, content=f'{{"auth_key": {value}}}')
     assert answer.status_code == 400
     assert answer.json()["message"].startswith("Invalid request: auth_key parameter ")
@@ -110,12 +112,14 @@ def test_a_key_that_is_none_is_a_mistake(client: TestClient, path: str, value: s
         ("5", "Invalid request: type parameter must be a string, but is 5"),
     ],
 )
-def test_a_side_that_is_none_is_a_mistake(client: TestClient, value: str, message: str) -> None:
+def test_an_invalid_type_of_languages_is_refused(
+    client: TestClient, value: str, message: str
+) -> None:
     answer = client.request("GET", "/v2/languages", content=f'{{"type": {value}}}')
     assert (answer.status_code, answer.json()["message"]) == (400, message)
 
 
-def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
+def test_options_without_effect_are_accepted(client: TestClient) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", "context": "Pets.", "formality": "prefer_more"}
     more: dict[str, object] = {
         **{"show_billed_characters": True, "formality": None, "ignore_tags": None},
@@ -133,9 +137,7 @@ def test_what_changes_nothing_is_accepted(client: TestClient) -> None:
         ("prefer_quality_optimized", "quality_optimized"),
     ],
 )
-def test_the_kind_of_model_that_is_asked_for_is_told(
-    client: TestClient, asked: str, used: str
-) -> None:
+def test_the_requested_model_type_is_returned(client: TestClient, asked: str, used: str) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", "model_type": asked}
     answer = client.post("/v2/translate", json=fields).json()
     assert answer["translations"][0]["model_type_used"] == used
@@ -155,7 +157,7 @@ def test_the_kind_of_model_that_is_asked_for_is_told(
         ("outline_detection", "0"),
     ],
 )
-def test_what_would_change_a_translation_and_is_not_supported_is_refused(
+def test_unsupported_options_that_would_change_a_translation_are_refused(
     client: TestClient, name: str, value: object
 ) -> None:
     fields = {"text": [TEXT], "target_lang": "EN", name: value}
@@ -167,14 +169,14 @@ def test_what_would_change_a_translation_and_is_not_supported_is_refused(
 
 
 @pytest.mark.parametrize("name", ["custom_instructions", "splitting_tags"])
-def test_a_list_in_a_form_is_refused_as_one_in_json(client: TestClient, name: str) -> None:
+def test_a_list_for_a_single_value_is_refused_in_a_form(client: TestClient, name: str) -> None:
     fields = {"text": TEXT, "target_lang": "EN", name: ["a", "b"]}
     answer = client.post("/v2/translate", data=fields)
     assert answer.json()["message"] == f"Value for '{name}' not supported."
 
 
 @pytest.mark.parametrize("given", ["x,b", ["x", "b"], ["x,b"]])
-def test_names_of_tags_come_in_one_field_or_in_several(client: TestClient, given: object) -> None:
+def test_names_of_tags_may_be_in_one_field_or_several(client: TestClient, given: object) -> None:
     fields = {"text": "<x>Hund</x> <b>Hund</b>", "target_lang": "EN", "source_lang": "DE"}
     asked = {**fields, "tag_handling": "xml", "ignore_tags": given}
     for request in (
@@ -184,7 +186,7 @@ def test_names_of_tags_come_in_one_field_or_in_several(client: TestClient, given
         assert request.json()["translations"][0]["text"] == "<x>Hund</x> <b>Hund</b>"
 
 
-def test_of_a_list_a_text_that_is_too_long_is_an_error_that_names_it(client: TestClient) -> None:
+def test_a_text_of_a_list_that_is_too_long_is_named(client: TestClient) -> None:
     texts = ["Der Hund schläft.", "Hund " * 60, "Die Frau wartet."]
     fields = {"text": texts, "target_lang": "EN", "source_lang": "DE"}
     answer = client.post("/v2/translate", json=fields)
@@ -194,13 +196,13 @@ def test_of_a_list_a_text_that_is_too_long_is_an_error_that_names_it(client: Tes
     assert answer.json()["message"].startswith(expected)
 
 
-def test_more_characters_than_may_be_are_too_large_for_its_clients(client: TestClient) -> None:
+def test_too_many_characters_get_413(client: TestClient) -> None:
     answer = client.post("/v2/translate", json={"text": ["a" * 2001], "target_lang": "EN"})
     assert answer.status_code == 413
     assert "exceeds text limit (2000)" in answer.json()["message"]
 
 
-def test_where_to_split_can_be_said(client: TestClient) -> None:
+def test_split_sentences_is_supported(client: TestClient) -> None:
     text = "Der alte Hund\nschläft."
     fields = {"text": [text], "target_lang": "EN", "source_lang": "DE"}
     whole = client.post("/v2/translate", json={**fields, "split_sentences": "nonewlines"}).json()
@@ -210,7 +212,7 @@ def test_where_to_split_can_be_said(client: TestClient) -> None:
     assert "\n" in lines["translations"][0]["text"]
 
 
-def test_languages_by_side_from_query_or_body(client: TestClient) -> None:
+def test_the_type_of_languages_may_be_in_query_or_body(client: TestClient) -> None:
     sources = client.get("/v2/languages").json()
     assert sources == [
         {"language": "DE", "name": "German"},

@@ -11,7 +11,7 @@ from service.api.dependencies import unless_client_leaves
 from service.errors import ClientLeftError
 
 
-def test_work_is_cancelled_when_its_client_leaves() -> None:
+def test_work_is_cancelled_when_its_client_disconnects() -> None:
     cancelled = False
 
     async def receive() -> dict[str, str]:
@@ -36,7 +36,7 @@ def test_work_is_cancelled_when_its_client_leaves() -> None:
     assert time.monotonic() - started < 10
 
 
-def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> None:
+def test_a_disconnect_as_the_work_ends_cancels_nothing_later() -> None:
     left = asyncio.Event()
 
     async def receive() -> dict[str, str]:
@@ -58,7 +58,7 @@ def test_a_client_that_leaves_as_the_work_ends_cancels_nothing_after_it() -> Non
 
 
 @pytest.mark.parametrize("leaves_first", [False, True])
-def test_our_own_server_tells_without_being_asked(leaves_first: bool) -> None:
+def test_the_server_reports_disconnects_without_polling(leaves_first: bool) -> None:
     client = ClientState()
 
     async def receive() -> dict[str, str]:
@@ -76,7 +76,7 @@ def test_our_own_server_tells_without_being_asked(leaves_first: bool) -> None:
         asyncio.run(serve())
 
 
-def test_who_leaves_as_an_answer_is_sent_cancels_nothing() -> None:
+def test_a_disconnect_while_an_answer_is_sent_cancels_nothing() -> None:
     client = ClientState()
 
     async def serve() -> str:
@@ -90,7 +90,7 @@ def test_who_leaves_as_an_answer_is_sent_cancels_nothing() -> None:
 
 
 @pytest.mark.parametrize("error", [None, ValueError("of the work")])
-def test_who_left_before_work_that_never_waits_cancels_that_and_nothing_after_it(
+def test_a_disconnect_before_synchronous_work_cancels_only_that(
     error: Exception | None,
 ) -> None:
     client = ClientState()

@@ -10,9 +10,7 @@ from fastapi.testclient import TestClient
     ("text", "language"),
     [("Der alte Hund schläft heute.", "de"), ("The old dog sleeps today.", "en")],
 )
-def test_a_language_is_detected_best_guess_first(
-    client: TestClient, text: str, language: str
-) -> None:
+def test_guesses_are_ordered_by_confidence(client: TestClient, text: str, language: str) -> None:
     ways: list[dict[str, Any]] = [{way: {"q": text}} for way in ("json", "data", "params")]
     for request in ways:
         guesses = client.post("/detect", **request).json()
@@ -22,13 +20,13 @@ def test_a_language_is_detected_best_guess_first(
         assert isinstance(guesses[0]["confidence"], int)
 
 
-def test_every_language_that_is_not_unlikely_is_named(client: TestClient) -> None:
+def test_all_likely_languages_are_returned(client: TestClient) -> None:
     guesses = client.post("/detect", json={"q": "Ciao"}).json()
     assert {guess["language"] for guess in guesses} == {"de", "en"}
     assert guesses[0]["confidence"] >= guesses[1]["confidence"] >= 10
 
 
-def test_a_text_without_a_letter_is_no_language(client: TestClient) -> None:
+def test_a_text_without_letters_has_confidence_0(client: TestClient) -> None:
     none = [{"confidence": 0, "language": "en"}]  # as LibreTranslate answers
     assert client.post("/detect", json={"q": "42"}).json() == none
 
@@ -40,7 +38,7 @@ def test_detection_needs_a_text(client: TestClient) -> None:
         assert answer.json()["error"] == "Invalid request: missing q parameter"
 
 
-def test_each_text_of_a_list_is_detected_on_its_own(client: TestClient) -> None:
+def test_each_text_of_a_list_is_detected_separately(client: TestClient) -> None:
     texts = ["Der alte Hund schläft.", "The old woman waits.", "42"]
     answer = client.post("/translate", json={"q": texts, "source": "auto", "target": "en"}).json()
     assert answer["translatedText"] == ["The old dog sleeps.", "The old woman waits.", "42"]
@@ -48,7 +46,7 @@ def test_each_text_of_a_list_is_detected_on_its_own(client: TestClient) -> None:
     assert answer["detectedLanguage"][2]["confidence"] == 0
 
 
-def test_one_text_has_one_detected_language_and_a_given_one_none(client: TestClient) -> None:
+def test_only_detected_languages_are_returned(client: TestClient) -> None:
     body = {"q": "Das gute Kind wartet.", "target": "en"}
     for source in ({"source": "auto"}, {}):
         answer = client.post("/translate", json={**body, **source}).json()

@@ -21,7 +21,7 @@ NATIVE, DEEPL = {"error", "code"}, {"message", "detail"}
         ("/v2/repository/nothing", NATIVE),
     ],
 )
-def test_an_error_has_the_shape_of_its_paths_dialect(
+def test_errors_have_the_shape_of_their_paths_dialect(
     client: TestClient, path: str, shape: set[str]
 ) -> None:
     answer = client.delete(path)
@@ -30,7 +30,7 @@ def test_an_error_has_the_shape_of_its_paths_dialect(
     assert ("x-trace-id" in answer.headers) == (shape == DEEPL)
 
 
-def test_what_translates_and_what_is_a_probe() -> None:
+def test_paths_that_translate_and_probes_are_recognised() -> None:
     paths = [
         *("/translate", "/v2/translate", "/v2/models/m/infer", "/v2/models/m/versions/1/infer"),
         *("/health", "/health/ready", "/metrics", "/v2/health/live", "/v2/usage", "/languages"),

@@ -45,11 +45,11 @@ EXPECTED = {
 @pytest.mark.parametrize(
     "kind", subclasses(errors.AttendantError), ids=lambda kind: str(kind.__name__)
 )
-def test_status(kind: type[errors.AttendantError]) -> None:
+def test_every_error_has_its_status(kind: type[errors.AttendantError]) -> None:
     assert status_of(kind) == EXPECTED[kind.__name__]
 
 
-def test_codes_are_unique_and_the_tree_is_drawn() -> None:
+def test_codes_are_unique_and_every_class_is_in_the_diagram() -> None:
     kinds = subclasses(errors.AttendantError)
     assert len({kind.code for kind in kinds}) == len(kinds)
     assert errors.__doc__ is not None
@@ -60,7 +60,7 @@ def test_codes_are_unique_and_the_tree_is_drawn() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"), [("GET", "/translate", 405), ("GET", "/x", 404)]
 )
-def test_errors_of_the_framework_have_our_shape(
+def test_errors_of_the_framework_have_the_usual_shape(
     client: TestClient, method: str, path: str, status: int
 ) -> None:
     answer = client.request(method, path)
@@ -70,7 +70,7 @@ def test_errors_of_the_framework_have_our_shape(
         assert path in answer.json()["error"]
 
 
-def test_an_unknown_model_and_what_no_model_has_are_named(client: TestClient) -> None:
+def test_unknown_models_and_routes_are_named(client: TestClient) -> None:
     answer = client.post("/v2/models/tiny/generate", json={"text_input": "Hund"})
     assert answer.status_code == 404
     assert "/v2/models/tiny/generate is not supported" in answer.json()["error"]
@@ -78,7 +78,7 @@ def test_an_unknown_model_and_what_no_model_has_are_named(client: TestClient) ->
 
 
 @pytest.mark.parametrize(("path", "word"), [("/suggest", "uggestion"), ("/translate_file", "file")])
-def test_what_libretranslate_may_have_turned_off_is_refused_as_there(
+def test_unsupported_libretranslate_routes_are_refused_like_disabled_ones(
     client: TestClient, path: str, word: str
 ) -> None:
     for body in ({"data": {"q": "a", "s": "b"}}, {"files": {"file": ("a.txt", b"Hund")}}):
@@ -98,7 +98,7 @@ def test_what_libretranslate_may_have_turned_off_is_refused_as_there(
         ("OPTIONS", "/v2/translate", 405),
     ],
 )
-def test_errors_under_deepls_paths_have_deepls_shape(
+def test_errors_under_deepl_paths_have_the_shape_of_deepl(
     client: TestClient, method: str, path: str, status: int
 ) -> None:
     answer = client.request(method, path)
@@ -109,7 +109,7 @@ def test_errors_under_deepls_paths_have_deepls_shape(
         assert path in answer.json()["message"]
 
 
-def test_nobody_is_told_to_come_again_later_than_the_longest_deadline(
+def test_retry_after_is_at_most_the_longest_deadline(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: object) -> None:
@@ -120,7 +120,7 @@ def test_nobody_is_told_to_come_again_later_than_the_longest_deadline(
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
 
 
-def test_a_bug_is_told_with_the_id_of_its_request() -> None:
+def test_an_unexpected_error_is_logged_with_the_request_id() -> None:
     app, metrics = FastAPI(), Metrics()
     install(app)
     app.add_middleware(RequestContext, metrics=metrics)

@@ -99,7 +99,7 @@ SIX = [(b"content-length", b"6")]
         (304, [], [b""]),
     ],
 )
-def test_a_client_finds_the_end_of_each_answer(
+def test_every_answer_has_a_recognisable_end(
     request_: bytes, status: int, fields: list[tuple[bytes, bytes]], pieces: list[bytes]
 ) -> None:
     told, exchange = answered_by(answering(status, fields, *pieces), request_)
@@ -111,7 +111,7 @@ def test_a_client_finds_the_end_of_each_answer(
     assert exchange.is_last == (not goes_on)
 
 
-def test_the_head_of_an_answer_goes_out_with_the_first_of_its_body() -> None:
+def test_the_head_of_an_answer_is_sent_with_the_first_body_bytes() -> None:
     told, _ = answered_by(answering(200, SIX, b"texts."), GET)
     assert len(told.written) == 1
 
@@ -139,7 +139,7 @@ async def untimely(scope: Scope, receive: Receive, send: Send) -> None:
         answering(200, [(b"x\rid", b"a")], b"text"),
     ],
 )
-def test_who_gets_no_answer_is_told_so_and_no_more(
+def test_an_application_without_an_answer_causes_a_500(
     app: ASGIApp, caplog: pytest.LogCaptureFixture
 ) -> None:
     told, exchange = answered_by(app, GET)
@@ -150,7 +150,7 @@ def test_who_gets_no_answer_is_told_so_and_no_more(
 
 
 @pytest.mark.parametrize("pieces", [[b"text"], [b"texts.."], [b"te", b"xt"], [b"te", b"xts.."]])
-def test_an_answer_of_another_length_than_it_says_is_broken_off(
+def test_an_answer_of_a_wrong_length_ends_the_connection(
     pieces: list[bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     told, _ = answered_by(answering(200, SIX, *pieces), GET)
@@ -165,7 +165,7 @@ def test_an_unknown_status_is_a_failure() -> None:
         start_of(299, [])
 
 
-def test_who_waits_for_more_of_a_request_that_is_cut_learns_it(
+def test_receive_returns_a_disconnect_for_an_incomplete_request(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.ERROR)

@@ -20,7 +20,7 @@ WHOLE = PART % (b"q", b"Hund") + PART % (b"source", b"de") + b"--b--\r\n"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_what_another_encoder_writes_is_read(text: str) -> None:
+def test_forms_of_another_encoder_are_read(text: str) -> None:
     assert urlencoded(urlencode({"q": text}).encode(), "form") == {"q": text}
     request = httpx.Request("POST", "http://here", files=[("q", (None, text.encode()))])
     _, _, boundary = request.headers["content-type"].partition("boundary=")
@@ -28,19 +28,19 @@ def test_what_another_encoder_writes_is_read(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["%", "%4", "%41", "%C3%BC", "%zz", "+", "x", "ü", "%25", "="])))
-def test_a_percent_sign_without_digits_stands_for_itself(pieces: list[str]) -> None:
+def test_a_percent_sign_without_digits_is_literal(pieces: list[str]) -> None:
     encoded = "q=x" + "".join(pieces)
     assert urlencoded(encoded.encode(), "form")["q"] == parse_qs(encoded)["q"][0]
 
 
 @pytest.mark.parametrize("piece", [b"%", b"%%%4", b"%41", b"%41a"])
-def test_a_form_of_percent_signs_takes_time_in_proportion_to_its_length(piece: bytes) -> None:
+def test_a_form_of_percent_signs_takes_linear_time(piece: bytes) -> None:
     count = 262_144 // len(piece)
     read = partial(urlencoded, place="form")
     assert beyond_linear(read, lambda times: b"text=" + piece * times * count) == ""
 
 
-def test_a_form_in_parts_is_read_only_up_to_its_end() -> None:
+def test_a_multipart_form_is_read_up_to_its_end() -> None:
     assert multipart(WHOLE, "b") == {"q": "Hund", "source": "de"}
     assert multipart(b"for people\r\n" + WHOLE + PART % (b"q", b"x"), "b") == {
         "q": "Hund",
@@ -50,7 +50,7 @@ def test_a_form_in_parts_is_read_only_up_to_its_end() -> None:
     assert multipart(b"--b--", "b") == {}
 
 
-def test_a_form_in_parts_that_breaks_off_anywhere_is_refused() -> None:
+def test_a_truncated_multipart_form_is_refused() -> None:
     for length in range(len(WHOLE) - 2):  # the line end after the last boundary is optional
         with pytest.raises(InvalidRequestError, match="boundary"):
             multipart(WHOLE[:length], "b")
@@ -83,12 +83,12 @@ def test_a_form_in_parts_that_breaks_off_anywhere_is_refused() -> None:
         (WHOLE.rstrip() + b"x\r\n", "does not end with its boundary"),
     ],
 )
-def test_parts_that_cannot_be_read_are_refused(body: bytes, message: str) -> None:
+def test_invalid_parts_are_refused(body: bytes, message: str) -> None:
     with pytest.raises(InvalidRequestError, match=message):
         multipart(body, "b")
 
 
-def test_of_a_query_and_a_body_what_is_not_empty_counts() -> None:
+def test_non_empty_values_of_query_and_body_are_merged() -> None:
     query, body = Fields([("key", "a"), ("source", "")]), Fields([("key", None), ("source", "de")])
     assert query.beside(body) == body.beside(query) == {"key": "a", "source": "de"}
     assert not query.beside(body).repeated
@@ -108,7 +108,7 @@ TWICE = [
 ]
 
 
-def test_what_is_given_twice_is_refused_but_for_lists_and_what_is_empty(client: TestClient) -> None:
+def test_repeated_fields_are_refused_except_lists_and_empty_values(client: TestClient) -> None:
     for path, kind, content, name in TWICE:
         answer = client.post(path, content=content, headers={"content-type": kind})
         message = f"Invalid request: {name} parameter is given more than once"
@@ -145,7 +145,7 @@ def test_plain_text_is_translated_in_either_dialect(client: TestClient) -> None:
         ('{"q": "a", "timeout_seconds": "05"}', 'must be a number, but is "05"'),
     ],
 )
-def test_json_and_its_numbers_are_told_as_they_were_written(
+def test_error_messages_quote_json_as_it_was_written(
     client: TestClient, content: str, message: str
 ) -> None:
     answer = client.post("/translate", content=content)
@@ -153,7 +153,7 @@ def test_json_and_its_numbers_are_told_as_they_were_written(
     assert answer.json()["error"].endswith(message)
 
 
-def test_what_is_declared_to_be_in_another_encoding_is_refused(client: TestClient) -> None:
+def test_other_character_encodings_are_refused(client: TestClient) -> None:
     for kind in (
         "application/json; charset=utf-7",
         "text/plain;Charset=ISO-8859-1",

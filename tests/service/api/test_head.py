@@ -109,17 +109,17 @@ STARTS = [
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("field", FIELDS)
-def test_what_is_read_is_what_h11_reads(start: bytes, field: bytes) -> None:
+def test_heads_are_read_like_by_h11(start: bytes, field: bytes) -> None:
     for host in (b"host: here\r\n", b""):
         check_against_h11(start + b"\r\n" + host + field + b"\r\n\r\n")
 
 
 @given(some.lists(some.sampled_from([*FIELDS, b"", b"\r", b"\x00", b"x" * 50]), max_size=6))
-def test_fields_together_are_read_as_h11_reads_them(fields: list[bytes]) -> None:
+def test_combinations_of_fields_are_read_like_by_h11(fields: list[bytes]) -> None:
     check_against_h11(b"\r\n".join([HEAD + b"b: c", *fields]) + b"\r\n\r\n")
 
 
-def test_ordinary_heads_are_read() -> None:
+def test_valid_heads_are_read() -> None:
     head = read(
         b"POST /translate?q=a HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\nEmpty:\r\n"
         b"Connection: keep-alive, Upgrade\r\nUpgrade: h2c\r\nExpect: 100-Continue\r\n\r\n"
@@ -156,7 +156,7 @@ def test_the_method_is_known_before_the_head_is_complete(path: str, noted: str) 
         (b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n", True),
     ],
 )
-def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -> None:
+def test_the_last_request_of_a_connection_is_recognised(sent: bytes, is_last: bool) -> None:
     head = read(sent + b"\r\n")
     assert head is not None
     assert head.is_last == is_last
@@ -181,7 +181,7 @@ def test_the_last_request_of_a_connection_is_known(sent: bytes, is_last: bool) -
         HEAD + b"authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
     ],
 )
-def test_what_can_be_read_in_two_ways_is_refused(sent: bytes) -> None:
+def test_ambiguous_heads_are_refused(sent: bytes) -> None:
     assert read(sent) is None
 
 
@@ -212,7 +212,9 @@ HOSTS = {
 
 
 @pytest.mark.parametrize(("host", "is_valid"), HOSTS.items())
-def test_a_host_is_a_name_or_an_address_and_perhaps_a_port(host: bytes, is_valid: bool) -> None:
+def test_host_must_be_a_name_or_an_address_with_an_optional_port(
+    host: bytes, is_valid: bool
+) -> None:
     for version in (b"1.1", b"1.0"):
         head = read(b"GET / HTTP/%b\r\nhost: %b\r\n\r\n" % (version, host))
         assert (head is not None) == is_valid
@@ -222,7 +224,7 @@ def test_a_host_is_a_name_or_an_address_and_perhaps_a_port(host: bytes, is_valid
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
-def test_empty_lines_before_a_request_are_passed_over_whatever_the_pieces(size: int) -> None:
+def test_empty_lines_before_a_request_are_ignored_in_any_pieces(size: int) -> None:
     sent, reader, buffer, found = (
         b"\r\n\r\n\r\n" + HEAD + b"\r\n",
         HeadReader(100),
@@ -236,7 +238,7 @@ def test_empty_lines_before_a_request_are_passed_over_whatever_the_pieces(size: 
     assert found is not None
 
 
-def test_who_speaks_http_1_0_is_not_told_to_continue() -> None:
+def test_expect_continue_is_ignored_in_http_1_0() -> None:
     head = read(b"POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n")
     assert head is not None
     assert not head.expects_continue
@@ -255,13 +257,13 @@ def seconds_for_a_byte(behind: int) -> float:
     return min(durations)
 
 
-def test_a_byte_of_a_long_head_costs_as_much_as_one_of_a_short_head() -> None:
+def test_reading_a_head_takes_linear_time() -> None:
     assert seconds_for_a_byte(500_000) < 20 * seconds_for_a_byte(500)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])
 @pytest.mark.parametrize("fields", [1, MAX_FIELDS, MAX_FIELDS + 1])
-def test_fields_are_counted_alike_whatever_the_pieces(size: int, fields: int) -> None:
+def test_the_limit_of_fields_does_not_depend_on_pieces(size: int, fields: int) -> None:
     head = (
         b"POST / HTTP/1.1\r\n" + b"a:\r\n" * (fields - 2) + b"host: here\r\ncontent-length: 9\r\n"
     )
@@ -283,7 +285,7 @@ def test_fields_are_counted_alike_whatever_the_pieces(size: int, fields: int) ->
         assert buffer == b"\n" * 900
 
 
-def test_empty_lines_in_front_of_a_request_are_counted() -> None:
+def test_empty_lines_before_a_request_are_limited() -> None:
     reader, buffer = HeadReader(10_000), bytearray()
     for _ in range(3):  # the count starts again with each request
         buffer += b"\r\n" * MAX_EMPTY_LINES

@@ -10,7 +10,7 @@ from service.app import create_app
 from service.settings import Settings
 
 
-def test_a_healthy_service_says_what_it_serves(client: TestClient) -> None:
+def test_a_healthy_service_reports_its_models(client: TestClient) -> None:
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/health/live").json() == {"status": "ok"}
     assert client.get("/health/ready").json() == {
@@ -26,7 +26,7 @@ def test_a_healthy_service_says_what_it_serves(client: TestClient) -> None:
     }
 
 
-def test_before_start_it_lives_but_is_not_ready(settings: Settings) -> None:
+def test_before_startup_the_service_is_live_but_not_ready(settings: Settings) -> None:
     client = TestClient(create_app(settings))  # outside its context, nothing has started
     assert client.get("/health/live").status_code == 200
     for path in ("/health", "/health/ready"):
@@ -50,7 +50,7 @@ def _value(text: str, series: str) -> float:
     return float(match[1])
 
 
-def test_metrics_count_what_happened(fresh_client: TestClient) -> None:
+def test_metrics_count_requests_and_sentences(fresh_client: TestClient) -> None:
     body = {
         "q": ["Der alte Hund schläft.", "Das gute Kind wartet."],
         "source": "de",
@@ -111,7 +111,7 @@ def test_every_error_is_counted_under_its_code(
     assert count() == before + 1
 
 
-def test_methods_that_clients_make_up_are_counted_as_one(fresh_client: TestClient) -> None:
+def test_unknown_methods_share_a_label(fresh_client: TestClient) -> None:
     for number in range(3):
         fresh_client.request(f"MADEUP{number}", "/translate")
     text = fresh_client.get("/metrics").text
@@ -122,7 +122,7 @@ def test_methods_that_clients_make_up_are_counted_as_one(fresh_client: TestClien
     )
 
 
-def test_the_open_inference_protocols_clients_read_what_they_look_for(client: TestClient) -> None:
+def test_open_inference_protocol_metadata_is_complete(client: TestClient) -> None:
     assert client.get("/v2/health/live").json() == {"live": True}
     assert client.get("/v2/health/ready").json() == {"ready": True}
     described = client.get("/v2/models/tiny").json()
@@ -150,7 +150,7 @@ def test_a_stopped_engine_is_not_ready_for_the_open_inference_protocol(
     assert fresh_client.get("/v2/models/tiny/ready").status_code == 503
 
 
-def test_metrics_are_rendered_seldom_however_often_they_are_asked_for(
+def test_frequent_requests_share_a_rendering_of_metrics(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metrics, "RENDER_SECONDS", 60.0)

@@ -40,7 +40,7 @@ def asked(**changes: object) -> dict[str, object]:
     return {"parameters": GERMAN, "inputs": [tensor()], **changes}
 
 
-def test_texts_come_back_translated_in_their_order(client: TestClient) -> None:
+def test_texts_are_translated_in_order(client: TestClient) -> None:
     answer = client.post(INFER, json=asked(id="42"))
     assert answer.status_code == 200, answer.text
     assert answer.json() == {
@@ -83,7 +83,7 @@ def test_parameters_are_the_fields_of_a_translation(client: TestClient) -> None:
     assert detected.json()["outputs"][0]["data"] == TRANSLATIONS
 
 
-def test_no_text_is_no_work(client: TestClient) -> None:
+def test_an_empty_list_of_texts_is_answered(client: TestClient) -> None:
     answer = client.post(INFER, json=asked(inputs=[tensor(shape=[0], data=[])]))
     assert answer.json()["outputs"][0] == {
         "name": "text",
@@ -93,7 +93,7 @@ def test_no_text_is_no_work(client: TestClient) -> None:
     }
 
 
-def test_a_text_that_is_too_long_is_named_and_the_others_are_translated(client: TestClient) -> None:
+def test_a_text_that_is_too_long_is_named_and_others_are_translated(client: TestClient) -> None:
     texts = [TEXTS[0], "Hund" * 400]
     answer = client.post(INFER, json=asked(inputs=[tensor(data=texts)])).json()
     native = client.post("/translate", json={"q": texts, **GERMAN}).json()
@@ -171,7 +171,7 @@ def test_texts_in_binary_get_translations_in_binary(client: TestClient) -> None:
         (b"\x00\x00\x00\x00" * 2001, 8004, None, "at most 2000 elements"),
     ],
 )
-def test_binary_data_that_make_no_sense(
+def test_invalid_binary_data_are_refused(
     client: TestClient, binary: bytes, size: int, length: object, message: str
 ) -> None:
     one = tensor(data=None, parameters={"binary_data_size": size})
@@ -225,7 +225,7 @@ def test_binary_data_that_make_no_sense(
         (asked(inputs=[tensor(shape=[1], data=["Hund " * 500])]), "exceeds text limit (2000)"),
     ],
 )
-def test_mistakes_are_told_in_the_protocols_shape(
+def test_errors_have_the_shape_of_the_protocol(
     client: TestClient, request_: Any, message: str
 ) -> None:
     answer = client.post(INFER, content=json.dumps(request_))
@@ -235,7 +235,7 @@ def test_mistakes_are_told_in_the_protocols_shape(
     assert len(error) < 300
 
 
-def test_a_field_that_comes_twice_is_refused(client: TestClient) -> None:
+def test_a_repeated_field_is_refused(client: TestClient) -> None:
     body = json.dumps(asked(id="1")).replace("{", '{"id": "2", ', 1)
     nested = json.dumps(asked()).replace('"BYTES"', '"BYTES", "datatype": "BYTES"')
     for content in (body, nested):
@@ -244,25 +244,25 @@ def test_a_field_that_comes_twice_is_refused(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v2/models/none/infer", "/v2/models/tiny/versions/2/infer"])
-def test_a_model_that_is_not_there(client: TestClient, path: str) -> None:
+def test_an_unknown_model_is_refused(client: TestClient, path: str) -> None:
     answer = client.post(path, json=asked())
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
     assert answer.json()["error"].startswith("no ")
 
 
-def test_a_length_in_digits_of_another_script(client: TestClient) -> None:
+def test_a_length_in_digits_of_another_script_is_refused(client: TestClient) -> None:
     headers = {b"inference-header-content-length": b"\xb2"}  # a superscript two
     answer = client.post(INFER, content=b"{}", headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
-def test_it_may_be_refused_before_its_body_is_read() -> None:
+def test_inference_may_be_refused_before_its_body_is_read() -> None:
     assert translates(INFER)
     assert translates("/v2/models/tiny/versions/1/infer")
     assert not translates("/v2/models/tiny/ready")
 
 
-def test_the_extension_is_announced(client: TestClient) -> None:
+def test_the_binary_extension_is_announced(client: TestClient) -> None:
     assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
 
 
@@ -290,7 +290,7 @@ def test_the_model_that_is_named_translates(tmp_path: Path) -> None:
         assert models.num_active == 0
 
 
-def test_a_key_is_asked_for(tmp_path: Path) -> None:
+def test_a_key_is_required_if_configured(tmp_path: Path) -> None:
     keys = tmp_path / "keys.toml"
     keys.write_text(f'[one]\nsha256 = "{digest_of("secret")}"\n')
     settings = Settings(

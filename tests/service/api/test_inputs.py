@@ -14,7 +14,7 @@ from tests.service.api.toy_request import ENGLISH, TEXT
 FRAU, WOMAN = "Die alte Frau wartet.", "The old woman waits."
 
 
-def test_a_byte_order_mark_is_none_of_the_text(client: TestClient) -> None:
+def test_a_byte_order_mark_is_ignored(client: TestClient) -> None:
     marked = "\ufeff".encode()
     for kind, content in (("application/json", f'{{"q": "{TEXT}"}}'), ("text/plain", TEXT)):
         answer = client.post(
@@ -26,7 +26,7 @@ def test_a_byte_order_mark_is_none_of_the_text(client: TestClient) -> None:
         assert answer.json() == {"translatedText": ENGLISH}
 
 
-def test_a_form_does_as_well(client: TestClient) -> None:
+def test_forms_are_accepted(client: TestClient) -> None:
     answer = client.post("/translate", data={"q": TEXT, "source": "de", "api_key": ""})
     assert answer.json() == {"translatedText": ENGLISH}
     answer = client.post(
@@ -36,7 +36,7 @@ def test_a_form_does_as_well(client: TestClient) -> None:
     assert len(answer.json()["alternatives"]) == 2
 
 
-def test_a_query_without_a_body_does_as_well(client: TestClient) -> None:
+def test_a_query_without_a_body_is_accepted(client: TestClient) -> None:
     answer = client.post("/translate", params={"q": TEXT, "source": "de", "target": "en"})
     assert answer.json() == {"translatedText": ENGLISH}
 
@@ -56,7 +56,7 @@ def test_other_content_types_are_refused_by_name(client: TestClient) -> None:
     assert "content-type image/png is not supported" in answer.json()["error"]
 
 
-def test_a_form_in_several_parts_is_read_as_browsers_send_it(client: TestClient) -> None:
+def test_multipart_forms_of_browsers_are_read(client: TestClient) -> None:
     parts = {"source": (None, "de"), "target": (None, "en"), "format": (None, "")}
     one = client.post("/translate", files={"q": (None, TEXT), **parts})
     assert one.json() == {"translatedText": ENGLISH}
@@ -81,7 +81,7 @@ def test_a_form_in_several_parts_is_read_as_browsers_send_it(client: TestClient)
         ),
     ],
 )
-def test_a_form_in_parts_that_cannot_be_read_is_told(
+def test_an_invalid_multipart_form_is_refused(
     client: TestClient, kind: str, body: bytes, message: str
 ) -> None:
     answer = client.post("/translate", content=body, headers={"content-type": kind})
@@ -90,7 +90,7 @@ def test_a_form_in_parts_that_cannot_be_read_is_told(
 
 
 @pytest.mark.parametrize("place", ["form", "query"])
-def test_forms_of_too_many_fields_and_of_no_text_are_refused(
+def test_forms_with_too_many_fields_or_without_text_are_refused(
     client: TestClient, place: str
 ) -> None:
     for sent, message in (("a&" * 4096, "has 4097 fields, the limit is 4096"), ("q=%ff", "UTF-8")):
@@ -105,7 +105,7 @@ def test_forms_of_too_many_fields_and_of_no_text_are_refused(
         assert message in answer.json()["error"]
 
 
-def test_a_large_body_is_parsed_beside_the_event_loop(client: TestClient) -> None:
+def test_a_large_body_is_parsed_outside_the_event_loop(client: TestClient) -> None:
     text = "Der alte Hund schläft. " * 60
     body = urlencode({"q": text, "source": "de", "target": "en"})
     assert 1_000 < len(body) < inputs.PARSED_ON_LOOP_BYTES

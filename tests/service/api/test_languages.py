@@ -38,7 +38,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         yield client
 
 
-def test_the_native_list_has_codes_of_bcp_47(client: TestClient) -> None:
+def test_the_native_list_has_bcp_47_codes(client: TestClient) -> None:
     found = {one["code"]: (one["name"], one["targets"]) for one in client.get("/languages").json()}
     assert found == {
         "de": ("German", ["en"]),
@@ -51,7 +51,7 @@ def test_the_native_list_has_codes_of_bcp_47(client: TestClient) -> None:
     assert settings["source"] == {"code": "de", "name": "German"}
 
 
-def test_the_sources_of_deepl_are_languages_without_variants(client: TestClient) -> None:
+def test_sources_for_deepl_have_no_variants(client: TestClient) -> None:
     assert client.get("/v2/languages").json() == [
         {"language": "DE", "name": "German"},
         {"language": "EN", "name": "English"},
@@ -60,7 +60,7 @@ def test_the_sources_of_deepl_are_languages_without_variants(client: TestClient)
     ]
 
 
-def test_the_targets_of_deepl_are_its_variants(client: TestClient) -> None:
+def test_targets_for_deepl_have_its_variants(client: TestClient) -> None:
     found = client.get("/v2/languages", params={"type": "target"}).json()
     assert {one["language"]: one["name"] for one in found} == {
         "DE": "German",
@@ -102,7 +102,9 @@ def test_the_newer_list_of_deepl_has_both_sides(client: TestClient) -> None:
         *(("ZH", "ZH"), ("zh-TW", "ZH"), ("ZH-HANT", "ZH"), ("zt", "ZH")),
     ],
 )
-def test_a_source_is_found_in_both_dialects(client: TestClient, source: str, told: str) -> None:
+def test_source_codes_are_accepted_in_both_dialects(
+    client: TestClient, source: str, told: str
+) -> None:
     fields = {"text": TEXT, "source_lang": source, "target_lang": "EN-US"}
     answer = client.post("/v2/translate", json=fields).json()
     assert answer["translations"][0]["text"] == TRANSLATION
@@ -118,7 +120,7 @@ def test_a_source_is_found_in_both_dialects(client: TestClient, source: str, tol
         *("zh", "zh-Hans", "zho_Hans"),
     ],
 )
-def test_a_target_is_found_in_both_dialects(client: TestClient, target: str) -> None:
+def test_target_codes_are_accepted_in_both_dialects(client: TestClient, target: str) -> None:
     expected = client.post("/translate", json={"q": TRANSLATION, "source": "en", "target": "de"})
     answer = client.post("/translate", json={"q": TRANSLATION, "source": "en", "target": target})
     assert answer.json() == expected.json()
@@ -127,7 +129,7 @@ def test_a_target_is_found_in_both_dialects(client: TestClient, target: str) -> 
     assert deepl["translations"][0]["text"] == expected.json()["translatedText"]
 
 
-def test_a_language_is_detected_by_the_code_of_the_list(client: TestClient) -> None:
+def test_detected_languages_have_the_codes_of_the_list(client: TestClient) -> None:
     for text, code in ((TEXT, "de"), ("你們在幹什麼啊？", "zh-Hant"), ("你们在干什么啊？", "zh")):
         assert client.post("/detect", json={"q": text}).json()[0]["language"] == code
     answer = client.post("/translate", json={"q": TEXT, "source": "auto", "target": "en"}).json()
@@ -138,7 +140,7 @@ def test_a_language_is_detected_by_the_code_of_the_list(client: TestClient) -> N
     assert deepl["translations"][0]["detected_source_language"] == "ZH"
 
 
-def test_two_codes_of_one_language_are_one(tmp_path: Path) -> None:
+def test_two_codes_of_one_language_are_merged(tmp_path: Path) -> None:
     bundles = tuple(renamed(code, tmp_path) for code in ("deu_Latn", "ger"))
     with started(
         Settings(bundle=bundles, precision="fp32", device="cpu", num_loops=1, pivot="off")

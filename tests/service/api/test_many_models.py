@@ -60,7 +60,7 @@ def states(client: TestClient) -> dict[str, str]:
     return {one["bundle"].removeprefix("tiny-"): one["state"] for one in found}
 
 
-def test_a_model_is_loaded_when_it_is_first_needed(folder: Path) -> None:
+def test_a_model_is_loaded_on_first_use(folder: Path) -> None:
     with started(settings_of(folder)) as client:
         assert states(client) == dict.fromkeys(CODES, "unloaded")
         assert client.get("/v2/models").json() == {"models": ["tiny-fr", "tiny-it", "tiny-nl"]}
@@ -82,7 +82,7 @@ def test_a_model_is_loaded_when_it_is_first_needed(folder: Path) -> None:
         assert 'bundle="tiny-fr"' not in told
 
 
-def test_a_language_is_detected_and_a_model_named_whatever_is_loaded(folder: Path) -> None:
+def test_detection_and_metadata_do_not_depend_on_loaded_models(folder: Path) -> None:
     add(folder, "de")
     with started(settings_of(folder)) as client:
         found = ask(client, "auto").json()
@@ -97,7 +97,7 @@ def test_a_language_is_detected_and_a_model_named_whatever_is_loaded(folder: Pat
         assert states(client)["nl"] == "loaded"
 
 
-def test_what_is_preloaded_is_ready_with_the_service(folder: Path) -> None:
+def test_preloaded_models_are_ready_with_the_service(folder: Path) -> None:
     with started(settings_of(folder, preload="tiny-nl,tiny-fr")) as client:
         assert states(client) == {"fr": "loaded", "it": "unloaded", "nl": "loaded"}
 
@@ -116,21 +116,21 @@ def test_a_reload_that_fails_loads_nothing(folder: Path, tmp_path_factory: Any) 
         )
 
 
-def test_a_misspelt_preload_stops_the_start(folder: Path) -> None:
+def test_an_unknown_name_to_preload_ends_startup(folder: Path) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings_of(folder, preload=("tiny-xx",)), reasons.append)):
         wait_until(lambda: bool(reasons))
     assert reasons == [f"{folder} has no bundle named tiny-xx to preload"]
 
 
-def test_a_folder_without_bundles_stops_the_start(tmp_path: Path) -> None:
+def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings_of(tmp_path), reasons.append)):
         wait_until(lambda: bool(reasons))
     assert reasons == [f"{tmp_path} has no subfolder with the manifest.json of a bundle"]
 
 
-def test_a_broken_bundle_fails_its_directions_only(folder: Path) -> None:
+def test_a_broken_bundle_only_affects_its_directions(folder: Path) -> None:
     (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
     (folder / "nl" / "manifest.json").write_text("{")
     with started(settings_of(folder)) as client:
@@ -148,7 +148,7 @@ def test_a_broken_bundle_fails_its_directions_only(folder: Path) -> None:
         assert 'attendant_model_loads_total{outcome="failed"} 2.0' in client.get("/metrics").text
 
 
-def test_a_reload_finds_what_is_new_changed_mended_and_gone(
+def test_a_reload_finds_new_changed_repaired_and_removed_bundles(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.models.model_store.GRACE_SECONDS", 0.0)
@@ -179,7 +179,7 @@ def test_a_reload_finds_what_is_new_changed_mended_and_gone(
         wait_until(lambda: counted in client.get("/metrics").text)
 
 
-def test_a_named_bundle_comes_first(folder: Path) -> None:
+def test_a_named_bundle_takes_precedence(folder: Path) -> None:
     add(folder, "de", name="other")
     with started(settings_of(folder, bundle=(TINY_BUNDLE,))) as client:
         assert states(client) == {"tiny": "loaded", "other": "unloaded"} | dict.fromkeys(
@@ -189,7 +189,7 @@ def test_a_named_bundle_comes_first(folder: Path) -> None:
         assert states(client)["other"] == "unloaded"
 
 
-def test_a_request_that_waits_for_a_load_has_its_deadline(
+def test_waiting_for_a_load_ends_at_the_deadline(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slowly(*args: Any) -> ServedModel:
@@ -221,7 +221,7 @@ async def unread(app: ASGIApp, code: str, told: list[Message]) -> None:
     await app({**scope, "query_string": b"", "headers": fields}, receive, send)
 
 
-def test_who_does_not_read_an_event_stream_keeps_no_model(folder: Path) -> None:
+def test_an_unread_event_stream_does_not_hold_a_model(folder: Path) -> None:
     with started(settings_of(folder, max_memory_mb=1)) as client:
         told: list[Message] = []
         assert client.portal is not None

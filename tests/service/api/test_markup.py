@@ -12,13 +12,15 @@ def translate(client: TestClient, text: str, **more: object) -> str:
     return translated
 
 
-def test_tags_stay_and_text_is_translated(client: TestClient) -> None:
+def test_tags_are_preserved_and_text_is_translated(client: TestClient) -> None:
     given = '<p class="x">Der alte Hund schläft.</p>\n<p translate="no">Das Kind.</p><br>'
     expected = '<p class="x">The old dog sleeps.</p>\n<p translate="no">Das Kind.</p><br>'
     assert translate(client, given, format="html") == expected
 
 
-def test_inline_tags_are_placed_in_the_whole_sentences_translation(client: TestClient) -> None:
+def test_inline_tags_are_placed_in_the_translation_of_the_whole_sentence(
+    client: TestClient,
+) -> None:
     given = "<p>Der <b>alte Hund</b> schläft. <i>Das gute Kind wartet.</i></p>"
     found = translate(client, given, format="html")
     assert found.endswith("<i>The good child waits.</i></p>")
@@ -27,7 +29,7 @@ def test_inline_tags_are_placed_in_the_whole_sentences_translation(client: TestC
     assert plain == "<p>The old dog sleeps. <i>The good child waits.</i></p>"
 
 
-def test_a_placeholder_comes_through_where_the_model_would_lose_it(client: TestClient) -> None:
+def test_a_placeholder_that_the_model_loses_is_preserved(client: TestClient) -> None:
     answer = client.post(
         "/translate",
         json={"q": "Der alte Hund schläft {name}.", **SUPPORTED, "return_scores": True},
@@ -39,7 +41,7 @@ def test_a_placeholder_comes_through_where_the_model_would_lose_it(client: TestC
     assert details["finish"] in ("pieces", "end")
 
 
-def test_an_alignment_is_given_when_asked_for(client: TestClient) -> None:
+def test_an_alignment_is_returned_on_request(client: TestClient) -> None:
     body = {"q": "Der alte Hund schläft.", **SUPPORTED, "return_alignment": True}
     [[details]] = client.post("/translate", json=body).json()["details"]
     assert details["sourceTokens"] == ["Der", "alte", "Hund", "schläft", "."]
@@ -49,7 +51,7 @@ def test_an_alignment_is_given_when_asked_for(client: TestClient) -> None:
     assert all(len(str(weight)) <= len("0.123") for row in details["alignment"] for weight in row)
 
 
-def test_one_that_tags_need_is_not_given_unless_asked_for(client: TestClient) -> None:
+def test_an_alignment_for_tags_is_not_returned_unless_requested(client: TestClient) -> None:
     body = {"q": "Der <b>alte</b> Hund.", "format": "html", **SUPPORTED, "return_scores": True}
     [[details]] = client.post("/translate", json=body).json()["details"]
     assert details["target"]
@@ -57,7 +59,7 @@ def test_one_that_tags_need_is_not_given_unless_asked_for(client: TestClient) ->
     assert "targetTokens" not in details
 
 
-def test_deepls_tag_handling(client: TestClient) -> None:
+def test_deepl_tag_handling(client: TestClient) -> None:
     fields = {"text": ["<t>Der alte <x>Hund</x> schläft.</t>"], "target_lang": "EN"}
     more = {"source_lang": "DE", "tag_handling": "xml", "ignore_tags": "x"}
     [one] = client.post("/v2/translate", json={**fields, **more}).json()["translations"]
@@ -65,7 +67,7 @@ def test_deepls_tag_handling(client: TestClient) -> None:
     assert "<x>Hund</x>" in one["text"]
 
 
-def test_names_of_tags_to_ignore_are_read_as_their_format_reads_them(client: TestClient) -> None:
+def test_names_of_ignored_tags_follow_the_case_rules_of_the_format(client: TestClient) -> None:
     fields = {"text": "<B>Hund</B> <b>Hund</b>", "target_lang": "EN", "source_lang": "DE"}
     for names, form, kept in (("B", "html", 2), ("b", "html", 2), ("B", "xml", 1), ("x", "xml", 0)):
         more = {"tag_handling": form, "ignore_tags": names}

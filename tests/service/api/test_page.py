@@ -57,7 +57,7 @@ def policy(headers: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_runs_its_own_code_only(pages: TestClient, path: str) -> None:
+def test_a_page_may_only_run_its_own_code(pages: TestClient, path: str) -> None:
     answer = pages.get(path)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -74,7 +74,7 @@ def test_a_page_runs_its_own_code_only(pages: TestClient, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [*PAGES, *ASSETS])
-def test_an_answer_fits_no_frame_and_is_asked_for_again(pages: TestClient, path: str) -> None:
+def test_pages_cannot_be_framed_and_are_revalidated(pages: TestClient, path: str) -> None:
     answer = pages.get(path)
     expected = {
         "x-frame-options": "DENY",
@@ -99,13 +99,13 @@ def test_a_range_is_ignored(pages: TestClient, path: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize("path", [*PAGES, *ASSETS])
-def test_head_is_answered_as_get_is(pages: TestClient, path: str) -> None:
+def test_head_has_the_fields_of_get(pages: TestClient, path: str) -> None:
     asked, told = pages.get(path), pages.head(path)
     assert (told.status_code, told.headers) == (200, asked.headers)
     assert pages.post(path).status_code == 405
 
 
-def test_the_documentation_and_its_assets_name_no_other_host(pages: TestClient) -> None:
+def test_the_documentation_refers_to_no_other_host(pages: TestClient) -> None:
     answer = pages.get("/docs")
     found = Elements(answer.text)
     addresses = [value or "" for name, value in found.attributes if name in ("src", "href")]
@@ -119,14 +119,14 @@ def test_the_documentation_and_its_assets_name_no_other_host(pages: TestClient) 
             assert re.fullmatch(r"'none'|'self'|'sha256-[\w+/=]+'|data:", source), (name, source)
 
 
-def test_the_assets_are_swagger_ui_as_it_was_installed(pages: TestClient) -> None:
+def test_the_assets_are_from_the_installed_swagger_ui(pages: TestClient) -> None:
     for name in ("swagger-ui.css", "swagger-ui-bundle.js"):
         answer = pages.get(f"/docs/{name}")
         assert answer.content == (files("fastapi_offline") / "static" / name).read_bytes()
         assert policy(answer.headers) == {"default-src": ["'none'"]}
 
 
-def test_without_a_schema_there_is_no_documentation() -> None:
+def test_the_documentation_can_be_turned_off() -> None:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     docs.install(app)
     client = TestClient(app)
@@ -134,7 +134,7 @@ def test_without_a_schema_there_is_no_documentation() -> None:
         assert client.get(path).status_code == 404
 
 
-def test_the_schema_is_also_where_libretranslate_has_it(settings: Settings) -> None:
+def test_the_schema_is_also_at_libretranslates_path(settings: Settings) -> None:
     client = TestClient(create_app(settings))
     found = client.get("/spec")
     assert found.headers["content-type"] == "application/json"
@@ -144,7 +144,7 @@ def test_the_schema_is_also_where_libretranslate_has_it(settings: Settings) -> N
     assert client.post("/spec").status_code == 405
 
 
-def test_the_service_has_the_pages_with_their_headers(settings: Settings) -> None:
+def test_the_service_serves_the_pages_with_their_headers(settings: Settings) -> None:
     client = TestClient(create_app(settings))
     for path in (*PAGES, *ASSETS):
         assert client.head(path).headers["x-frame-options"] == "DENY", path
@@ -154,7 +154,7 @@ def test_the_service_has_the_pages_with_their_headers(settings: Settings) -> Non
         assert client.get(path).status_code == 404
 
 
-def test_the_documented_statuses_are_those_that_come(settings: Settings) -> None:
+def test_the_documented_statuses_are_returned(settings: Settings) -> None:
     schema = TestClient(create_app(settings)).get("/openapi.json").json()
     operations = [one for path in schema["paths"].values() for one in path.values()]
     assert not [one["operationId"] for one in operations if "422" in one["responses"]]

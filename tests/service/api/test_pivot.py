@@ -48,7 +48,7 @@ def translate(client: TestClient, text: Any, source: str, target: str, **more: A
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_it_is_what_two_requests_give(client: TestClient, form: str) -> None:
+def test_a_pivoted_translation_equals_two_requests(client: TestClient, form: str) -> None:
     texts = [*TEXTS, HTML]
     english = translate(client, texts, "de", "en", format=form)["translatedText"]
     by_hand = translate(client, english, "en", "nl", format=form)["translatedText"]
@@ -56,7 +56,7 @@ def test_it_is_what_two_requests_give(client: TestClient, form: str) -> None:
     assert by_hand[0] == SENTENCES[0]  # the third language is a copy of German
 
 
-def test_details_say_what_it_went_through(client: TestClient) -> None:
+def test_details_have_the_intermediate_sentence(client: TestClient) -> None:
     text = " ".join(SENTENCES[:2])
     whole = translate(client, text, "de", "nl", return_scores=True, return_alignment=True)
     first = translate(client, text, "de", "en", return_scores=True)["details"][0]
@@ -70,7 +70,7 @@ def test_details_say_what_it_went_through(client: TestClient) -> None:
     assert "via" not in first[0]
 
 
-def test_a_stream_gives_each_sentence_and_the_whole(client: TestClient) -> None:
+def test_a_stream_has_each_sentence_and_the_whole(client: TestClient) -> None:
     body = {"q": [SENTENCES[0], " ".join(SENTENCES[1:])], "source": "de", "target": "nl"}
     answer = client.post("/translate", json=body, headers={"accept": "text/event-stream"})
     events = [json.loads(line[6:]) for line in answer.text.splitlines() if line[:5] == "data:"]
@@ -83,7 +83,7 @@ def test_a_stream_gives_each_sentence_and_the_whole(client: TestClient) -> None:
     assert done["translatedText"] == translate(client, body["q"], "de", "nl")["translatedText"]
 
 
-def test_a_detected_language_may_need_it(client: TestClient) -> None:
+def test_a_detected_language_may_need_a_pivot(client: TestClient) -> None:
     text = "The old woman waits."
     assert "via" not in json.dumps(translate(client, text, "auto", "nl", return_scores=True))
     found = translate(client, SENTENCES[0], "auto", "nl", return_scores=True)
@@ -91,7 +91,7 @@ def test_a_detected_language_may_need_it(client: TestClient) -> None:
     assert found["details"][0][0]["via"]["text"] == "The old dog sleeps."
 
 
-def test_a_sentence_that_is_too_long_does_not_go_half_the_way(client: TestClient) -> None:
+def test_a_sentence_that_is_too_long_is_not_left_in_the_pivot_language(client: TestClient) -> None:
     long = "alte " * 80
     found = translate(client, [long, SENTENCES[0]], "de", "nl")
     assert found["translatedText"] == [
@@ -102,7 +102,7 @@ def test_a_sentence_that_is_too_long_does_not_go_half_the_way(client: TestClient
     assert translate(client, [long, long], "de", "nl")["translatedText"] == [long, long]
 
 
-def test_options_are_those_of_the_end(client: TestClient) -> None:
+def test_prefix_and_alternatives_apply_to_the_second_model(client: TestClient) -> None:
     found = translate(client, SENTENCES[0], "de", "nl", alternatives=2, target_prefix="Die alte")
     assert found["translatedText"].startswith("Die alte")
     assert len(found["alternatives"]) <= 2
@@ -111,14 +111,14 @@ def test_options_are_those_of_the_end(client: TestClient) -> None:
     assert found == by_hand
 
 
-def test_languages_say_what_is_reached_through_another(client: TestClient) -> None:
+def test_languages_lists_pivoted_targets(client: TestClient) -> None:
     listed = {one["code"]: one for one in client.get("/languages").json()}
     assert listed["de"]["targets"] == ["en", "nl"]
     assert listed["de"]["via"] == {"nl": "en"}
     assert "via" not in listed["en"]
 
 
-def test_one_model_makes_room_for_the_other(tmp_path: Path) -> None:
+def test_the_first_model_can_be_unloaded_for_the_second(tmp_path: Path) -> None:
     """A request must release the first model before it waits for the second; otherwise it never ends."""
     for code in ("de", "nl"):
         add(tmp_path, code)
@@ -132,7 +132,7 @@ def test_one_model_makes_room_for_the_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pivot", ["off", "fr"])
-def test_it_can_be_turned_off(tmp_path: Path, pivot: str) -> None:
+def test_pivoting_can_be_turned_off(tmp_path: Path, pivot: str) -> None:
     bundles = (TINY_BUNDLE, add(tmp_path, "nl"))
     settings = Settings(bundle=bundles, precision="fp32", device="cpu", num_loops=1, pivot=pivot)
     with started(settings) as client:

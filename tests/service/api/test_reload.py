@@ -39,7 +39,7 @@ def with_bundles(settings: Settings, *folders: Path) -> Settings:
     return settings.model_copy(update={"bundle": folders})
 
 
-def test_several_bundles_are_chosen_by_direction(settings: Settings, tmp_path: Path) -> None:
+def test_bundles_are_selected_by_direction(settings: Settings, tmp_path: Path) -> None:
     folders = [
         bundle_of(["de"], "from-german", tmp_path),
         bundle_of(["en"], "from-english", tmp_path),
@@ -64,7 +64,7 @@ def test_several_bundles_are_chosen_by_direction(settings: Settings, tmp_path: P
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal")
-def test_a_hangup_means_what_it_did_before_once_the_models_are_stopped(settings: Settings) -> None:
+def test_the_handler_of_sighup_is_restored(settings: Settings) -> None:
     app = create_app(with_bundles(settings, TINY_BUNDLE))
 
     async def handlers() -> tuple[object, object]:
@@ -108,7 +108,7 @@ def test_a_reload_under_load_loses_no_request(settings: Settings, tmp_path: Path
         wait_until(lambda: not before.is_alive)
 
 
-def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) -> None:
+def test_replaced_models_are_freed(settings: Settings) -> None:
     gc.collect()
     others = set(threading.enumerate())
     with started(settings) as client:
@@ -138,7 +138,9 @@ def test_nothing_of_the_old_models_is_left_after_a_reload(settings: Settings) ->
         assert client.post("/translate", json=body).status_code == 200
 
 
-def test_a_bad_bundle_leaves_the_old_one_serving(settings: Settings, tmp_path: Path) -> None:
+def test_a_broken_bundle_leaves_the_current_models_in_service(
+    settings: Settings, tmp_path: Path
+) -> None:
     folder = bundle_of(["de", "en"], "served", tmp_path)
     with started(with_bundles(settings, folder)) as client:
         decoder = folder / "decoder.fp32.onnx"
@@ -154,7 +156,7 @@ def test_a_bad_bundle_leaves_the_old_one_serving(settings: Settings, tmp_path: P
         assert client.get("/health/ready").status_code == 200
 
 
-def test_a_dead_engine_is_told_once(settings: Settings) -> None:
+def test_a_failed_engine_is_reported_once(settings: Settings) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings, reasons.append)) as client:
         while client.get("/health/ready").status_code != 200:

@@ -34,7 +34,7 @@ def events(text: str) -> list[tuple[str, dict[str, object]]]:
     return found
 
 
-def test_every_sentence_once_and_then_the_whole(client: TestClient) -> None:
+def test_a_stream_has_every_sentence_once_and_then_the_whole(client: TestClient) -> None:
     body = {"q": TEXTS, "source": "auto", "target": "en"}
     answer = client.post("/translate", json=body, headers=STREAM)
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -50,7 +50,7 @@ def test_every_sentence_once_and_then_the_whole(client: TestClient) -> None:
     assert whole == client.post("/translate", json=body).json()
 
 
-def test_an_error_that_ends_a_stream_is_counted() -> None:
+def test_an_error_at_the_end_of_a_stream_is_counted() -> None:
     metrics = Metrics()
     sentence = TranslatedSentence(Sentence("Hund", stages=(Run("Hund"),)), ("dog",), (-1.0,))
 
@@ -74,7 +74,7 @@ def test_an_error_that_ends_a_stream_is_counted() -> None:
 
 
 @pytest.mark.parametrize("headers", [STREAM, {}])
-def test_alignments_are_written_beside_the_event_loop(
+def test_alignments_are_serialised_outside_the_event_loop(
     client: TestClient, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
@@ -92,13 +92,13 @@ def test_alignments_are_written_beside_the_event_loop(
     assert event_loop is not other
 
 
-def test_a_mistake_is_told_by_its_status(client: TestClient) -> None:
+def test_an_invalid_request_gets_a_plain_error(client: TestClient) -> None:
     answer = client.post(
         "/translate", json={"q": "a", "source": "zz", "target": "en"}, headers=STREAM
     )
     assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_language")
 
 
-def test_nothing_to_translate_is_done_at_once(client: TestClient) -> None:
+def test_an_empty_text_ends_the_stream_at_once(client: TestClient) -> None:
     answer = client.post("/translate", json={"q": "42", "source": "de"}, headers=STREAM)
     assert events(answer.text) == [("done", {"translatedText": "42"})]

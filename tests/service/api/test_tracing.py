@@ -37,7 +37,7 @@ def traced(settings: Settings) -> Iterator[tuple[TestClient, InMemorySpanExporte
         yield client, exporter
 
 
-def test_a_span_says_how_a_request_ended(settings: Settings) -> None:
+def test_a_span_has_the_outcome_of_the_request(settings: Settings) -> None:
     with traced(settings) as (client, exporter):
         for path in ("/health/live", "/health/ready", "/v2/health/live", "/metrics"):
             client.get(path)
@@ -65,7 +65,7 @@ def test_a_span_says_how_a_request_ended(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_span_holds_a_text_or_a_key(
+def test_spans_contain_no_text_or_key(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, mode: str | None
 ) -> None:
     if mode:
@@ -104,7 +104,7 @@ def test_no_span_holds_a_text_or_a_key(
         assert f"{span.parent.span_id:016x}" == "b7ad6b7169203331", "the caller's trace goes on"
 
 
-def test_fastapis_own_telemetry_is_off_where_the_process_has_a_provider(
+def test_fastapis_own_telemetry_is_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
@@ -118,7 +118,7 @@ def test_fastapis_own_telemetry_is_off_where_the_process_has_a_provider(
         assert len(exporter.get_finished_spans()) == spans
 
 
-def test_the_provider_of_the_process_gets_the_spans(
+def test_spans_go_to_the_provider_of_the_process(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exporter, provider = InMemorySpanExporter(), TracerProvider()

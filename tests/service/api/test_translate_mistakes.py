@@ -55,7 +55,7 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
 
 
 @pytest.mark.parametrize(("body", "code", "message"), MISTAKES)
-def test_every_mistake_has_its_answer(
+def test_invalid_requests_get_their_errors(
     client: TestClient, body: dict[str, object], code: str, message: str
 ) -> None:
     answer = client.post("/translate", json=body)
@@ -98,7 +98,7 @@ def test_every_field_has_a_limit(client: TestClient, field: str, value: object, 
     assert len(said) < 250
 
 
-def test_as_many_texts_as_may_be_are_translated(client: TestClient) -> None:
+def test_the_maximum_number_of_texts_is_translated(client: TestClient) -> None:
     answer = client.post("/translate", json={"q": [","] * 2000, **SUPPORTED})
     assert answer.json() == {"translatedText": [","] * 2000}
 
@@ -128,7 +128,9 @@ def test_as_many_texts_as_may_be_are_translated(client: TestClient) -> None:
         (b"", "missing q parameter"),
     ],
 )
-def test_a_broken_body_is_told_where(client: TestClient, content: bytes, message: str) -> None:
+def test_invalid_json_is_reported_with_the_place(
+    client: TestClient, content: bytes, message: str
+) -> None:
     headers = {"content-type": "application/json"}
     answer = client.post("/translate", content=content, headers=headers)
     assert answer.status_code == 400
@@ -139,7 +141,7 @@ def test_a_broken_body_is_told_where(client: TestClient, content: bytes, message
     ("text", "quote"),
     [("%1$s " + "Hund " * 60, '"%1$s Hund Hund '), ("HUND " * 60, '"HUND HUND ')],
 )
-def test_a_sentence_that_is_too_long_is_quoted_as_the_client_wrote_it(
+def test_a_sentence_that_is_too_long_is_quoted_as_written(
     client: TestClient, text: str, quote: str
 ) -> None:
     answer = client.post("/translate", json={"q": text, **SUPPORTED})
@@ -158,7 +160,7 @@ def test_null_is_absent_and_an_empty_language_is_missing(client: TestClient) -> 
         assert answer.json()["error"] == f"Invalid request: missing {name} parameter"
 
 
-def test_one_of_several_texts_that_is_too_long_fails_none_of_the_others(client: TestClient) -> None:
+def test_a_text_that_is_too_long_does_not_fail_the_others(client: TestClient) -> None:
     texts = ["Der Hund schläft.", "Hund " * 60, "Die Frau wartet."]
     alone = [
         client.post("/translate", json={"q": text, **SUPPORTED}).json()["translatedText"]
@@ -177,7 +179,7 @@ def test_one_of_several_texts_that_is_too_long_fails_none_of_the_others(client: 
     assert plain.json()["error"].startswith("Invalid request: text 1: a sentence of ")
 
 
-def test_there_are_three_ways_to_split(client: TestClient) -> None:
+def test_an_unknown_way_of_splitting_is_refused(client: TestClient) -> None:
     answer = client.post("/translate", json={"q": "a", "split_sentences": "2", **SUPPORTED})
     assert answer.status_code == 400
     assert "split_sentences" in answer.json()["error"]

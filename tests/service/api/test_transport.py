@@ -43,7 +43,7 @@ async def told_after(under: Remembering, seconds: float) -> list[str]:
     return under.told
 
 
-def test_a_closed_connection_whose_client_does_not_read_is_not_waited_for(
+def test_a_closed_connection_with_unread_data_times_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transport, "WRITE_SECONDS", 0.02)
@@ -58,7 +58,7 @@ def test_a_closed_connection_whose_client_does_not_read_is_not_waited_for(
     assert asyncio.run(run(unread=0)) == ["close"]
 
 
-def test_behind_an_answer_what_comes_is_dropped_for_a_while(
+def test_data_after_an_answer_is_dropped_for_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transport, "LINGER_SECONDS", 0.05)

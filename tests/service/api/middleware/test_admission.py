@@ -18,7 +18,7 @@ def admission_of(limit: int, waits: list[float]) -> Admission:
     )
 
 
-def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
+def test_too_many_concurrent_requests_are_refused_but_health_is_answered() -> None:
     held = asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -43,7 +43,7 @@ def test_too_many_requests_in_flight_are_refused_but_health_is_told() -> None:
     asyncio.run(run())
 
 
-def test_what_cannot_be_in_time_is_refused_before_its_body_is_read() -> None:
+def test_hopeless_requests_are_refused_before_their_body_is_read() -> None:
     waits = [9.9]
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,14 +65,14 @@ def test_what_cannot_be_in_time_is_refused_before_its_body_is_read() -> None:
     asyncio.run(run())
 
 
-def test_nobody_is_told_to_come_again_later_than_the_longest_deadline() -> None:
+def test_retry_after_is_at_most_the_longest_deadline() -> None:
     admission = Admission(0, 10.0, shortest_wait=lambda: None, expected_wait=lambda: 3201.0)
     refusal = admission.refusal("/translate")
     assert refusal is not None
     assert refusal.headers["retry-after"] == "10"
 
 
-def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
+def test_the_limit_of_requests_applies_to_every_route_that_translates() -> None:
     held = asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,7 +90,7 @@ def test_every_route_that_works_is_inside_the_limit_of_requests() -> None:
     asyncio.run(run())
 
 
-def test_an_answer_that_is_ready_and_not_read_takes_nobodys_place() -> None:
+def test_an_unread_answer_does_not_occupy_a_place() -> None:
     unread = asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,7 +20,7 @@ from tests.service.api.asgi import ask
 from tests.waiting import until
 
 
-def test_every_answer_has_an_id_and_a_clients_own_is_kept(client: TestClient) -> None:
+def test_every_answer_has_an_id_or_the_one_given_by_the_client(client: TestClient) -> None:
     first, second = (client.get("/health").headers["x-request-id"] for _ in range(2))
     assert first != second
     answer = client.get("/health", headers={"x-request-id": "job-17.a"})
@@ -51,7 +51,7 @@ UNSAFE = ["a b", "a\tb", 'a"b', "a]b", "a\x1b[2K", "\u00e9", "-", "", "a" * 65, 
 
 
 @pytest.mark.parametrize("path", ["/health/live", "/v2/nothing"])
-def test_an_id_that_could_forge_a_line_on_the_log_is_replaced_everywhere(
+def test_an_id_that_could_forge_a_log_line_is_replaced(
     settings: Settings, ids: Ids, path: str
 ) -> None:
     client = TestClient(create_app(settings))
@@ -64,7 +64,7 @@ def test_an_id_that_could_forge_a_line_on_the_log_is_replaced_everywhere(
     assert len(ids.seen) == len(UNSAFE)
 
 
-def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
+def test_a_request_cut_off_at_shutdown_gets_an_error(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def run() -> tuple[int, bytes]:
@@ -85,9 +85,7 @@ def test_a_request_that_is_cut_off_as_the_service_stops_is_told_so(
         (b"application/json", b""),  # an error cannot be added to it
     ],
 )
-def test_a_stream_that_is_cut_off_as_the_service_stops_ends_with_an_error(
-    kind: bytes, ending: bytes
-) -> None:
+def test_a_stream_cut_off_at_shutdown_ends_with_an_error(kind: bytes, ending: bytes) -> None:
     sent: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -19,7 +19,7 @@ PREFLIGHT = {"origin": "http://page", "access-control-request-method": "POST"}
         {"access-control-request-private-network": "true"},
     ],
 )
-def test_a_preflight_is_told_what_is_allowed_and_the_browser_compares(
+def test_a_preflight_gets_the_allowed_methods_and_fields(
     settings: Settings, path: str, asked: dict[str, str]
 ) -> None:
     client = TestClient(create_app(settings))
@@ -31,7 +31,7 @@ def test_a_preflight_is_told_what_is_allowed_and_the_browser_compares(
     assert "access-control-allow-private-network" not in answer.headers
 
 
-def test_only_pages_that_are_named_may_call(settings: Settings) -> None:
+def test_only_configured_origins_are_allowed(settings: Settings) -> None:
     named = settings.model_copy(update={"cors_origins": ("http://page",)})
     client = TestClient(create_app(named))
     for origin, is_allowed in (("http://page", True), ("http://elsewhere", False)):

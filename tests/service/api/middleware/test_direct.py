@@ -61,7 +61,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[tuple[TestClient, list[st
         yield opened, found
 
 
-def test_answers_and_labels_are_the_same(client: tuple[TestClient, list[str]]) -> None:
+def test_answers_and_metrics_equal_the_frameworks(client: tuple[TestClient, list[str]]) -> None:
     opened, found = client
     answer = opened.post("/echo", content=b"said")
     assert (answer.status_code, answer.content, answer.headers["x-method"]) == (
@@ -76,7 +76,7 @@ def test_answers_and_labels_are_the_same(client: tuple[TestClient, list[str]]) -
     assert (found[0], found[2]) == ("/echo", "none")
 
 
-def test_errors_are_answered_as_everywhere(client: tuple[TestClient, list[str]]) -> None:
+def test_errors_have_the_usual_shape(client: tuple[TestClient, list[str]]) -> None:
     opened, _ = client
     assert (opened.get("/ours").status_code, opened.get("/ours").json()["code"]) == (
         403,
@@ -92,7 +92,7 @@ def test_errors_are_answered_as_everywhere(client: tuple[TestClient, list[str]])
     )
 
 
-def test_the_framework_is_not_asked() -> None:
+def test_the_framework_is_bypassed() -> None:
     router = APIRouter(route_class=PlainRoute)
 
     @router.post("/echo")

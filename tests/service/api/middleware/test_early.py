@@ -34,7 +34,7 @@ def counted(metrics: Metrics, route: str, method: str, status: int) -> float | N
 
 
 @pytest.mark.parametrize("path", ["/translate", "/v2/translate"])
-def test_a_translation_that_cannot_be_admitted_is_refused_counted_and_has_an_id(path: str) -> None:
+def test_a_refused_translation_is_counted_and_has_an_id(path: str) -> None:
     metrics = Metrics()
     refusal = refusal_for(1, metrics).refusal(scope_of(path, x_request_id="job-17"))
     assert refusal is not None
@@ -59,13 +59,13 @@ def test_a_translation_that_cannot_be_admitted_is_refused_counted_and_has_an_id(
         (1, {**scope_of(), "raw_path": b"/%74ranslate"}),
     ],
 )
-def test_all_else_is_the_applications(in_flight: int, scope: Any) -> None:
+def test_other_requests_go_to_the_application(in_flight: int, scope: Any) -> None:
     metrics = Metrics()
     assert refusal_for(in_flight, metrics).refusal(scope) is None
     assert counted(metrics, "/translate", "POST", 429) is None
 
 
-def test_what_is_no_request_is_logged_and_counted_and_its_answer_has_an_id() -> None:
+def test_an_invalid_request_is_logged_and_counted_and_has_an_id() -> None:
     metrics = Metrics()
     response = answer(400, "Invalid request: no", "invalid_http")
     refusal_for(0, metrics).note(response, "")
@@ -74,7 +74,7 @@ def test_what_is_no_request_is_logged_and_counted_and_its_answer_has_an_id() -> 
     assert counted(metrics, "unmatched", "other", 400) == 1
 
 
-def test_its_line_on_the_log_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_line_of_a_refusal_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
     early_refusal, told = refusal_for(1, Metrics()), list[str]()
     monkeypatch.setattr(
         early_refusal.access_log, "record", lambda *_: told.append(request_id.get())
@@ -86,7 +86,7 @@ def test_its_line_on_the_log_has_its_id(monkeypatch: pytest.MonkeyPatch) -> None
     assert request_id.get() == "-"
 
 
-def test_a_request_for_a_head_is_counted_as_what_it_is(client: TestClient) -> None:
+def test_a_head_request_is_counted_as_head(client: TestClient) -> None:
     metrics: Metrics = client.app.state.services.metrics  # type: ignore[attr-defined]
     before = counted(metrics, "/health/live", "HEAD", 200) or 0
     assert client.head("/health/live").status_code == 200

@@ -13,7 +13,7 @@ from tests.service.api.asgi import ask
 from tests.waiting import until
 
 
-def test_a_body_over_the_limit_is_refused_announced_or_not(client: TestClient) -> None:
+def test_a_body_over_the_limit_is_refused_with_or_without_a_length(client: TestClient) -> None:
     announced = client.post("/translate", json={"q": "x" * 20_000})
     streamed = client.post("/translate", content=(b"x" * 1000 for _ in range(20)))
     for answer in (announced, streamed):
@@ -29,7 +29,7 @@ def test_header_fields_over_the_limit_are_refused(client: TestClient) -> None:
     assert "the limit is 65536" in answer.json()["error"]
 
 
-def test_an_address_over_the_limit_is_refused(settings: Settings) -> None:
+def test_a_target_over_the_limit_is_refused(settings: Settings) -> None:
     client = TestClient(create_app(settings.model_copy(update={"max_header_bytes": 2000})))
     assert client.get("/health/live", params={"q": "a" * 1986}).status_code == 200
     answer = client.get("/health/live", params={"q": "a" * 1987})
@@ -37,7 +37,7 @@ def test_an_address_over_the_limit_is_refused(settings: Settings) -> None:
     assert "has 2001 bytes, the limit is 2000" in answer.json()["error"]
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(
+def test_a_body_that_never_arrives_times_out(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
@@ -47,7 +47,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
     assert b"only 1 bytes" in body
 
 
-def test_a_client_that_leaves_before_its_body_is_there_is_no_failure_of_the_service(
+def test_a_disconnect_during_the_body_is_not_a_failure(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     arriving: list[Message] = [
@@ -66,7 +66,7 @@ def test_a_client_that_leaves_before_its_body_is_there_is_no_failure_of_the_serv
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(
+def test_the_rest_of_a_body_that_is_too_large_is_not_read(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
@@ -84,7 +84,7 @@ def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(
     assert asyncio.run(ask(limited, fields, receive=receive))[0] == 413
 
 
-def test_bodies_share_a_limit_from_their_first_byte_and_small_ones_always_find_room() -> None:
+def test_bodies_share_a_limit_except_small_ones() -> None:
     held, large = asyncio.Event(), 40_000
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,7 +113,7 @@ def test_bodies_share_a_limit_from_their_first_byte_and_small_ones_always_find_r
     asyncio.run(run())
 
 
-def test_who_asks_before_sending_a_body_that_is_too_large_is_answered_first() -> None:
+def test_expect_continue_with_a_body_that_is_too_large_is_refused_at_once() -> None:
     async def receive() -> Message:
         raise AssertionError("it was told to go on")
 

@@ -10,7 +10,7 @@ from service.api.middleware.pieces import PIECE_BYTES, Pieces
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES])
 @pytest.mark.parametrize("more", [False, True])
-def test_an_answer_is_the_same_in_pieces_that_are_small(size: int, more: bool) -> None:
+def test_a_large_answer_is_sent_in_small_pieces(size: int, more: bool) -> None:
     body = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     sent: list[Message] = []
 

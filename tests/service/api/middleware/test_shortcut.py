@@ -33,6 +33,6 @@ def named(name: bytes) -> ASGIApp:
         ({"path": "/languages"}, b"all"),
     ],
 )
-def test_only_plain_translations_are_plain(fields: Scope, expected: bytes) -> None:
+def test_only_plain_translations_take_the_shortcut(fields: Scope, expected: bytes) -> None:
     shortcut = Shortcut(named(b"all"), named(b"plain"))
     assert asyncio.run(ask(shortcut, fields, size=1)) == (200, expected)

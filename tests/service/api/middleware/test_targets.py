@@ -28,7 +28,7 @@ def test_absolute_addresses_and_doubled_slashes_are_served(settings: Settings, t
     assert (status, body) == (200, b'{"status":"ok"}')
 
 
-def test_a_slash_too_many_is_not_redirected_to_a_host_that_the_client_names(
+def test_a_trailing_slash_is_not_redirected_to_the_clients_host(
     client: TestClient,
 ) -> None:
     answer = client.post("/translate/", headers={"host": "elsewhere"}, follow_redirects=False)
@@ -37,7 +37,7 @@ def test_a_slash_too_many_is_not_redirected_to_a_host_that_the_client_names(
 
 
 @pytest.mark.parametrize("version", ["2.0", "0.9"])
-def test_other_versions_of_http_are_told_so(settings: Settings, version: str) -> None:
+def test_other_major_versions_of_http_are_refused(settings: Settings, version: str) -> None:
     for path, shape in (("/health/live", {"error", "code"}), ("/v2/usage", {"message", "detail"})):
         scope = {"path": path, "http_version": version}
         status, body = asyncio.run(ask(create_app(settings), scope))
@@ -51,7 +51,9 @@ def test_a_higher_minor_version_of_http_is_served(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("path", ["//metrics", "//admin//reload", "/metrics//"])
-def test_what_a_proxy_blocks_by_its_path_has_no_other(client: TestClient, path: str) -> None:
+def test_paths_that_proxies_block_have_no_alternative_spelling(
+    client: TestClient, path: str
+) -> None:
     assert client.get(f"http://testserver{path}").status_code == 404
 
 
@@ -70,13 +72,13 @@ def test_what_a_proxy_blocks_by_its_path_has_no_other(client: TestClient, path: 
         "/health%2Flive",
     ],
 )
-def test_a_path_has_no_other_spelling(settings: Settings, path: str) -> None:
+def test_needlessly_encoded_paths_are_not_found(settings: Settings, path: str) -> None:
     for method in ("GET", "POST"):
         status, body = asyncio.run(ask(create_app(settings), {"path": path, "method": method}))
         assert status == 404, body
 
 
-def test_what_has_to_be_encoded_in_a_path_is_decoded(settings: Settings) -> None:
+def test_characters_that_must_be_encoded_are_decoded(settings: Settings) -> None:
     with started(settings) as client:
         for name, told in (("a%20b%C3%BC", "a bü"), ("a%41", "a%41")):
             answer = client.get(f"/v2/models/{name}")
@@ -95,7 +97,7 @@ def test_what_has_to_be_encoded_in_a_path_is_decoded(settings: Settings) -> None
         ("POST", "/", "GET, HEAD"),
     ],
 )
-def test_of_a_path_every_method_is_told_that_is_allowed(
+def test_allow_lists_all_methods_of_a_path(
     client: TestClient, method: str, path: str, allowed: str
 ) -> None:
     answer = client.request(method, path)
