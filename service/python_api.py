@@ -54,7 +54,7 @@ class Options(TypedDict, total=False):
     rerank: bool | None
     target_prefix: str
     format: Format
-    splitting: Splitting
+    splitting: Splitting | None
     ignored_tags: tuple[str, ...]
     align: bool
 

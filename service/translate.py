@@ -30,6 +30,7 @@ from service.errors import (
 from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
 from service.text.run import Format
+from service.text.segmenter import Splitting
 from service.translation.types import Done, Translation
 
 MAX_IN_FLIGHT = 64
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
             ) as translator,
             closing(_Progress()) as progress,
         ):
-            names = ("source", "target", "format", "beam_size")
+            names = ("source", "target", "format", "splitting", "beam_size")
             asked = {name: getattr(options, name) for name in names}
             if options.file is None:
                 return _translate_lines(partial(translator.translate, **asked), progress)
@@ -115,6 +116,12 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         choices=get_args(Format),
         default="text",
         help="format of the input (default text)",
+    )
+    add(
+        "--splitting",
+        choices=get_args(Splitting),
+        help="where sentences end, besides at their marks: all: at line breaks; paragraphs: at blank lines; "
+        "sentences: nowhere else; none: each text is one sentence (default all; for html, sentences)",
     )
     add("--beam-size", type=int, metavar="N", help="number of beams; default: the bundle's")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")

@@ -60,13 +60,13 @@ Texts = Text | TextList
 SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_lowercased)]
 
 
-def splitting_of(asked: str | None, form: Format) -> Splitting:
+def splitting_of(asked: str | None, form: Format) -> Splitting | None:
     """Return where to split a text, given DeepL's `split_sentences` or None for the default.
 
-    In HTML, line breaks are spaces, so that the default is `nonewlines`. In plain text, `nonewlines` still
-    ends a paragraph at each blank line.
+    In plain text, `nonewlines` still ends a paragraph at each blank line.
     """
-    asked = asked or ("nonewlines" if form == "html" else "1")
+    if asked is None:
+        return None
     if asked == "nonewlines":
         return "paragraphs" if form == "text" else "sentences"
     return "none" if asked == "0" else "all"

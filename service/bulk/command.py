@@ -58,7 +58,7 @@ def translate_files(options: argparse.Namespace) -> int:
         options.file, options.out, Wanted(**{name: getattr(options, name) for name in _LINES})
     )
     request = {"source": options.source, "target": options.target}
-    request |= {"format": options.format, "beam_size": options.beam_size}
+    request |= {name: getattr(options, name) for name in ("format", "splitting", "beam_size")}
     manifest: Path = options.bundle / MANIFEST
     with ExitStack() as stack:
 

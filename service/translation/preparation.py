@@ -127,7 +127,8 @@ class Preparation:
     ) -> tuple[Document, list[Task]]:
         """Do the same for one text; the texts before it have `before` sentences."""
         options = self.options
-        form, splitting, ignored = options.format, options.splitting, options.ignored_tags
+        form, ignored = options.format, options.ignored_tags
+        splitting = options.splitting or ("sentences" if form == "html" else "all")
         counted = partial(_add_to_count, on_count, before)
         document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
         tasks, count = [], before

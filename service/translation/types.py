@@ -45,7 +45,8 @@ class TranslationOptions:
     target_prefix: str = ""
     """Forced beginning of the translation of a text's first sentence."""
     format: Format = "text"
-    splitting: Splitting = "all"
+    splitting: Splitting | None = None
+    """Where sentences end; None: at line breaks, too, except in HTML, where these are spaces."""
     ignored_tags: tuple[str, ...] = ()
     """Names of elements whose text is preserved unchanged."""
     align: bool = False
@@ -68,7 +69,8 @@ class TranslationOptions:
                 allowed = f">= {least}" if most == inf else f"between {least} and {most}"
                 raise _impossible(name, allowed, value)
         for name, choices in (("format", get_args(Format)), ("splitting", get_args(Splitting))):
-            if (value := getattr(self, name)) not in choices:
+            value = getattr(self, name)
+            if value not in choices and value is not self.__dataclass_fields__[name].default:
                 raise _impossible(name, f"one of {', '.join(choices)}", value)
         if not _are_strings(self.ignored_tags):
             raise _impossible("ignored_tags", "a list of strings", self.ignored_tags)

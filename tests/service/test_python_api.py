@@ -79,7 +79,9 @@ def test_sentences_have_their_source_their_target_and_their_score(translator: Tr
     [
         ({}, {}),
         ({"alternatives": 2, "beam_size": 5}, {"alternatives": 2, "beam_size": 5}),
-        ({"format": "html"}, {"format": "html", "split_sentences": "1"}),
+        ({"format": "html"}, {"format": "html"}),
+        ({"format": "html", "splitting": "all"}, {"format": "html", "split_sentences": "1"}),
+        ({"splitting": "paragraphs"}, {"split_sentences": "nonewlines"}),
         ({"splitting": "none"}, {"split_sentences": "0"}),
         ({"target_prefix": "The"}, {"target_prefix": "The"}),
         ({"rerank": True, "length_penalty": 0.0}, {"rerank": True, "length_penalty": 0}),
@@ -88,7 +90,7 @@ def test_sentences_have_their_source_their_target_and_their_score(translator: Tr
 def test_translations_equal_those_over_http(
     translator: Translator, client: TestClient, options: Any, fields: dict[str, Any]
 ) -> None:
-    texts = ["Der alte <b>Hund</b> schläft. Die Frau wartet.", "Das gute Kind fällt dort."]
+    texts = ["Der alte <b>Hund</b>\nschläft. Die Frau wartet.", "Das gute Kind fällt dort."]
     body = {"q": texts, "source": "de", "target": "en", "return_scores": True, **fields}
     answer = client.post("/translate", json=body).json()
     found = translator.translate(texts, "de", "en", **options)

@@ -80,6 +80,19 @@ def test_a_file_is_translated_as_one_document(translate: Command, tmp_path: Path
     assert out == f"<p>{DOG_IN_ENGLISH}\r\n<!-- {DOG}\n--></p>\n"
 
 
+def test_wrapped_lines_of_a_file_are_joined(translate: Command, tmp_path: Path) -> None:
+    page, note = tmp_path / "page.html", tmp_path / "note.md"
+    page.write_text("<p>Der alte Hund\nschläft.</p>\n", "utf-8")
+    _, out, _ = translate(b"", *TO_ENGLISH, "--format", "html", str(page))
+    assert out.count("\n") == 1
+    note.write_text(f"Der alte Hund\nschläft.\n\n{WOMAN}\n", "utf-8")
+    _, out, _ = translate(b"", *TO_ENGLISH, "--splitting", "paragraphs", str(note))
+    assert out.count("\n") == 3
+    assert out.endswith(f"\n\n{WOMAN_IN_ENGLISH}\n")
+    _, out, _ = translate(b"", *TO_ENGLISH, str(note))
+    assert out.count("\n") == 4
+
+
 def test_a_line_that_is_too_long_is_copied_and_reported(
     translate: Command,
 ) -> None:
