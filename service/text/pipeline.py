@@ -165,7 +165,6 @@ class Pipeline:
 
     def restore(self, stages: Sequence[Run], translation: Run) -> Run:
         """The translation of a sentence as it is to be read; `stages` are those of `prepare_sentence`."""
-        last = len(stages) - 1
         for rule, stage in self._restore[stages[0].is_of_words]:
-            translation = rule.restore(stages[min(stage, last)], translation)
+            translation = rule.restore(stages[stage], translation)
         return translation

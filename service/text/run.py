@@ -18,6 +18,8 @@ Format = Literal["text", "html", "xml"]
 TagKind = Literal["open", "close", "void"]
 Place = tuple[int, int, str]
 """Where a stretch begins and ends, and what is to stand there."""
+Stretch = tuple[int, int] | Place
+"""Where it begins and ends, and what is written for it; without that, its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,18 @@ class Run:
     """Text without a block in it."""
 
     text: str = ""
-    tags: Sequence[Tag] = field(default=())
+    tags: Sequence[Tag] = ()
     """In order."""
-    protected: Sequence[Protected] = field(default=())
+    protected: Sequence[Protected] = ()
     """In order; none lies in another."""
     format: Format = "text"
     """What the run was written in, and will be."""
     _words: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
     _is_of_words: bool | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __bool__(self) -> bool:
+        """Whether anything is in it."""
+        return bool(self.text or self.tags)
 
     @property
     def words(self) -> frozenset[str]:
@@ -137,13 +143,13 @@ class Run:
         edges = [0, *(tag.at for tag in self.tags), len(self.text)]
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
-    def protecting(self, more: Iterable[Protected]) -> "Run":
+    def protecting(self, stretches: Iterable[Stretch]) -> "Run":
         """The run with these stretches protected, too; of those that overlap what is already, the rest.
 
         The tags in a stretch become a part of it. Where one's fellow is elsewhere, the stretch ends in front
         of the first.
         """
-        free = [part for one in more for part in self._unprotected_of(one)]
+        free = [part for one in stretches for part in self._unprotected_of(Protected(*one))]
         tags = list(self.tags)
         found = [_with_tags(self, one, tags) for one in free]
         if not found:

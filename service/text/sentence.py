@@ -8,7 +8,7 @@ from service.text import stand_ins
 from service.text.markup.nesting import outermost
 from service.text.markup.projection import project, tree
 from service.text.pipeline import Pipeline
-from service.text.run import Protected, Run, Tag
+from service.text.run import Run, Tag
 from service.text.stand_ins import StandIn
 from service.text.words import Alignment, Span
 
@@ -138,8 +138,7 @@ class Sentence:
         restored = stand_ins.restored(translation, self.stand_ins)
         if length:  # protected between its tags, which may mark the edges of words
             edges = {0, length, *(tag.at for tag in restored.tags if tag.at < length)}
-            pieces = pairwise(sorted(edges))
-            restored = restored.protecting([Protected(*piece) for piece in pieces])
+            restored = restored.protecting(pairwise(sorted(edges)))
         return self.pipeline.restore(self.stages, restored)
 
 
@@ -163,16 +162,9 @@ def prepared(
             (one.begin, one.end, new.name) for one, new in zip(last.protected, found, strict=True)
         ]
         named = replace(last, protected=()).edited(places)
-    if not named.tags:
-        return Sentence(named.text, (), tuple(found), (*stages, last), pipeline)
-    before, inner, behind = outermost(list(named.tags), 0, len(named.text))
+    before, tags, behind = outermost(named.tags, len(named.text))
     return Sentence(
-        named.text,
-        tuple(inner),
-        tuple(found),
-        (*stages, last),
-        pipeline,
-        around=(tuple(before), tuple(behind)),
+        named.text, tags, tuple(found), (*stages, last), pipeline, around=(before, behind)
     )
 
 

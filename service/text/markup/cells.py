@@ -43,7 +43,7 @@ def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
         pieces.append(run.part(at, first, run.tags[first_tag:first_within]))
         pieces.append(run.part(first, last, run.tags[first_within:tag]).written())
         at = last
-    return [one for one in pieces if (one.text or one.tags if isinstance(one, Run) else one)]
+    return list(filter(None, pieces))
 
 
 def _separators(run: Run) -> list[tuple[int, int]]:
@@ -60,7 +60,9 @@ def _separators(run: Run) -> list[tuple[int, int]]:
             and not placeholders.protected_between(first, last)
         ]
         if cells and not _has_tag_within(edges, *line.span(1)):
-            found += [*([] if before in (*found[-1:], (0, 0)) else [before]), *cells, line.span(1)]
+            if before not in (*found[-1:], (0, 0)):
+                found.append(before)
+            found += [*cells, line.span(1)]
         before = line.span(1)
     return found
 

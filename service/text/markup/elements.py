@@ -10,7 +10,8 @@ from html.entities import html5
 from itertools import pairwise
 
 from service.text.markup.lexer import Kind, Token, tokens
-from service.text.run import PROTECTED, Format, Protected, Run, Tag, TagKind
+from service.text.markup.run_builder import RunBuilder
+from service.text.run import Format, Run, Tag, TagKind
 from service.text.segmenter import has_letter
 from service.text.words import TOUCHING
 
@@ -105,7 +106,7 @@ class _Parser:
         self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
-        self._begin_run(0)
+        self.first, self.builder = 0, RunBuilder()
 
     def take(self, at: int) -> int:
         """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
@@ -114,18 +115,18 @@ class _Parser:
             self._add_text(token.raw)
         elif token.kind == "open" and (kind := self.of_segment.get(token.name)):
             end = self.ends.get(at, at + 1)
-            self.tags.append(Tag(self.length, self._raw(at, end), kind))
+            self.builder.tag(self._raw(at, end), kind)
             return end
         elif token.kind == "open" and self._is_kept(token):
             end = self.ends.get(at, at + 1)
             if token.name in self.inline:
-                self._protect(self._raw(at, end))
+                self.builder.protect(self._raw(at, end))
             else:
                 self._block(at, end)
             return end
         elif token.kind == "verbatim" or token.name in self.inline:
             kind = "void" if token.kind == "verbatim" else token.kind
-            self.tags.append(Tag(self.length, token.raw, kind))
+            self.builder.tag(token.raw, kind)
         else:
             self._block(at, at + 1)
         return at + 1
@@ -141,51 +142,34 @@ class _Parser:
     def _add_text(self, raw: str) -> None:
         """Add text as it is read; in XML, references to declared entities and carriage returns stay such."""
         if not self.is_escaped:
-            self._add(raw)
+            self.builder.add(raw)
             return
         at = 0
         for reference in _ENTITY.finditer(raw) if self.format == "xml" else ():
             name = reference[1]
             if name in html5:
                 continue
-            self._add(unescaped(raw[at : reference.start()]))
+            self.builder.add(unescaped(raw[at : reference.start()]))
             at = reference.end()
             if name[0] == "#":
-                self.tags.append(Tag(self.length, reference[0], "void"))
+                self.builder.tag(reference[0], "void")
             else:
-                self._protect(reference[0])
-        self._add(unescaped(raw[at:]))
-
-    def _add(self, text: str) -> None:
-        self.texts.append(text)
-        self.length += len(text)
-
-    def _protect(self, raw: str) -> None:
-        begin = self.length
-        self._add(PROTECTED)
-        self.protected.append(Protected(begin, self.length, raw))
+                self.builder.protect(reference[0])
+        self.builder.add(unescaped(raw[at:]))
 
     def _raw(self, first: int, last: int) -> str:
         """The tokens from one to another as they are written."""
         return "".join(token.raw for token in self.stream[first:last])
 
-    def _begin_run(self, first: int) -> None:
-        self.first = first
-        self.texts: list[str] = []
-        self.length = 0
-        self.tags: list[Tag] = []
-        self.protected: list[Protected] = []
-
     def _block(self, at: int, behind: int) -> None:
         """End the run at what is no part of one: a block's tag, or all of a kept element."""
-        text = "".join(self.texts)
-        if has_letter(text):
-            run = Run(text, self.tags, self.protected, self.format)
+        run = self.builder.run(self.format)
+        if has_letter(run.text):
             self.pieces += _cut_between_elements(run)
         else:
             self.pieces.append(self._raw(self.first, at))
         self.pieces.append(self._raw(at, behind))
-        self._begin_run(behind)
+        self.first, self.builder = behind, RunBuilder()
 
 
 def _cut_between_elements(run: Run) -> list[Run]:

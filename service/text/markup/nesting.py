@@ -51,25 +51,27 @@ def belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
     return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, begin + 1)
 
 
-def outermost(tags: list[Tag], begin: int, end: int) -> tuple[list[str], list[Tag], list[str]]:
-    """A sentence's tags: those before and behind all of it, and between them those to be aligned."""
+def outermost(
+    tags: Sequence[Tag], end: int
+) -> tuple[tuple[str, ...], tuple[Tag, ...], tuple[str, ...]]:
+    """A sentence's tags: those in front of all of it, those to be aligned, and those behind its `end`."""
     first, last = 0, len(tags)
     closing: dict[int, int] | None = None
     while first < last:
         in_front, behind = tags[first], tags[last - 1]
-        if in_front.kind == "void" and in_front.at == begin:
+        if in_front.kind == "void" and in_front.at == 0:
             first += 1
         elif behind.kind == "void" and behind.at == end:
             last -= 1
-        elif in_front.at == begin and behind.at == end:
+        elif in_front.at == 0 and behind.at == end:
             closing = _closing(tags) if closing is None else closing
             if closing.get(first) != last - 1:
                 break
             first, last = first + 1, last - 1
         else:
             break
-    raws = [tag.raw for tag in tags]
-    return raws[:first], tags[first:last], raws[last:]
+    raws = tuple(tag.raw for tag in tags)
+    return raws[:first], tuple(tags[first:last]), raws[last:]
 
 
 def _closing(tags: Sequence[Tag]) -> dict[int, int]:

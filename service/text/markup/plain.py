@@ -13,7 +13,8 @@ from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
 from service.text.markup.marks import as_emphasis
 from service.text.markup.nesting import MAX_NESTING, depth
-from service.text.run import PROTECTED, Protected, Run, Tag, TagKind
+from service.text.markup.run_builder import RunBuilder
+from service.text.run import Run
 
 _MARK = re.compile(r"[`*_~<\[\\|{\t]")
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
@@ -39,7 +40,7 @@ def parse(text: str) -> list[str | Run]:
         else:
             protected = iter(part.protected)
             pieces += [messages.unmasked(one, protected) for one in _parse(part.text)]
-    return [one for one in pieces if (one.text or one.tags if isinstance(one, Run) else one)]
+    return list(filter(None, pieces))
 
 
 def _parse(text: str) -> list[str | Run]:
@@ -65,7 +66,7 @@ class _Gatherer:
     def __init__(self, text: str) -> None:
         self.text = text
         self.pieces: list[str | Run] = []
-        self._begin_run()
+        self.builder = RunBuilder()
 
     def gather(self, atoms: Iterable[Atom]) -> list[str | Run]:
         """All pieces."""
@@ -80,11 +81,11 @@ class _Gatherer:
 
     def _between(self, gap: str, atom: Atom) -> None:
         """Take in what is between two atoms: indentation, what escapes a mark, markers of blocks."""
-        is_inside = self.is_open and atom.kind not in ("break", "block", "html")
+        is_inside = bool(self.builder) and atom.kind not in ("break", "block", "html")
         if is_inside and gap == "\\" and self._is_escape(atom.first):
-            self._tag(gap, "void")
+            self.builder.tag(gap, "void")
         elif is_inside and (gap.isspace() or gap == "\\"):
-            self._add(gap)
+            self.builder.add(gap)
         elif gap:
             self._end()
             self._keep(gap)
@@ -102,39 +103,20 @@ class _Gatherer:
             self._end()
             self.pieces += elements.parse(raw, "html", is_escaped=False)
         elif atom.kind == "text":
-            self._add(raw)
+            self.builder.add(raw)
         elif atom.kind == "protected":
-            begin = self.length
-            self._add(PROTECTED)
-            self.protected.append(Protected(begin, self.length, raw))
+            self.builder.protect(raw)
         else:
-            self._tag(raw, atom.kind)
-
-    def _begin_run(self) -> None:
-        self.texts: list[str] = []
-        self.tags: list[Tag] = []
-        self.protected: list[Protected] = []
-        self.length = 0
-        self.is_open = False
-
-    def _add(self, text: str) -> None:
-        self.is_open = True
-        self.texts.append(text)
-        self.length += len(text)
-
-    def _tag(self, raw: str, kind: TagKind) -> None:
-        self.is_open = True
-        self.tags.append(Tag(self.length, raw, kind))
+            self.builder.tag(raw, atom.kind)
 
     def _end(self) -> None:
         """End the run, if there is one."""
-        if not self.is_open:
+        if not self.builder:
             return
-        tags = self.tags
-        if depth(tags) > _MAX_DEPTH:  # no reason to refuse what may be no markup at all
-            tags = [replace(tag, kind="void") for tag in tags]
-        self.pieces.append(Run("".join(self.texts), tags, self.protected))
-        self._begin_run()
+        run, self.builder = self.builder.run(), RunBuilder()
+        if depth(run.tags) > _MAX_DEPTH:  # no reason to refuse what may be no markup at all
+            run = replace(run, tags=[replace(tag, kind="void") for tag in run.tags])
+        self.pieces.append(run)
 
     def _keep(self, raw: str) -> None:
         """Take in what stays as it is; `[Anna]: Ja.` does not, as it defines no address."""

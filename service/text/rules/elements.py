@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from service.text.rules.rule import Rule
-from service.text.run import Place, Protected, Run, Tag
+from service.text.run import Place, Run, Tag
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _LONGEST_UNIT = 3
@@ -55,7 +55,7 @@ def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
 
 def _whole(run: Run) -> Run:
     """With words protected in which something is raised or lowered: `m<sup>2</sup>`, `H<sub>2</sub>O`."""
-    found: list[Protected] = []
+    found: list[tuple[int, int]] = []
     free = 0
     for index, last in _raised(run):
         begin, end = run.tags[index].at, run.tags[last].at
@@ -65,7 +65,7 @@ def _whole(run: Run) -> Run:
             begin -= 1
         while end < len(run.text) and run.text[end].isalnum():
             end += 1
-        found.append(Protected(begin, end))
+        found.append((begin, end))
         free = end
     return run.protecting(found)
 

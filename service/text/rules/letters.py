@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import regex
 
 from service.text.rules.rule import SpellingRule
-from service.text.run import Protected, Run
+from service.text.run import Run
 
 _WORD = regex.compile(r"[\p{L}\p{M}]++")
 _MAX_FINE = 1_000
@@ -36,7 +36,7 @@ class Letters(SpellingRule):
         """The sentence with them protected."""
         if not self._lacking(run.text):
             return run
-        return run.protecting(Protected(*word.span()) for word in self._words(run.text))
+        return run.protecting(word.span() for word in self._words(run.text))
 
     def _words(self, text: str) -> Iterator[regex.Match[str]]:
         return (word for word in _WORD.finditer(text) if self._lacking(word[0]))

@@ -6,7 +6,7 @@ from typing import Self
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import NUMBER, Figures, are_same, difference
 from service.text.rules.rule import Rule, Setting
-from service.text.run import Protected, Run
+from service.text.run import Run
 
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
@@ -60,17 +60,16 @@ class Numbers(Rule):
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with its numbers protected; times by 24 hours, unless both write them alike."""
         if _DIGIT.search(run.text) is None:
-            return run.protecting(Protected(*one) for one in self._source.lone_halves(run.text))
+            return run.protecting(self._source.lone_halves(run.text))
         if self._source.clock != self._target.clock:
-            times = self._source.times(run.text)
-            run = run.protecting([Protected(*one[:3]) for one in times])
+            run = run.protecting(one[:3] for one in self._source.times(run.text))
         scaled = self._source.scales.find(run.text)
-        run = run.protecting([Protected(*one[:2]) for one in scaled if not one.is_shared])
+        run = run.protecting(one[:2] for one in scaled if not one.is_shared)
         for pattern in (
             NUMBER,
             _DIGITS,
         ):  # the latter for what is left, where a tag or a long word is
-            run = run.protecting(Protected(*one.span()) for one in pattern.finditer(run.text))
+            run = run.protecting(one.span() for one in pattern.finditer(run.text))
         return run
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from service.text.rules.rule import Rule
-from service.text.run import Protected, Run
+from service.text.run import Run
 
 _OPERATOR = re.compile(r"[<>=+|›»](?<=\s.)(?=\s)")  # begins with a set, which `re` finds fast
 _QUOTE = re.compile("[«‹]")
@@ -27,7 +27,7 @@ class Operators(Rule):
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with them protected."""
-        return run.protecting(Protected(*match.span()) for match in _operators(run.text))
+        return run.protecting(match.span() for match in _operators(run.text))
 
 
 def _operators(text: str) -> Iterator[re.Match[str]]:

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 
 from service.errors import BundleError
 from service.text.rules.rule import Parameters, Rule, Setting
-from service.text.run import Protected, Run
+from service.text.run import Run
 from service.text.words import TOUCHING
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
@@ -137,4 +137,4 @@ class Placeholders(Rule):
             return run
         if not text.isascii() and _IS_UNSPACED.search(text):
             text = _apart(text)
-        return run.protecting([Protected(*one.span()) for one in PLACEHOLDER.finditer(text)])
+        return run.protecting(one.span() for one in PLACEHOLDER.finditer(text))

@@ -8,7 +8,7 @@ import regex
 
 from service.text.language_labels import is_written_in, script_of
 from service.text.rules.rule import Setting, SpellingRule
-from service.text.run import Protected, Run
+from service.text.run import Run
 from service.text.words import UNSPACED
 
 # what belongs to a few scripts and not to Latin, punctuation and figures too; ASCII is first, which is faster
@@ -47,7 +47,7 @@ class Scripts(SpellingRule):
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
         phrases = _WORDS.finditer(run.text)
-        return run.protecting([Protected(*span) for one in phrases for span in self._spans(one)])
+        return run.protecting(span for one in phrases for span in self._spans(one))
 
     def _spans(self, phrase: regex.Match[str]) -> Iterator[tuple[int, int]]:
         if not self._has_unknown(phrase[0]):

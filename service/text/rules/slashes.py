@@ -5,7 +5,7 @@ import re
 import regex
 
 from service.text.rules.rule import Rule
-from service.text.run import Protected, Run
+from service.text.run import Run
 
 _BETWEEN_WORDS = regex.compile(r"(?<=[^\W\d_]{3})/(?=[^\W\d_]{3})")
 _SPACED = re.compile(r" / ")
@@ -34,9 +34,7 @@ class Slashes(Rule):
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
         """The sentence with its slashes protected."""
-        return run.protecting(
-            Protected(*match.span()) for match in _BETWEEN_WORDS.finditer(run.text)
-        )
+        return run.protecting(match.span() for match in _BETWEEN_WORDS.finditer(run.text))
 
     def restore(self, source: Run, translation: Run) -> Run:
         """The translation without spaces that its source does not have."""

@@ -11,7 +11,7 @@ import regex
 from service.text.known_words import KnownWords
 from service.text.rules.names import Names
 from service.text.rules.rule import Rule, Setting, Table
-from service.text.run import Protected, Run
+from service.text.run import Run
 
 _CAPITALIZED = regex.compile(
     r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}\p{Ll}\p{L}++(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
@@ -66,7 +66,7 @@ class UnknownNames(Rule):
             return run
         kept = translation.words
         return run.protecting(
-            Protected(*match.span())
+            match.span()
             for match in _CAPITALIZED.finditer(run.text)
             if (match.start() > 0 and match[0] in kept) or self._is_name(match[0])
         )

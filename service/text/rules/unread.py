@@ -12,7 +12,7 @@ import regex
 
 from service.text.rules.rule import SpellingRule
 from service.text.rules.symbols import is_of_number
-from service.text.run import Protected, Run
+from service.text.run import Run
 from service.text.words import MARKS, TOUCHING
 
 # symbols, marks but those that Latin text is full of and those of a sentence, figures that are no digits, the
@@ -48,8 +48,8 @@ class Unread(SpellingRule):
         """The run with such words and amounts protected."""
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
-        run = run.protecting([Protected(*span) for span in self._marked_letters(run.text)])
-        return run.protecting([Protected(*span) for span in self._spans(run.text)])
+        run = run.protecting(self._marked_letters(run.text))
+        return run.protecting(self._spans(run.text))
 
     def _marked_letters(self, text: str) -> Iterator[tuple[int, int]]:
         """Single letters with marks on them: the mean is x\u0304."""

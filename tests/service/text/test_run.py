@@ -12,6 +12,6 @@ def test_positions_follow_what_is_replaced() -> None:
 
 def test_what_overlaps_something_protected_is_protected_beside_it() -> None:
     run = Run("ab%d²c d", protected=[Protected(2, 4), Protected(7, 8)])
-    found = run.protecting([Protected(0, 5), Protected(5, 8)]).protected
+    found = run.protecting([(0, 5), (5, 8)]).protected
     assert [(one.begin, one.end) for one in found] == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 8)]
-    assert run.protecting([Protected(2, 4), Protected(3, 3)]) == run
+    assert run.protecting([(2, 4), (3, 3)]) == run

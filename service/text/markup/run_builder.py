@@ -1,0 +1,37 @@
+"""Puts runs together while markup is parsed."""
+
+from service.text.run import PROTECTED, Format, Protected, Run, Tag, TagKind
+
+
+class RunBuilder:
+    """A run to be, of what is added in its order."""
+
+    def __init__(self) -> None:
+        """Nothing is in it yet."""
+        self._texts: list[str] = []
+        self._length = 0
+        self._tags: list[Tag] = []
+        self._protected: list[Protected] = []
+
+    def __bool__(self) -> bool:
+        """Whether something was added."""
+        return bool(self._texts or self._tags)
+
+    def add(self, text: str) -> None:
+        """Add text to translate."""
+        self._texts.append(text)
+        self._length += len(text)
+
+    def tag(self, raw: str, kind: TagKind) -> None:
+        """Add a tag."""
+        self._tags.append(Tag(self._length, raw, kind))
+
+    def protect(self, raw: str) -> None:
+        """Add markup that comes through untouched, as a part of its sentence."""
+        begin = self._length
+        self.add(PROTECTED)
+        self._protected.append(Protected(begin, self._length, raw))
+
+    def run(self, form: Format = "text") -> Run:
+        """The run."""
+        return Run("".join(self._texts), self._tags, self._protected, form)
