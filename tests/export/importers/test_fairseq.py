@@ -80,7 +80,7 @@ def test_the_service_finds_what_transformers_finds(
     expected = translated(folder, model, texts)
     known = [at for at, one in enumerate(expected) if one is not None]
     assert len({expected[at] for at in known}) > 12
-    for found in served(bundle, texts, settings, beam_size=4, length_penalty=0.0):
+    for found in served(bundle, texts, settings):
         assert [found[at] for at in known] == [expected[at] for at in known]
 
 
@@ -91,8 +91,7 @@ def translated(folder: Path, model: Any, texts: list[str]) -> list[str | None]:
         source = encode(folder, "de", text)
         ids = model.generate(
             torch.tensor([source]),
-            num_beams=4,
-            length_penalty=0.0,
+            num_beams=5,
             early_stopping=True,
             max_new_tokens=len(source) - 1 + 50,
             max_length=None,

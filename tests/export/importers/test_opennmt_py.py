@@ -62,10 +62,12 @@ def test_the_service_finds_what_ctranslate2_finds(tmp_path: Path, settings: Sett
     bundle = import_folder(folder, tmp_path / "bundle")
     assert load(bundle).manifest.special_tokens.ends_source is False
     texts = muddled_texts(20)
-    expected = translated(converted(folder, tmp_path / "ct2"), texts)
+    expected = translated(
+        converted(folder, tmp_path / "ct2"), texts, beam_size=5, length_penalty=1.0
+    )
     known = [at for at, one in enumerate(expected) if one is not None]
     assert len({expected[at] for at in known}) > 12
-    for found in served(bundle, texts, settings, beam_size=4, length_penalty=0.0):
+    for found in served(bundle, texts, settings):
         assert [found[at] for at in known] == [expected[at] for at in known]
 
 
