@@ -16,7 +16,7 @@ from service.text.sentence import Sentence, prepared
 
 _MARK = re.compile(r"[^\w\ufffc]")
 OnCount = Callable[[int], None]
-"""Is told, again and again, how many sentences there are so far; what it raises ends the work."""
+"""Called regularly with the number of sentences so far; an error that it raises ends the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Document:
     """One text of a request."""
 
     parts: tuple[str | Sentence, ...]
-    """What comes out as it is, and the sentences."""
+    """The sentences, and the text between them, which is preserved."""
     problem: str = ""
-    """Why it is not translated, if so."""
+    """Why the text cannot be translated; "" if it can."""
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -34,7 +34,7 @@ class Document:
         return [part for part in self.parts if isinstance(part, Sentence)]
 
     def assemble(self, translations: Sequence[Run]) -> str:
-        """The text again, with a translation for every sentence."""
+        """Return the text with a translation in place of every sentence."""
         found = iter(translations)
         return "".join(
             part if isinstance(part, str) else next(found).written() for part in self.parts
@@ -49,14 +49,14 @@ def take_apart(
     pipeline: Pipeline | None = None,
     on_count: OnCount = lambda _: None,
 ) -> Document:
-    """Take a text apart.
+    """Split a text into sentences and everything between them.
 
     Args:
         text: any text.
-        form: what it is written in.
-        splitting: where to cut it.
-        ignored: names of elements whose text comes through untouched.
-        pipeline: the rules; none, if it is missing.
+        form: its format.
+        splitting: where to split it.
+        ignored: names of elements whose text is preserved unchanged.
+        pipeline: the rules; None for no rules.
         on_count: called for every run and every sentence.
 
     Raises:
@@ -81,7 +81,7 @@ def take_apart(
 
 
 def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
-    """The parts of a run: its sentences, each with the tags that fall into it, and what is between."""
+    """Yield the sentences of a run, each with its tags, and the text between them."""
     if run.tags:
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
@@ -93,7 +93,7 @@ def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str |
 
 
 def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tuple[Run, bool]]:
-    """The run cut into sentences and what is between, each with its own tags."""
+    """Split a run into sentences and the text between them; the second result is whether it is a sentence."""
     tags = run.tags
     at = tag = 0
     for segment in split(_masked(run), splitting, language):
@@ -104,12 +104,12 @@ def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tu
         is_all = at - begin == len(run.text)
         part = run if is_all else run.part(begin, at, tags[first_tag:tag])
         yield part, segment.is_sentence
-    if tag < len(tags):  # of a run without any text
+    if tag < len(tags):  # the run has no text
         yield run.part(at, at, tags[tag:]), False
 
 
 def _masked(run: Run) -> str:
-    """The text of a run without marks in what is protected, where none ends a sentence; as long as it was."""
+    """Replace punctuation in protected parts, where it does not end sentences; the length is unchanged."""
     return replaced(
         run.text,
         [
@@ -120,7 +120,7 @@ def _masked(run: Run) -> str:
 
 
 def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
-    """A sentence with stand-ins for what is protected; where there are not enough, cut up at it."""
+    """Prepare a sentence; if there are not enough stand-ins, split it at its protected parts."""
     if not has_letter(source.unprotected()) or pipeline.leaves(source):
         yield source.written()
         return
@@ -141,7 +141,7 @@ def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
 
 
 def _between_protected(run: Run) -> Iterator[Run]:
-    """A run cut up at what is protected: what is before the first, it, what is before the next..."""
+    """Split a run at its protected parts; every second piece is one."""
     edges = [0, *(at for one in run.protected for at in (one.begin, one.end)), len(run.text)]
     first = 0
     for begin, end in pairwise(edges):

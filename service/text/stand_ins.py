@@ -19,26 +19,26 @@ _KINDS = (
     (re.compile(r"1\d{3}|20\d\d"), YEARS),
     (re.compile(r"\d{1,2}:\d\d"), TIMES),
 )
-"""What stands in for a number; the last kind that fits counts."""
+"""Stand-ins for kinds of numbers; the last pattern that matches decides."""
 
 _LETTER = rf"[^\W{TOUCHING}]"
-"""A name that touches another is none."""
+"""A letter that must not touch a name."""
 _FOR_PIECES = re.compile(r"X\d+Y")
 
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A token, a name, or a number for a number, in a sentence, and what it stands for."""
+    """A token, a name or a number in a sentence, and the protected part that it replaces."""
 
     name: str
     original: str
-    """As text; markup, where it has none."""
+    """The protected part as text, or as markup if it has no text."""
     written: str
-    """As the text's format writes it."""
+    """The protected part as it is written in the text's format."""
 
 
 def joined(run: Run) -> Run:
-    """A run in which what is protected and touches, with no tag between, is one."""
+    """Join adjacent protected parts, unless there is a tag between them."""
     if not run.protected:
         return run
     edges = {tag.at for tag in run.tags}
@@ -54,9 +54,10 @@ def joined(run: Run) -> Run:
 
 
 def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[StandIn] | None:
-    """One for everything that is protected: `tokens`, if the model knows such, else names and numbers.
+    """Choose a stand-in for each protected part: `tokens` if there are any, otherwise names and numbers.
 
-    None where there are not enough, or a name would touch a word; none is in the text, nor in `avoid`.
+    Return None if there are not enough, or if a name would touch a word. Stand-ins that occur in the text or
+    in `avoid` are not used.
     """
     if not run.protected:
         return []
@@ -71,7 +72,7 @@ def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[Sta
         return None
     rest = f"{run.unprotected()} {avoid}"
     free = {
-        kind: iter([name for name in kind if not _stands_in(name, rest)])
+        kind: iter([name for name in kind if not _occurs(name, rest)])
         for kind in (NAMES, NUMBERS, YEARS, TIMES)
     }
     found = []
@@ -84,7 +85,7 @@ def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[Sta
 
 
 def for_pieces(run: Run) -> list[StandIn]:
-    """One for everything that is protected, for a text that no model sees; they may touch words."""
+    """Choose a stand-in for each protected part of a text that no model reads; they may touch words."""
     base = next(base for base in map("X{}Y".format, count()) if base not in run.text)
     return [_stand_in(run, one, f"{base}{number}X") for number, one in enumerate(run.protected)]
 
@@ -94,9 +95,9 @@ def _kind(original: str) -> tuple[str, ...]:
     return fitting[-1] if fitting else NAMES
 
 
-def _stands_in(name: str, text: str) -> bool:
-    """Whether a text has a name already; for a number, digits within another are none."""
-    return re.search(_apart(name), text) is not None if name[0].isdigit() else name in text
+def _occurs(name: str, text: str) -> bool:
+    """Check whether a text has a name already; the digits of a number may be part of another number."""
+    return re.search(_as_word(name), text) is not None if name[0].isdigit() else name in text
 
 
 def _stand_in(run: Run, one: Protected, name: str) -> StandIn:
@@ -105,7 +106,7 @@ def _stand_in(run: Run, one: Protected, name: str) -> StandIn:
 
 
 def _any_touches(run: Run) -> bool:
-    """Whether names in these places would run into a word, or into one another."""
+    """Check whether stand-ins for the protected parts would touch a word or each other."""
     text = run.text
     beside = {text[max(0, one.begin - 1) : one.begin] for one in run.protected}
     beside |= {text[one.end : one.end + 1] for one in run.protected}
@@ -115,7 +116,7 @@ def _any_touches(run: Run) -> bool:
 
 
 def came_through(translation: str, found: Sequence[StandIn]) -> bool:
-    """Whether every stand-in is there exactly once, as a word of its own."""
+    """Check that every stand-in occurs exactly once, as a separate word."""
     if not found:
         return True
     names = Counter(_pattern(found).findall(translation))
@@ -123,7 +124,7 @@ def came_through(translation: str, found: Sequence[StandIn]) -> bool:
 
 
 def num_joints(run: Run) -> int:
-    """How often what is protected runs into what is beside it, so that two words or numbers are one."""
+    """Count the edges of protected parts at which two numbers, or two protected words, touch."""
     begins, ends = {one.begin for one in run.protected}, {one.end for one in run.protected}
     num = 0
     for at in begins | ends:
@@ -134,7 +135,7 @@ def num_joints(run: Run) -> int:
 
 
 def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
-    """What is before the first stand-in, it, what is before the next, and so on to the end."""
+    """Split a text at its stand-ins, which are every second piece."""
     if not found:
         return [text]
     parts, at = [], 0
@@ -145,21 +146,21 @@ def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
 
 
 def put_in(text: str, found: Sequence[StandIn]) -> str:
-    """A text with stand-ins where what they stand for is in it, as a word of its own and each once."""
+    """Replace the originals in a text by their stand-ins, each once, if they are separate words."""
     names: dict[str, list[str]] = {}
     for one in reversed(found):
         names.setdefault(one.original, []).append(one.name)
-    originals = sorted(names, key=len, reverse=True)  # of two that begin alike, the longer
+    originals = sorted(names, key=len, reverse=True)  # the longest match wins
 
     def name(match: re.Match[str]) -> str:
         left = names[match[0]]
         return left.pop() if left else match[0]
 
-    return re.sub("|".join(map(_apart, originals)), name, text) if found else text
+    return re.sub("|".join(map(_as_word, originals)), name, text) if found else text
 
 
 def restored(translation: Run, found: Sequence[StandIn]) -> Run:
-    """A translation with what the stand-ins stand for, protected, in their places."""
+    """Replace the stand-ins in a translation by their originals, as protected parts."""
     if not found:
         return translation
     by_name = {one.name: one for one in found}
@@ -171,14 +172,14 @@ def restored(translation: Run, found: Sequence[StandIn]) -> Run:
 
 
 def _pattern(found: Sequence[StandIn]) -> re.Pattern[str]:
-    """Any of them."""
+    """Return a pattern that matches any of the stand-ins."""
     if base := _FOR_PIECES.match(found[0].name):
         return re.compile(rf"{base[0]}\d+X")
-    return re.compile("|".join(_apart(one.name) for one in found))
+    return re.compile("|".join(_as_word(one.name) for one in found))
 
 
-def _apart(text: str) -> str:
-    """A pattern of a text where no letter or digit of it touches another."""
+def _as_word(text: str) -> str:
+    """Return a pattern that matches a text if it is not part of a longer word or number."""
     before = f"(?<!{_LETTER})" if text[0].isalnum() else ""
     behind = f"(?!{_LETTER})" if text[-1].isalnum() else ""
     return f"{before}{re.escape(text)}{behind}"

@@ -1,1 +1,1 @@
-"""Markup as runs: HTML, XML, Markdown, cells, subtitles, messages; and tags put into translations."""
+"""Converts markup to runs (HTML, XML, Markdown, cells, subtitles, messages), and projects tags."""

@@ -1,4 +1,4 @@
-"""HTML tags in plain text, if they certainly are tags: `a<b and c>d` and `List<String>` are text."""
+"""Recognizes HTML tags in plain text if they certainly are tags; `a<b and c>d` and `List<String>` are not."""
 
 import re
 from typing import Literal
@@ -22,7 +22,7 @@ _BLOCKS = frozenset(
 
 
 def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
-    """What a tag is, or a comment.
+    """Return the kind of a tag or comment.
 
     >>> [kind_of(raw) for raw in ("<b>", "</b>", "<br />", "<img src=x>", "<y and y>", "<!-- a -->")]
     ['open', 'close', 'block', 'void', 'text', 'void']
@@ -40,7 +40,7 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
 
 
 def untranslated(raw: str) -> str:
-    """The name of an element whose text is not translated; empty for other tags."""
+    """Return the name of an element whose text is not translated, or "" for other tags."""
     name = _name(raw)
     return name if name in UNTRANSLATED else ""
 

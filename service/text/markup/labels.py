@@ -1,6 +1,6 @@
-"""Runs that are nothing but labels of a path, cut between these, which keeps their order: File → Save as.
+"""Splits runs that consist only of the labels of a path, so that their order is kept: File → Save as.
 
-A path within a sentence does not cut it. Two words with two dots between are labels, too: Monday..Friday.
+A path within a sentence is not split. Two words with two dots between them are labels, too: Monday..Friday.
 """
 
 import re
@@ -15,9 +15,9 @@ from service.text.run import Run
 from service.text.words import UNSPACED
 
 _MOST_WORDS = 3
-"""Of a label."""
+"""Maximum words of a label."""
 _MOST_CHARACTERS = 5
-"""Of a label in a script without blanks."""
+"""Maximum characters of a label in a script without spaces."""
 _ARROWS = "\u2190-\u21ff\u2794\u2798-\u27be\u27f0-\u27ff\u2900-\u297f▶▸►"
 _TYPED = "<?-{1,3}>|={1,2}>|<-{1,3}"
 _BETWEEN = regex.compile(
@@ -32,20 +32,20 @@ _TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")
 _MAY_HOLD_ONE = re.compile(
     rf"[{_ARROWS}»›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
 )
-"""A quick look, which begins with a set: most texts have nothing of all this."""
+"""A fast check that rejects most texts; it begins with a set."""
 _WITHOUT_BLANKS = re.compile(f"[{UNSPACED}]")
 _OF_PROSE = regex.compile(
     r"""
       \p{Sentence_Terminal}[\s\p{Pe}\p{Pf}"']*+\Z
-    | [«‹]  # whose other half is no separator
-    | \([^()]*+\Z | \A[^()]*+\)  # brackets with a separator in between
+    | [«‹]  # the closing quote is not a separator
+    | \([^()]*+\Z | \A[^()]*+\)  # brackets around a separator
     """,
     regex.VERBOSE,
 )
 
 
 def cut(run: Run) -> list[str | Run]:
-    """Labels and what is between them, in order; the run alone, if it is anything else."""
+    """Return labels and separators, in order, or only the run if it is anything else."""
     if run.is_of_words or _MAY_HOLD_ONE.search(run.text) is None:
         return [run]
     if two_words := _TWO_WORDS.fullmatch(run.text):
@@ -58,7 +58,7 @@ def cut(run: Run) -> list[str | Run]:
 
 
 def _are_labels(text: str, separators: Sequence[tuple[int, int]]) -> bool:
-    """Whether all that is between separators is."""
+    """Check whether everything between separators is a label."""
     edges = [(0, 0), *separators, (len(text), len(text))]
     return bool(separators) and all(
         _is_label(text[end:begin]) for (_, end), (begin, _) in pairwise(edges)
@@ -66,7 +66,7 @@ def _are_labels(text: str, separators: Sequence[tuple[int, int]]) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    """Whether it is as short as one, and has nothing of a sentence."""
+    """Check whether a text is short enough for a label, and has no signs of prose."""
     return (
         len(text.split(maxsplit=_MOST_WORDS)) <= _MOST_WORDS
         and len(_WITHOUT_BLANKS.findall(text)) <= _MOST_CHARACTERS

@@ -1,9 +1,9 @@
-"""Cuts HTML and XML into tags, text and what is neither, exactly where a browser or an XML parser would.
+"""Splits HTML and XML into tags, text and other tokens, exactly where a browser or an XML parser would.
 
-What one of them takes for the inside of a tag or a comment must never come out as a tag of its own: a text
-that did no harm would do some in a translation. So this follows the tokenizer of the HTML standard (section
-13.2.5) rather than what well-formed documents look like. Whatever the input,
-`"".join(token.raw for token in tokens(text)) == text`. What never ends is text up to the end.
+What a parser reads as the inside of a tag or comment must never become a tag, otherwise a harmless text could
+have a harmful translation. So this follows the tokenizer of the HTML standard (section 13.2.5), and does not
+assume well-formed documents. For any input, `"".join(token.raw for token in tokens(text)) == text`. Tags and
+comments that never end are text.
 """
 
 import re
@@ -13,8 +13,8 @@ from typing import Literal
 
 Kind = Literal["html", "xml"]
 
-# Possessive quantifiers: each character is read once. A quote only counts behind `=`; one that never closes
-# lets the tag fail as a whole, as `\Z` is followed by no `>`.
+# Possessive quantifiers: each character is read once. A quote only counts after `=`; if it is never closed,
+# the whole tag fails, because no `>` follows `\Z`.
 _TAIL = r"""
     (?P<attributes>(?:
         [ \t\n\f\r/]++
@@ -50,7 +50,7 @@ _DOCTYPE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Of XML, with what it declares."""
+"""The rest of an XML document type declaration, with its internal subset."""
 _END = re.compile(">")
 _EMPTY_COMMENT = re.compile("-?>")
 VOID = frozenset(
@@ -59,9 +59,9 @@ VOID = frozenset(
 _ONLY_TEXT = frozenset(
     "script style textarea title xmp iframe noembed noframes".split()  # noqa: SIM905
 )
-"""Elements of HTML in which nothing but their own end tag is one."""
+"""HTML elements in which only their own end tag is a tag."""
 _OTHER_RULES = frozenset("svg math noscript select frameset".split())  # noqa: SIM905
-"""Elements of HTML within which a browser may read by other rules."""
+"""HTML elements whose content a browser may parse by other rules."""
 _END_TAGS = {
     name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE)
     for name in _ONLY_TEXT | _OTHER_RULES
@@ -72,7 +72,7 @@ _UNSURE = "|".join(sorted(_ONLY_TEXT | _OTHER_RULES | {"plaintext"}))
 _SIMPLE = re.compile(
     rf"(?:[^<]++|{_TEXT_ONLY}|</?(?!(?:{_UNSURE})\b)[A-Za-z]{_ATTRIBUTES}>)*+", re.IGNORECASE
 )
-"""What is the same by all of these rules."""
+"""Content that is the same by all of these rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Token:
 
 
 def tokens(text: str, kind: Kind) -> Iterator[Token]:
-    """Tags, text and what is neither; a `<` that begins nothing is text."""
-    at = 0  # behind the last token
+    """Yield tags, text and other tokens; a `<` that begins no token is text."""
+    at = 0  # the end of the last token
     while begin := _BEGINS[kind].search(text, at):
         token = _other(text, begin, kind) if begin["other"] else _tag(text, begin.start(), kind)
         if token is None:
@@ -104,7 +104,10 @@ def tokens(text: str, kind: Kind) -> Iterator[Token]:
 
 
 def _inner(text: str, at: int, name: str) -> Token | None:
-    """What an element of HTML holds where that is not to be cut; all up to the end where that is not sure."""
+    """Return the content of an HTML element that must not be split, or None for other elements.
+
+    If the end of the element is uncertain, this is the rest of the text.
+    """
     if name == "plaintext":
         return Token(text[at:], "verbatim") if at < len(text) else None
     if name not in _END_TAGS:
@@ -122,7 +125,7 @@ def _inner(text: str, at: int, name: str) -> Token | None:
 
 
 def _other(text: str, begin: re.Match[str], kind: Kind) -> Token | None:
-    """A comment, declaration or instruction; None if it never ends."""
+    """Return a comment, declaration or instruction, or None if it never ends."""
     what, start = begin["other"], begin.end()
     end = _EMPTY_COMMENT.match(text, start) if (kind, what) == ("html", "!--") else None
     if end is None and (kind, what) == ("xml", "!"):
@@ -133,7 +136,7 @@ def _other(text: str, begin: re.Match[str], kind: Kind) -> Token | None:
 
 
 def _tag(text: str, start: int, kind: Kind) -> Token | None:
-    """A tag; None if it never ends."""
+    """Return a tag, or None if it never ends."""
     match = _TAGS[kind].match(text, start)
     if match is None:
         return None

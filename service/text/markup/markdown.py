@@ -1,8 +1,8 @@
-"""Where in a text in Markdown is what a reader reads, and what are markers, targets and code.
+"""Distinguishes the text of Markdown from its markers, link targets and code.
 
-pulldown-cmark, the parser of rustdoc and mdBook, says where in the source each piece of text is. All that is
-in none is markup: nothing of the syntax is written here again, and nothing can be lost. It does not decide
-alone: most texts are no Markdown, and what only looks so is text (`_is_text`, `_is_code`).
+pulldown-cmark, the parser of rustdoc and mdBook, gives the place of each piece of text in the source.
+Everything else is markup, so the syntax is not implemented again here, and nothing can be lost. As most texts
+are not Markdown, what only looks like it is treated as text (`_is_text`, `_is_code`).
 """
 
 import re
@@ -30,7 +30,7 @@ _OPTIONS = (
 _LINKS = frozenset(["Link", "Image"])
 _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
-"""What hardly a text has that is no Markdown."""
+"""Elements that hardly occur in texts that are not Markdown."""
 _LETTER_IN_WORD = re.compile(rf"[^\W{TOUCHING}]")
 _TIGHT = rf"[^\s{TOUCHING}]"
 _IN_FORMULA = re.compile(  # 2**3**4, a**b**c, x**y**(z), but **H**TML
@@ -43,18 +43,18 @@ _CODE_SIGN = re.compile(
     r"[={}\\|`]|\w\(|_\w|</?\w|(?:^|[ \t])(?:--?\w|\.{0,2}/\w|~/|//|\$[ \w]|# )", re.MULTILINE
 )
 _PROSE_LINE = re.compile(
-    # of other letters than commands, with capitals, or with a mark at its end
+    # does not begin with a Latin lower-case letter, has capitalized words, or ends with a mark
     r"^[ \t]*+[^a-z\s]|\s[^\W\d_a-z]|[.,;:!?…\"“”»)][ \t]*$",
     re.MULTILINE,
 )
 
 Kind = Literal["text", "open", "close", "void", "protected", "break", "block", "html"]
-"""`break` is between lines and paragraphs, as any text has them; `block` is a boundary that only Markdown
-has, or a block that stays as it is; `html` is a block of it."""
+"""`break` is a boundary between lines or paragraphs, as in any text; `block` is a boundary that only Markdown
+has, or a block that is preserved; `html` is a block of HTML."""
 
 
 class Atom(NamedTuple):
-    """A stretch of the source, and what it is. What is between blocks and in no atom stays as it is."""
+    """A stretch of the source. What is between blocks and in no atom is preserved."""
 
     first: int
     last: int
@@ -62,7 +62,7 @@ class Atom(NamedTuple):
 
 
 class _Event(NamedTuple):
-    """What the parser found: a `Start`, an `End`, or a piece; from a character to behind another."""
+    """An event of the parser: a `Start`, an `End`, or another piece, with its span in characters."""
 
     name: str
     first: int
@@ -73,13 +73,13 @@ class _Event(NamedTuple):
 
 
 def atoms(text: str) -> Iterator[Atom]:
-    """The atoms of a text, in order."""
+    """Yield the atoms of a text, in order."""
     return _Reader(text, _events(text)).atoms()
 
 
 def _events(text: str) -> list[_Event]:
-    """What the parser finds, with places in characters; it counts bytes, and cuts text at every mark."""
-    encoded = text.encode("utf-8", "replace")  # half a surrogate pair is one character, too
+    """Return the parser's events with spans converted from bytes to characters, and adjacent texts joined."""
+    encoded = text.encode("utf-8", "replace")  # an unpaired surrogate becomes one character, too
     begins = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
     at = range(len(text) + 1) if len(encoded) == len(text) else [0, *np.cumsum(begins).tolist()]
     found: list[_Event] = []
@@ -102,22 +102,22 @@ def _event(given: Any, first: int, last: int) -> _Event:
 
 
 class _Reader:
-    """Makes atoms of events."""
+    """Converts events to atoms."""
 
     def __init__(self, text: str, events: list[_Event]) -> None:
         self.text, self.events = text, events
         self.is_sure = any(event.of in _SURE or event.name in _SURE for event in events)
         self.ends = _ends(text, events)
         self.are_tags: list[bool] = []
-        """Of the elements around words that are open: whether each is one, and no text."""
+        """For each open element of `_AROUND`, whether its marks are tags, not text."""
 
     @cached_property
     def placeholders(self) -> Sequence[Protected]:
-        """Those of the text, in order."""
+        """The placeholders of the text, in order."""
         return Placeholders().prepare(Run(_without_targets(self.text, self.events))).protected
 
     def atoms(self) -> Iterator[Atom]:
-        """The atoms, none of which overlaps another."""
+        """Yield the atoms, which do not overlap."""
         index = at = 0
         while index < len(self.events):
             event, end = self.events[index], self._end(index)
@@ -135,7 +135,7 @@ class _Reader:
             index = end + 1
 
     def _end(self, index: int) -> int:
-        """The last event of what is taken in whole at this one, which is itself else."""
+        """Return the last event of an element that is one atom, or `index` itself for other events."""
         event = self.events[index]
         is_whole = (
             event.name == "InlineHtml"
@@ -150,7 +150,7 @@ class _Reader:
         return self.ends.get(index, index) if is_whole else index
 
     def _mark(self, index: int, at: int) -> tuple[int, int]:
-        """Where the opening or closing mark of an element around words is; all before `at` is taken in."""
+        """Return the span of an element's opening or closing mark; atoms cover the text before `at`."""
         event = self.events[index]
         if event.name == "End":
             return at, event.last
@@ -181,7 +181,7 @@ class _Reader:
         return "close" if self.are_tags.pop() else "text"
 
     def _is_text(self, event: _Event) -> bool:
-        """Whether marks are none: those of a placeholder and, but for a link's, within words: `2*3*4`."""
+        """Check whether marks, except a link's, are text: in placeholders and within words (`2*3*4`)."""
         if event.of in _LINKS:
             return False
         first, last = event.first, event.last
@@ -195,15 +195,15 @@ class _Reader:
         return bool(in_word.search(beside) or _NAME.fullmatch(self.text, first, last))
 
     def _is_within_placeholder(self, at: int) -> bool:
-        """Whether a place is within one, and not where it begins."""
+        """Check whether a place is within a placeholder, but not at its beginning."""
         place = bisect_left(self.placeholders, at, key=attrgetter("begin")) - 1
         return place >= 0 and at < self.placeholders[place].end
 
     def _is_code(self, event: _Event) -> bool:
-        """Whether a block of code is some, and not verse, a letter, or what is behind `~~~ A title ~~~`.
+        """Check whether a code block is code, not verse, a letter, or the text after `~~~ A title ~~~`.
 
-        Indented lines are code where the rest of the text is sure to be Markdown, where something in them is
-        not in prose, and where behind a colon no line begins or ends as prose does.
+        Indented lines are code if the text is certainly Markdown, if they contain signs of code, or if they
+        follow a colon and have no line that begins or ends like prose.
         """
         block = self.text[event.first : event.last]
         if event.info != "Indented":
@@ -215,7 +215,7 @@ class _Reader:
 
 
 def _without_targets(text: str, events: list[_Event]) -> str:
-    """A text with blanks for what closes a link: the address in it is not all that a placeholder would be."""
+    """Replace the ends of links by spaces: placeholders must not extend beyond the address in them."""
     parts, at = [], 0
     for before, event in pairwise(events):
         if event.name == "End" and event.of in _LINKS and before.last >= at:
@@ -225,11 +225,11 @@ def _without_targets(text: str, events: list[_Event]) -> str:
 
 
 def _ends(text: str, events: list[_Event]) -> Mapping[int, int]:
-    """Where each element ends; of those in HTML, only such as stay as they are."""
+    """Return the index of each element's last event; of HTML elements, only for those not translated."""
     found: dict[int, int] = {}
     opened: list[int] = [-1]
     tags: dict[tuple[str, int], list[int]] = {}
-    """Tags that open, by name and by the element that they are in: there they close, if at all."""
+    """Open tags by name and enclosing element, in which they must be closed."""
     for index, event in enumerate(events):
         if event.name == "Start":
             opened.append(index)

@@ -1,6 +1,6 @@
-"""Marks that Markdown takes for text, as a letter touches them from outside: **Note:**this, **注意：**这.
+"""Recognizes emphasis that is text to Markdown, because a letter follows: **Note:**this, **注意：**这.
 
-People and models write them so all the same, most of all in languages that put no spaces between words.
+People and models write such marks, especially in languages that put no spaces between words.
 """
 
 import re
@@ -10,24 +10,24 @@ from service.text.run import Run
 from service.text.words import TOUCHING
 
 _LONGEST = 300
-"""Characters between two marks."""
+"""Maximum characters between two marks."""
 _MARKED = re.compile(
     rf"(?P<mark>\*\*|~~|__)(?=\S)((?:(?!(?P=mark))[^\n]){{1,{_LONGEST}}}+)(?<=\S)(?P=mark)"
 )
 _COLONS = ":："
 _APART = re.compile(rf"[\s{TOUCHING}]?")
-"""Outside one of two marks, unless a colon is inside: else they may be of a formula, as 2**(n)**k."""
+"""What must be outside one of two marks, unless a colon is inside: otherwise, 2**(n)**k would match."""
 _TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
 
 
 def as_emphasis(run: Run) -> Run:
-    """A run with them as tags, where no two words become one."""
+    """Convert such marks to tags, unless this would join two words."""
     matches = run.between_tags(_MARKED.finditer)
     return as_tags(run, [_pair(match) for match in matches if _is_meant(match)])
 
 
 def _is_meant(match: re.Match[str]) -> bool:
-    """Whether a letter beside a mark is all that keeps it from being one."""
+    """Check whether only a letter beside a mark keeps Markdown from recognizing it."""
     text, inner, (first, last) = match.string, match[2], match.span()
     sides = (inner[0], text[first - 1 : first]), (inner[-1], text[last : last + 1])
     is_touched = any(

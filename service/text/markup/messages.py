@@ -1,8 +1,8 @@
-"""ICU messages, `{count, plural, one {# file} other {# files}}`: words are translated, the rest is kept.
+"""Splits ICU messages, `{count, plural, one {# file} other {# files}}`: only their words are translated.
 
-An argument whose branches are text is taken apart where it is all of its message or at an edge of it; between
-words it comes through as it is. What cannot be read so is plain text. As in ICU, an apostrophe in front of a
-brace quotes what follows, up to the next one.
+An argument with branches is split if it is the whole message or at an edge of it. Between words, it is
+preserved unchanged. Anything that is not valid is plain text. As in ICU, an apostrophe before a brace quotes
+the text up to the next apostrophe.
 """
 
 import re
@@ -18,22 +18,22 @@ _SELECTOR = re.compile(r"\s*+(?:=\d++|[\w-]++)\s*+\{")
 _MARK = re.compile(r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)|[{}]")
 _NUMBER = re.compile(r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)|(?P<number>#)")
 MAX_NESTING = 10
-"""Arguments within one another."""
+"""Maximum depth of nested arguments that are split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A text to translate, with no argument in it that is taken apart."""
+    """A text to translate."""
 
     text: str
-    """Where `protected` says something, with `PROTECTED` for each."""
+    """With `PROTECTED` in place of each of `protected`."""
     protected: tuple[str, ...] = ()
-    """What comes through untouched, in order."""
+    """The parts that are preserved unchanged, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """Where an argument is, and its branches, from behind a brace to the other one."""
+    """The span of an argument, and the spans of its branches without their braces."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class _Argument:
 
 
 def split(text: str) -> list[str | Message] | None:
-    """What stays as it is and what is to be translated, in order; None if no argument is taken apart."""
+    """Return the parts that are preserved and those to translate, in order, or None without arguments."""
     if PROTECTED in text or not _ARGUMENT.search(text):
         return None
     pieces = list(_Reader(text).message(0, len(text), is_plural=False, depth=0))
@@ -51,7 +51,7 @@ def split(text: str) -> list[str | Message] | None:
 
 
 class _Reader:
-    """Reads messages, from one place of a text to another."""
+    """Reads the messages in a text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -60,7 +60,7 @@ class _Reader:
     def message(
         self, first: int, last: int, *, is_plural: bool, depth: int
     ) -> Iterator[str | Message]:
-        """The pieces of a message."""
+        """Yield the pieces of a message."""
         arguments = list(self._arguments(first, last))
         in_front, behind = [], []
         if depth < MAX_NESTING:
@@ -81,7 +81,7 @@ class _Reader:
     def _branches(
         self, argument: _Argument, is_plural: bool, depth: int
     ) -> Iterator[str | Message]:
-        is_plural = is_plural or argument.is_plural  # a `#` within is that of the nearest plural
+        is_plural = is_plural or argument.is_plural  # a `#` belongs to the innermost plural
         at = argument.first
         for first, last in argument.branches:
             yield self.text[at:first]
@@ -92,7 +92,7 @@ class _Reader:
     def _masked(
         self, first: int, last: int, arguments: list[_Argument], is_plural: bool
     ) -> Message:
-        """Text with what is protected in it: arguments and, for the number of a plural, `#`."""
+        """Return a message in which arguments and, within a plural, `#` are protected."""
         parts: list[str] = []
         protected: list[str] = []
         places = [(one.first, one.last) for one in arguments]
@@ -110,14 +110,14 @@ class _Reader:
         return Message("".join(parts), tuple(protected))
 
     def _arguments(self, first: int, last: int) -> Iterator[_Argument]:
-        """The outermost arguments with branches."""
+        """Yield the outermost arguments with branches."""
         while found := _ARGUMENT.search(self.text, first, last):
             first = self.ends.get(found.start(), found.end())
             if first > found.end() and (argument := self._argument(found, first)):
                 yield argument
 
     def _argument(self, begin: re.Match[str], last: int) -> _Argument | None:
-        """An argument, if there are only branches in it."""
+        """Return an argument, or None if it contains anything but branches."""
         branches: list[tuple[int, int]] = []
         at = begin.end()
         while selector := _SELECTOR.match(self.text, at, last):
@@ -129,10 +129,7 @@ class _Reader:
 
 
 def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:
-    """A piece of a message with the next of what is protected in the places of it.
-
-    Where nothing is, a `PROTECTED` is one that the text had.
-    """
+    """Replace each `PROTECTED` in a piece of a message by the next of `protected`, if any is left."""
 
     def fill(raw: str) -> str:
         return re.sub(PROTECTED, lambda _: next(protected, PROTECTED), raw)
@@ -155,7 +152,7 @@ def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:
 
 
 def _ends(text: str) -> dict[int, int]:
-    """For each brace that opens, the place behind the one that closes it."""
+    """Return, for the place of each opening brace, the place after the closing one."""
     opened: list[int] = []
     found: dict[int, int] = {}
     for mark in _MARK.finditer(text):

@@ -1,7 +1,6 @@
-"""Puts a sentence's inline tags into its translation, around the words that translate what they were around.
+"""Places a sentence's inline tags in its translation, around the corresponding words.
 
-Whatever the alignment says, tags come out in an order that nests as it did: an element lies within the one
-that held it, and beside its siblings.
+For any alignment, the nesting is preserved: an element lies within its parent and beside its siblings.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,10 +14,10 @@ from service.text.words import Alignment, Span
 
 @dataclass(slots=True)
 class Element:
-    """Tags that belong together, and the stretch of the sentence they are around.
+    """A pair of tags, or a single one, and the stretch of the sentence that it encloses.
 
-    An element that began in an earlier sentence has no `open` here and begins with the sentence; likewise one
-    that ends later.
+    An element that began in an earlier sentence has no `open` and begins with the sentence. One that ends in
+    a later sentence has no `close` and ends with the sentence. A void tag is an `open` around no text.
     """
 
     begin: int
@@ -29,9 +28,9 @@ class Element:
 
 
 def tree(tags: Sequence[Tag], length: int) -> list[Element]:
-    """The elements of a sentence of so many characters, nested.
+    """Return the nested elements of a sentence of `length` characters.
 
-    A close tag without its open one takes in all that came before it on its level.
+    A close tag without an open tag encloses everything before it on its level.
     """
     stack = [Element(0, length)]
     for tag in tags:
@@ -46,14 +45,14 @@ def tree(tags: Sequence[Tag], length: int) -> list[Element]:
         else:
             root = stack[0]
             root.children = [Element(0, tag.at, "", tag.raw, root.children)]
-    while len(stack) > 1:  # they end in a later sentence
+    while len(stack) > 1:  # elements that end in a later sentence
         element = stack.pop()
         stack[-1].children.append(element)
     return stack[0].children
 
 
 def project(elements: Sequence[Element], alignment: Alignment) -> list[Tag]:
-    """The tags of these elements, in their places in the translation."""
+    """Return the tags of the elements at their places in the translation."""
     links = alignment.links()
     placer = _Placer(alignment, links)
     placer.place_all(elements, (0, len(links)), (0, len(alignment.target)))
@@ -63,7 +62,7 @@ def project(elements: Sequence[Element], alignment: Alignment) -> list[Tag]:
 class _Placer:
     """Finds the places of elements in stretches of target words, in order.
 
-    A sentence may have as many elements as words: none looks at all the words to find its own.
+    As a sentence may have as many elements as words, no element searches all the words.
     """
 
     def __init__(self, alignment: Alignment, links: list[int]) -> None:
@@ -72,13 +71,13 @@ class _Placer:
         self.begins = [begin for begin, _ in alignment.source_spans]
         self.ends = [end for _, end in alignment.source_spans]
         self.linked: list[list[int]] = [[] for _ in alignment.source_spans]
-        """The target words that translate each source word, in order."""
+        """For each source word, the target words that translate it, in order."""
         for at, source in enumerate(links if self.linked else []):
             self.linked[source].append(at)
         self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
 
     def place_all(self, elements: Sequence[Element], words: Span, characters: Span) -> None:
-        """Place these elements in a stretch of the translation; `words` are those that lie in it."""
+        """Place elements in a stretch of the translation, given as spans of words and of characters."""
         first, last = words
         at, end = characters
         placed = sorted(
@@ -109,13 +108,13 @@ class _Placer:
             self.tags.append(Tag(at, raw, kind))
 
     def _characters(self, first: int, last: int) -> Span:
-        """From the beginning of word `first` to the end of the word before `last`."""
+        """Return the span from the beginning of word `first` to the end of the word before `last`."""
         spans, length = self.alignment.target_spans, len(self.alignment.target)
         begin = spans[first][0] if first < len(spans) else length
         return begin, max(begin, spans[last - 1][1]) if last > first else begin
 
     def _with_spaces(self, element: Element, low: int, high: int) -> Span:
-        """A stretch of characters with the space around it that the element had within it."""
+        """Extend a stretch by the spaces around it, if the element had spaces at its inner edges."""
         source, target = self.alignment.source, self.alignment.target
         if element.begin == element.end:
             return low, high
@@ -126,7 +125,7 @@ class _Placer:
         return low, high
 
     def _trails(self, element: Element) -> bool:
-        """Whether an element around nothing stands right behind a word, and not right before the next one."""
+        """Check whether an empty element directly follows a word, and does not directly precede another."""
         before = bisect_right(self.ends, element.begin)
         return (
             element.begin == element.end
@@ -135,7 +134,7 @@ class _Placer:
         )
 
     def _place(self, element: Element, first: int, last: int) -> tuple[int, int]:
-        """The target words, among `first` to before `last`, that belong to an element."""
+        """Return the range of target words, from `first` to before `last`, that belong to an element."""
         count = len(self.begins)
         inside = range(
             bisect_right(self.ends, element.begin), bisect_left(self.begins, element.end)
@@ -154,7 +153,7 @@ class _Placer:
         if len(inside) == count:
             return first, last
         start, stop = self._densest(inside, first, last)
-        if start == stop:  # no word of its own: where it would be by its place in the sentence
+        if start == stop:  # no word translates it: place it in proportion
             start = self._in_proportion(inside[0], first, last)
             stop = min(last, start + 1)
         if not element.open:
@@ -164,30 +163,30 @@ class _Placer:
         return start, stop
 
     def _word(self, source: int, first: int, last: int) -> int:
-        """The first target word, among `first` to before `last`, that translates a source word."""
+        """Return the first target word, from `first` to before `last`, that translates a source word."""
         near = bisect_left(self.linked[source], first)
         found = self.linked[source][near : near + 1]
         return found[0] if found and found[0] < last else self._in_proportion(source, first, last)
 
     def _densest(self, inside: range, first: int, last: int) -> tuple[int, int]:
-        """The stretch with the most words of the element and the fewest others (Kadane's algorithm).
+        """Return the stretch with the most words of the element and the fewest others (Kadane's algorithm).
 
-        Many elements may share the same word: it is looked for once.
+        Results are cached, because many elements may enclose the same words.
         """
-        asked = (inside, first, last)
-        if asked in self.densest:
-            return self.densest[asked]
+        key = (inside, first, last)
+        if key in self.densest:
+            return self.densest[key]
         best, best_place, current, start, behind = 0, (first, first), 0, first, first
         for at in sorted(chain.from_iterable(self.linked[source] for source in inside)):
             if not first <= at < last:
                 continue
-            current -= at - behind  # words of others, between
+            current -= at - behind  # other words between
             if current <= 0:
                 current, start = 0, at
             current, behind = current + 1, at + 1
             if current > best:
                 best, best_place = current, (start, at + 1)
-        self.densest[asked] = best_place
+        self.densest[key] = best_place
         return best_place
 
     def _in_proportion(self, source: int, first: int, last: int) -> int:

@@ -1,7 +1,7 @@
-r"""Subtitles: the dialogue is translated; numbers, names, times and the header are kept.
+r"""SubRip and WebVTT subtitles: the dialogue is translated; numbers, names, times and the header are kept.
 
-These are of SubRip and WebVTT. In the dialogue, and in any other text, the marks of WebVTT and Advanced
-SubStation Alpha are tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
+In the dialogue, and in any other text, the markup of WebVTT and Advanced SubStation Alpha is converted to
+tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
 """
 
 import re
@@ -27,28 +27,31 @@ _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 
 
 def split(text: str) -> list[str | Message] | None:
-    """What stays as it is and what is to be translated, in order; None if there are no subtitles."""
+    """Return the parts that are preserved and those to translate, in order, or None without subtitles."""
     if " --> " not in text:
         return None
     pieces: list[str | Message] = []
     at = 0
     for times in _TIMES.finditer(text):
-        said = _without_name(text[at : times.start()])
+        dialogue = _without_name(text[at : times.start()])
         is_header = at == 0 and _HEADER.match(text)
-        pieces += [said if is_header else Message(said), text[at + len(said) : times.end()]]
+        pieces += [
+            dialogue if is_header else Message(dialogue),
+            text[at + len(dialogue) : times.end()],
+        ]
         at = times.end()
     return [*pieces, Message(text[at:])] if at else None
 
 
 def _without_name(text: str) -> str:
-    """What is in front of the times without the number or name that is alone in its line there."""
+    """Remove the number or name of the next subtitle, if it is the only line after a blank one."""
     lines = text.splitlines(keepends=True)
     is_alone = lines and (len(lines) == 1 or not lines[-2].strip())
     return text[: len(text) - len(lines[-1])] if is_alone else text
 
 
 def tagged(run: Run) -> Run:
-    """A run with the tags of subtitles as such."""
+    """Convert the markup of subtitles in a run to tags."""
     if "<" not in run.text and "{\\" not in run.text:
         return run
     found = list(run.between_tags(_TAG.finditer))

@@ -1,4 +1,4 @@
-"""Sentences that are certainly in the target language already are not translated."""
+"""Leaves sentences untranslated that are certainly in the target language already."""
 
 import re
 from typing import Self
@@ -10,30 +10,30 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
 _NAME = regex.compile(r"(?<=\w )\p{Lu}\p{L}++(?!['’])")
-"""What has a capital within a sentence: names are words of another language as often as not."""
+"""A capitalized word within a sentence: names are often words of another language."""
 _MAY_HOLD_ONE = re.compile("\\w [A-Z\x80-\U0010ffff]")
-"""A quick look."""
+"""A fast check that rejects most sentences."""
 
 
 class Already(Rule):
-    """Leaves sentences that need no translation."""
+    """Leaves sentences untranslated that are in the target language."""
 
     name = "already"
     scope = "sentence"
     is_default = True
 
     def __init__(self, source: str, target: str) -> None:
-        """Look for sentences in `target` among those in `source`."""
+        """Set the languages to distinguish."""
         self._source, self._target = source, target
         self._detector = Detector([source, target])
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For the direction's languages."""
+        """Build the rule for the direction's languages."""
         return cls(setting.source, setting.target)
 
     def leaves(self, sentence: Run) -> bool:
-        """Whether a sentence is in the target language, which takes four words to tell."""
+        """Check whether a sentence is in the target language, with or without its names."""
         text = sentence.unprotected()
         if self._is_in_target(text):
             return True

@@ -1,6 +1,6 @@
-"""Sentences whose case says nothing: IN CAPITALS, in small letters, With Every Word Capitalised.
+"""Sentences whose case carries no information: IN CAPITALS, in lower case, With Every Word Capitalized.
 
-Models have hardly seen such sentences. They are translated as if they were written in ordinary case.
+Models have hardly seen such sentences, so they are translated in ordinary case.
 """
 
 import re
@@ -16,7 +16,8 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
 MIN_LETTERS, MIN_SMALL_WORDS, MIN_CAPITAL_WORDS = 5, 3, 2
-"""Of a sentence in capitals, in small letters, with a capital in front of all words: less may be meant so."""
+"""Minimum size of a sentence in capitals, in lower case, and with capitalized words: shorter ones may be
+intended."""
 _ENDS = (".", "!", "?", "…", ":")
 _SMALL_WORD = re.compile(r"(?<![^\W\d_])[a-z]")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
@@ -25,7 +26,7 @@ _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 
 def is_in_capitals(text: str) -> bool:
-    """Whether all of a text's letters are capitals; not so of acronyms alone, nor beside caseless letters.
+    """Check whether a text is in capitals, is more than an acronym, and has no caseless letters.
 
     >>> is_in_capitals("ACHTUNG!"), is_in_capitals("NATO"), is_in_capitals("これはNATOです。")
     (True, False, False)
@@ -36,7 +37,7 @@ def is_in_capitals(text: str) -> bool:
 
 
 def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
-    """Whether the case of a text's letters tells no names and nouns from other words.
+    """Check whether the case of a text does not distinguish names and nouns from other words.
 
     >>> [says_nothing(text, False) for text in ("Save As", "Call Tom now", "how are you?", "OK")]
     [True, False, True, False]
@@ -44,7 +45,7 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
     if text.islower():
         if (
             _CASELESS.search(text) or text == text.title()
-        ):  # Georgian: no capitals go with its letters
+        ):  # Georgian: its letters have no title case
             return False
         return len(_WORD.findall(text)) >= MIN_SMALL_WORDS
     if text.isupper() or capitalizes_nouns:
@@ -58,9 +59,13 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
 def in_truecase(
     text: str, truecase: Callable[[str], str], keeps_acronyms: bool, is_first: bool = True
 ) -> str:
-    """A text with each word in the case that it has mostly, as long as it was.
+    """Give each word its usual case; the text is returned unchanged if its length would change.
 
-    A capital in front stays if it `is_first` of its sentence; if `keeps_acronyms`, so do words in capitals.
+    Args:
+        text: a sentence or a part of one.
+        truecase: returns the usual case of a word.
+        keeps_acronyms: whether words in capitals keep them.
+        is_first: whether the text begins the sentence, so that its first letter keeps its case.
     """
     found = _LETTER.search(text) if is_first else None
     first = found.end() if found and found.group().isupper() else 0
@@ -75,9 +80,10 @@ def in_truecase(
 
 
 class Case(Rule):
-    """Gives words the case they mostly have where a sentence's says nothing, and the translation its own.
+    """Gives words their usual case if the sentence's case carries no information.
 
-    A translation is in capitals where its source is, and begins with one where a sentence does.
+    A translation is in capitals if its source is, and begins with a capital if its source is a sentence that
+    does.
     """
 
     name = "case"
@@ -89,18 +95,18 @@ class Case(Rule):
         source: Language = NEUTRAL,
         target: Language = NEUTRAL,
     ) -> None:
-        """`truecase` gives a word of the source the case that it mostly has."""
+        """Use `truecase`, which returns a source word in its usual case."""
         self._truecase, self._source, self._target = truecase, source, target
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For both languages, and the vocabulary of the source."""
+        """Build the rule for both languages and the vocabulary of the source."""
         source, target = setting.languages
         truecase = partial(setting.tokenizers.source.truecase, language=source)
         return cls(truecase, source, target)
 
     def prepare(self, run: Run) -> Run:
-        """The sentence with its words in their usual case."""
+        """Return the sentence with its words in their usual case."""
         rest = run.unprotected()
         if not says_nothing(rest, self._source.capitalizes_nouns):
             return run
@@ -118,7 +124,7 @@ class Case(Rule):
         return replace(run, text="".join(pieces))
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """The translation in capitals, or with one in front."""
+        """Write the translation in capitals, or capitalize its first letter, as in the source."""
         if is_in_capitals(source.unprotected()):
             return translation.edited(
                 [

@@ -1,4 +1,4 @@
-"""Long sentences, translated clause by clause: models trained on short ones leave out half."""
+"""Translates long sentences clause by clause, because models trained on short ones omit half of them."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -14,7 +14,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.rules.rule import Parameters, Rule, Setting
 
 SHORTEST = 7
-"""Words of a clause; of less, a model does not know what it is about."""
+"""Minimum words of a clause; in shorter ones, a model lacks context."""
 _KINDS = (",،、，፣", ";؛；·፤", ":：፥")
 """Commas, semicolons and colons."""
 _KIND = {mark: kind for kind, marks in enumerate(_KINDS) for mark in marks}
@@ -22,9 +22,9 @@ _LETTER = r"(?:[^\W\d_]|[\p{M}\p{No}])"  # हिन्दी, m²
 _WIDE = "，；：、"
 _WIDE_MARKS = frozenset(_WIDE)
 _NARROW_BOUNDARY = rf"[ ](?<=(?:{_LETTER}[,;:،؛·፣፤፥]|[ ][–—-])[ ])(?=\S)"
-_BOUNDARY = rf"{_NARROW_BOUNDARY}|(?<={_LETTER}[{_WIDE}])[ ]?(?=\S)"  # wide marks need no blank
+_BOUNDARY = rf"{_NARROW_BOUNDARY}|(?<={_LETTER}[{_WIDE}])[ ]?(?=\S)"  # wide marks need no space
 _NARROWLY_MARKED, _MARKED = regex.compile(_NARROW_BOUNDARY), regex.compile(_BOUNDARY)
-"""The first takes a seventh of the time, as it begins with what can be found fast."""
+"""The first takes a seventh of the time, because it begins with a set, which is found fast."""
 _MARKED_OR_BLANK = regex.compile(rf"{_BOUNDARY}|(?<=[^\x00-\x7f])[ ](?=[^\x00-\x7f])")
 _BLANK = regex.compile(r"[ ](?=\S)")
 _QUOTES, _BRACKETS = re.compile('[„“”"«»「」]'), re.compile(r"[()\[\]（）]")
@@ -32,17 +32,14 @@ _MARKS, _WORD = " .,;:–—-。۔।።" + "".join(_KINDS), re.compile(r"\w+")
 
 
 class MaxWords(Parameters):
-    """What a bundle says of it."""
+    """The parameter of the rule."""
 
     max_words: Annotated[int, Field(strict=True, ge=SHORTEST, le=10_000)]
-    """Of a sentence that is translated whole."""
+    """Maximum words of a sentence that is translated as a whole."""
 
 
 class Clauses(Rule):
-    """Has long sentences translated clause by clause.
-
-    The clauses of a text and the blanks between them are the text.
-    """
+    """Cuts long sentences into clauses, and joins their translations."""
 
     name = "clauses"
     scope = "sentence"
@@ -55,26 +52,32 @@ class Clauses(Rule):
         source: Language = NEUTRAL,
         target: Language = NEUTRAL,
     ) -> None:
-        """Cut sentences of more than `max_words`; 0 is no limit.
+        """Set the limit.
 
-        `within` gives the beginning of a sentence the case that it has within one.
+        Args:
+            max_words: longer sentences are cut; 0 means no limit.
+            within: gives the first word of a translation the case that it has within a sentence.
+            source: the source language.
+            target: the target language.
         """
         self.max_words, self._within = max_words, within
         self._source, self._target = source, target
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For both languages, and the vocabulary of the target."""
+        """Build the rule for both languages and the vocabulary of the target."""
         source, target = setting.languages
         within = partial(setting.tokenizers.target.within, language=target)
         return cls(cast(MaxWords, setting.parameters).max_words, within, source, target)
 
     def cut(self, text: str) -> list[str]:
-        """A sentence of too many words in two at the mark nearest its middle, and these again.
+        """Cut a sentence into clauses; only the space between them is lost.
 
-        What has no mark is cut if it is more than twice too long: in front of a word that begins sentences,
-        else at any blank. Neither within quotes or brackets, nor into less than `SHORTEST` words. Where
-        blanks do not separate words, characters are counted, and a blank is a mark.
+        A sentence that is too long is cut in two at the punctuation mark nearest to its middle, and so are
+        its halves. A part without a mark that is more than twice too long is cut before a word that usually
+        begins sentences, or otherwise at any space. Sentences are not cut within quotes or brackets, nor into
+        parts of less than `SHORTEST` words. If the language does not separate words by spaces, characters are
+        counted, and spaces are treated as marks.
         """
         language = self._source
         word, count = language.word_length or 1, _length(text, language)
@@ -102,10 +105,10 @@ class Clauses(Rule):
         return found
 
     def join(self, sources: Sequence[str], translations: Sequence[str]) -> str:
-        """The translations of a sentence's clauses as one: with the marks of the source between them.
+        """Join the translations of a sentence's clauses, with the marks of the source between them.
 
-        Marks are written as those of the target; a comma stands for a blank that
-        does not separate words.
+        Marks are written as in the target language. A space in a language that does not separate words by
+        spaces becomes a comma.
         """
         if len(translations) == 1:
             return translations[0]
@@ -132,31 +135,33 @@ class Clauses(Rule):
 
 
 def _length(text: str, language: Language) -> int:
-    """In words, or in characters where blanks do not separate words."""
+    """Return the length in words, or in characters if spaces do not separate words."""
     words = text.split()
     return len(words) if language.separates_words else sum(map(len, words))
 
 
 class _Boundaries(NamedTuple):
-    """Where clauses may end, in order."""
+    """Places where clauses may end, in order."""
 
     places: list[int]
     begins: list[int]
-    """Where the next ones begin."""
+    """The beginnings of the following clauses."""
     lengths: list[int]
-    """Of all that is before each."""
+    """The length of the text before each place."""
 
 
 class _Stretch(NamedTuple):
-    """A part of a sentence, by its characters and by what is before its beginning and its end."""
+    """A part of a sentence."""
 
     begin: int
     end: int
     before: int
+    """The length of the text before its beginning."""
     behind: int
+    """The length of the text before its end."""
 
     def halves(self, boundaries: _Boundaries, shortest: int) -> "list[_Stretch] | None":
-        """The second and the first part, cut nearest the middle; None if neither may be so short."""
+        """Cut nearest to the middle and return the second and the first part, or None if one is too short."""
         places, begins, lengths = boundaries
         first = bisect_left(lengths, self.before + shortest)
         last = bisect_right(lengths, self.behind - shortest)
@@ -173,7 +178,7 @@ class _Stretch(NamedTuple):
 
 
 def _boundaries(text: str, language: Language, pattern: regex.Pattern[str]) -> _Boundaries:
-    """Those that a pattern finds, outside of quotes and brackets."""
+    """Return the boundaries that a pattern finds outside of quotes and brackets."""
     found = _Boundaries([], [], [])
     at = length = quotes = brackets = 0
     for match in pattern.finditer(text):
@@ -190,7 +195,7 @@ def _boundaries(text: str, language: Language, pattern: regex.Pattern[str]) -> _
 
 
 def _words_and_blanks(text: str, language: Language) -> list[_Boundaries]:
-    """Blanks in front of words with which sentences begin, and all blanks."""
+    """Return the spaces before words that usually begin sentences, if there are any, and all spaces."""
     blanks = _boundaries(text, language, _BLANK)
     kept = [
         row
@@ -202,7 +207,7 @@ def _words_and_blanks(text: str, language: Language) -> list[_Boundaries]:
 
 
 def _keeps_capital(kind: int, source: str, translation: str) -> bool:
-    """Whether a clause is a sentence behind a colon, or begins with a name: with a word of the source."""
+    """Check whether a clause is a sentence after a colon, or begins with a source word, such as a name."""
     if kind == _KIND[":"] and source[:1].isupper():
         return True
     return any(word in _WORD.findall(source) for word in _WORD.findall(translation)[:1])

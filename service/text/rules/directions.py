@@ -1,4 +1,4 @@
-"""Direction marks around words: in a translation, they surround the words that translate those."""
+"""Direction marks around words: in the translation, they surround the corresponding words."""
 
 import re
 
@@ -7,21 +7,21 @@ from service.text.rules.rule import Rule
 from service.text.run import Run
 
 _PAIRS = re.compile(
-    r"[\u2066-\u2068][^\u2066-\u2069\n]+\u2069"  # as Fluent does what it fills in
+    r"[\u2066-\u2068][^\u2066-\u2069\n]+\u2069"  # as Fluent writes around what it inserts
     r"|[\u202a\u202b\u202d\u202e][^\u202a-\u202e\n]+\u202c"
 )
 _OPENING = re.compile("[\u202a\u202b\u202d\u202e\u2066-\u2068]")
 
 
 class Directions(Rule):
-    """Has pairs of them as tags."""
+    """Converts pairs of direction marks to tags."""
 
     name = "directions"
     is_default = True
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """The run without them."""
+        """Return the run with its pairs of direction marks as tags."""
         if run.text.isascii() or not _OPENING.search(run.text):
             return run
         pairs: list[Pair] = []

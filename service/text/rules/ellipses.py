@@ -1,4 +1,4 @@
-"""Ellipses and rows of marks, as ?!?!: models write two for three, or none; those of a text come through."""
+"""Preserves ellipses and rows of marks such as ?!?!, of which models write fewer, or none."""
 
 import re
 
@@ -8,10 +8,10 @@ from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
-_ELLIPSIS = re.compile(  # or a row in front of a sentence
+_ELLIPSIS = re.compile(  # or a row of marks before a sentence
     r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++|\A[!?！？]{2,}+)(?![?!])(?P<trail>[ \u00a0]?)"
 )
-_ROW = regex.compile(  # to which vowel signs are part of a word, as in Hindi
+_ROW = regex.compile(  # to `regex`, vowel signs are part of a word, as in Hindi
     r"(?:(?<=[\w)\]\"”“’»])|(?<=\w[ \u00a0\u202f]))(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)"
 )
 _ENDS_WITH_ROW = regex.compile(rf"{_ROW.pattern}\Z")
@@ -22,18 +22,18 @@ _END = re.compile(r"(?:\A|\w)(\W*+)\Z")
 
 
 class Ellipses(Rule):
-    """Takes them out of a sentence as tags; of a row of marks, the first stays."""
+    """Extracts ellipses and rows of marks from a sentence as tags; the first mark of a row stays."""
 
     name = "ellipses"
     scope = "sentence"
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """The sentence without them."""
+        """Return the sentence with its ellipses and rows as tags."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
         found = [
-            _taken(match)
+            _extraction(match)
             for match in run.between_tags(_ELLIPSIS.finditer)
             if not run.is_protected(match.start("dots"))
         ]
@@ -47,7 +47,7 @@ class Ellipses(Rule):
         return new if has_letter(new.unprotected()) else run
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """The translation without a dot in front of an ellipsis at its end; with the first mark of a row."""
+        """Remove a full stop before a final ellipsis, and add the first mark of a final row."""
         text = translation.text
         before, last = source.text[-2:-1], source.text[-1:]
         if not text or (before.isalnum() and last != "…"):  # a single mark
@@ -63,13 +63,13 @@ class Ellipses(Rule):
 
 
 def _ends_with_one(text: str) -> bool:
-    """Whether one is behind the last word."""
+    """Check whether an ellipsis follows the last word."""
     end = _END.search(text)
     return end is not None and ("..." in end[1] or "…" in end[1])
 
 
-def _taken(match: re.Match[str]) -> tuple[Place, str]:
-    """What to take out and to leave in its place, and what the tag there is."""
+def _extraction(match: re.Match[str]) -> tuple[Place, str]:
+    """Return the place to replace, with its replacement, and the tag's markup."""
     text, (first, last) = match.string, match.span("dots")
     lead, trail = match["lead"], match["trail"]
     following = text[match.end() : match.end() + 1]

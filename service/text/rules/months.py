@@ -1,4 +1,4 @@
-"""Names of months, which are numbers in other languages and formats: 5月, 05.05.2020. They are CLDR's."""
+"""Names of months (from CLDR), which other languages and formats write as numbers: 5月, 05.05.2020."""
 
 import re
 from collections import Counter
@@ -6,27 +6,27 @@ from collections import Counter
 from service.text.languages import locale
 
 _SHORTEST = 3
-"""Letters of a name."""
+"""Minimum letters of a name."""
 _WITHIN = r"(?<=[\w,]\s)|(?<=\d[./-])|(?<=\d\.\s)"
-"""What is in front of a name within a sentence: without a number behind, "May" begins one as a verb."""
+"""What precedes a name within a sentence. At its beginning, "May" is a verb unless a number follows."""
 
 
 class Months:
-    """Those of one language."""
+    """The names of months in one language."""
 
     def __init__(self, code: str) -> None:
-        """Look them up; of a language that is not known, there are none."""
+        """Look up the names; CLDR has none for unknown languages."""
         self._numbers = _numbers(code)
         names = "|".join(map(re.escape, sorted(self._numbers, key=len, reverse=True))) or "(?!)"
         self._name = re.compile(rf"(?:{_WITHIN}|(?<!\w)(?=\w++\W{{1,3}}\d))(?:{names})(?!\w)")
 
     def named(self, text: str) -> Counter[str]:
-        """Their numbers, by how often each is named in a text."""
+        """Return how often each month is named in a text; months are given as numbers."""
         return Counter(self._numbers[match[0]] for match in self._name.finditer(text))
 
 
 def _numbers(code: str) -> dict[str, str]:
-    """The number of each name, long or short, as it stands by itself or in a date."""
+    """Return the month's number of each name: wide and abbreviated, standalone and in dates."""
     found = locale(code)
     names = (
         (name.rstrip("."), str(number))

@@ -1,4 +1,4 @@
-"""Names that a model copied although they are different in the target language.
+"""Translates names that a model copied although they are different in the target language.
 
 A model that has learnt to copy unknown names also copies "Norwegen". Copied names are looked up in a table
 after the search, as Luong, Sutskever, Le, Vinyals and Zaremba (2015) do with all unknown words.
@@ -19,17 +19,17 @@ _WORD = re.compile(r"\w+")
 
 
 class Names(Rule):
-    """Translates those of one direction that are in a sentence and, as they were, in its translation."""
+    """Translates the names of a table that occur in a sentence and, unchanged, in its translation."""
 
     name = "names"
     scope = "sentence"
     parameters = Table
 
     def __init__(self, translations: Mapping[str, str]) -> None:
-        """Take in what each name is in the target language; one that is the same shields those within it."""
+        """Set the translations; a name that stays the same protects the shorter names in it."""
         self._translations = translations
         self._longer: dict[str, list[str]] = {}
-        """Of more than one word, by their first."""
+        """Names of several words, by their first word."""
         self._wordless: list[str] = []
         for name in translations:
             if not _WORD.fullmatch(name):
@@ -39,18 +39,20 @@ class Names(Rule):
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """With those of the bundle's table."""
+        """Build the rule with the bundle's table."""
         path = setting.tables.folder / cast(Table, setting.parameters).table
         return cls.read(path, setting.source, setting.target)
 
     @classmethod
     def read(cls, path: Path, source: str, target: str) -> Self:
-        """Those of a table: a line of codes of languages, then the names, a column each, parted by tabs.
+        """Read a table of tab-separated columns: language codes in the first line, names in the others.
 
-        Where a name is there twice, its first line counts.
+        If a name occurs twice, its first line is used. A table without both languages gives a rule that does
+        nothing.
 
         Raises:
-            BundleError: it cannot be read, or a line has not as many names as there are languages.
+            BundleError: the table cannot be read, names a language twice, or has a line with too few or too
+                many names.
         """
         [codes, *rows] = read_table(path) or [[]]
         if len(set(codes)) < len(codes):
@@ -68,14 +70,14 @@ class Names(Rule):
 
     @property
     def words(self) -> frozenset[str]:
-        """Those that the names are made of."""
+        """The words of all names."""
         return frozenset(word for name in self._translations for word in _WORD.findall(name))
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """The translation with its copied names translated."""
+        """Return the translation with its copied names translated."""
         text, words = translation.text, translation.words
         found = self._translations.keys() & words
-        if found:  # mostly there is none, and nobody looks for the source's words
+        if found:  # rarely, so the source's words are not computed otherwise
             found &= source.words
         longer = self._wordless.copy()
         for first in self._longer.keys() & words:

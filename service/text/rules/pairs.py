@@ -1,4 +1,4 @@
-"""Paired marks as tags: in a translation, they surround the words that translate those between them."""
+"""Converts paired marks to tags: in the translation, they surround the corresponding words."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,13 +6,13 @@ from dataclasses import replace
 from service.text.run import Place, Run, Tag
 
 Pair = tuple[Place, Place]
-"""Where the opening and the closing mark are, and how each is written in the translation."""
+"""The places of the opening and the closing mark, and how each is written in the translation."""
 
 
 def as_tags(run: Run, pairs: Sequence[Pair]) -> Run:
-    """A run with these pairs, in order, as tags, but for those of which a mark is protected.
+    """Convert pairs, in order, to tags, except those with a protected mark.
 
-    Where another tag stands at the place of a mark, the mark is behind it.
+    A mark follows other tags at the same place.
     """
     marks = [pair for pair in pairs if not any(run.is_protected(first) for first, _, _ in pair)]
     if not marks:

@@ -1,4 +1,4 @@
-"""Punctuation as Moses' normalize-punctuation writes it, which many a model's training text has passed."""
+"""Normalizes punctuation as Moses' normalize-punctuation does; many models' training data is the result."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from service.text.run import Run
 Steps = Sequence[tuple[re.Pattern[str], str]]
 
 _MAY_CHANGE = re.compile("[^\\w ,.?!-]|  |\xa0")
-"""A quick look: letters, figures and the commonest marks stay as they are."""
+"""A fast check: letters, digits and the most common marks are not changed."""
 _STEPS: Steps = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -46,15 +46,15 @@ _MARKS_OUTSIDE: Steps = [
     (re.compile(r',"'), '",'),
     (re.compile(r'(?<!\.)(\.+)"(?=[^<])'), r'"\1'),
 ]
-"""Of dots, only those in the middle of a text."""
+"""Dots are moved only if text follows."""
 QUOTED_MARKS = {"en": _MARKS_INSIDE} | dict.fromkeys(("de", "es", "fr"), _MARKS_OUTSIDE)
-"""Which side of a closing quote commas and dots are put on, by language."""
+"""The side of a closing quote to which commas and dots are moved, by language."""
 
 
 class Punctuation(Rule):
-    """Writes quotes, dashes, ellipses and the space around marks in the plainest way.
+    """Replaces quotes, dashes, ellipses and special spaces by their ASCII forms.
 
-    Spaces within numbers stay, which Moses makes dots or commas of.
+    Spaces within numbers stay; Moses replaces them by dots or commas.
     """
 
     name = "punctuation"
@@ -62,16 +62,16 @@ class Punctuation(Rule):
     is_of_signs = True
 
     def __init__(self, language: str = "") -> None:
-        """`language` is the source's code."""
+        """Set the code of the source language."""
         self._steps = [*_STEPS, *QUOTED_MARKS.get(language.partition("-")[0], ())]
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For the language of the source."""
+        """Build the rule for the source language."""
         return cls(setting.source)
 
     def prepare(self, run: Run) -> Run:
-        """The sentence in plain punctuation; its translation stays as it is."""
+        """Return the sentence with normalized punctuation; its translation is not changed back."""
         if _MAY_CHANGE.search(run.text) is None:
             return run
         changed = run
@@ -84,7 +84,7 @@ class Punctuation(Rule):
 
 
 def _trimmed(run: Run, like: str) -> Run:
-    """Without a space at either edge that `like` does not have."""
+    """Remove a space at either edge that `like` does not have."""
     text, places = run.text, []
     if text.startswith(" ") and not like.startswith(" "):
         places.append((0, 1, ""))

@@ -1,6 +1,6 @@
-"""Quotes go around the words that translate those between them, as tags do.
+"""Converts quotes to tags: in the translation, they surround the corresponding words.
 
-A vocabulary has words as they stand after a space, and a model takes a word after a quote for a name.
+Vocabularies contain words as they occur after a space, and models take a word after a quote for a name.
 """
 
 import re
@@ -14,29 +14,29 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Tag, replaced
 from service.text.segmenter import has_letter
 
-_QUOTED = regex.compile(  # to which vowel signs are part of a word: यह “कुत्ता”
+_QUOTED = regex.compile(  # to `regex`, vowel signs are part of a word: यह “कुत्ता”
     r"""(?<![^\s(\[/–—-])(?:  # not in a="b"
         [„“"«»](?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
       | [‚‘‹›](?=\w)[^‚‘’‹›\n]*\w[‘’‹›]
-      | '(?=\w)[^'\n]{2,40}(?<=\w)'  # longer, it is more likely two apostrophes
+      | '(?=\w)[^'\n]{2,40}(?<=\w)'  # if longer, more likely two apostrophes
       | «[ \u00a0\u202f](?=\w)[^„“”"«»\n]*\w(?P<spaced>[ \u00a0\u202f]»)
     )(?!\w)""",
     regex.VERBOSE,
 )
 _MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'](?<!\w')""")
-"""A quick look: most sentences have neither quotes nor brackets, and apostrophes behind letters only."""
+"""A fast check: most sentences have no quotes or brackets, and apostrophes only after letters."""
 _QUOTES = frozenset('„“”"«»「」')
 _SPACED = "«»"
 _BRACKETS = {"(": ")", "[": "]"}
 _OPENING = {closing: opening for opening, closing in _BRACKETS.items()}
 MAX_MARKS = 8
-"""Around a sentence that are looked at: each look is at all of it."""
+"""Maximum number of rounds in which marks around a sentence are removed: each round reads all of it."""
 
 
 class Quotes(Rule):
-    """Takes quotes out of a sentence, and brackets from around it, as tags.
+    """Converts quotes, and brackets around a whole sentence, to tags.
 
-    In the translation stand the quotes of its own language.
+    The translation gets the quotes of its own language.
     """
 
     name = "quotes"
@@ -44,24 +44,24 @@ class Quotes(Rule):
     is_of_signs = True
 
     def __init__(self, quotes: str = "") -> None:
-        """`quotes` are the target language's, opening and closing, double and single; empty: as they are."""
+        """Set the target's quotes, opening and closing, double and single; "" preserves the source's."""
         self._quotes = quotes
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """As the target language writes them."""
+        """Build the rule for the target language."""
         return cls(setting.languages[1].quotes)
 
     def prepare(self, run: Run) -> Run:
-        """The sentence with quotes as tags."""
+        """Return the sentence with quotes as tags."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
         return self._unquoted(self._unwrapped(run))
 
     def _unwrapped(self, run: Run) -> Run:
-        """Without the quotes and brackets around all of it.
+        """Convert the quotes and brackets around the whole sentence.
 
-        A mark whose fellow is in another sentence is outside, too.
+        A mark at an edge whose counterpart is in another sentence is converted, too.
         """
         text = run.text
         first, last = _inner(text)
@@ -77,7 +77,10 @@ class Quotes(Rule):
         return replace(run, tags=together).edited([(0, first, ""), (last, len(text), "")])
 
     def _as_the_target_writes(self, run: Run, at: int, place: int) -> str:
-        """A mark in front of a sentence (place 0) or behind it; French quotes have blanks within."""
+        """Return the mark that replaces the one at `at`, before the sentence (place 0) or after it (place 1).
+
+        Spaces inside French quotes are part of them.
+        """
         text, mark = run.text, run.text[at]
         if self._quotes and mark.isspace():
             beside = text[at + 1 : at + 2] if place else text[at - 1 : at]
@@ -86,7 +89,7 @@ class Quotes(Rule):
         return self._quotes[place] if self._quotes and mark in _QUOTES else mark
 
     def _unquoted(self, run: Run) -> Run:
-        """With those around words as tags."""
+        """Convert quotes around words."""
         pairs: list[Pair] = []
         as_words = [(one.begin, one.end, "x" * (one.end - one.begin)) for one in run.protected]
         for match in replace(run, text=replaced(run.text, as_words)).between_tags(_QUOTED.finditer):
@@ -101,7 +104,7 @@ class Quotes(Rule):
 
 
 def _inner(text: str) -> tuple[int, int]:
-    """Where a sentence begins and ends within the quotes and brackets that are around all of it."""
+    """Return the begin and end of a sentence without the quotes and brackets around all of it."""
     first, last = 0, len(text)
     for _ in range(MAX_MARKS):
         inner = text[first:last]

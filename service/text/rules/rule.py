@@ -12,22 +12,22 @@ from service.text.tables import Tables
 from service.text.tokenizer import Tokenizers
 
 TableName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
-"""A table among the bundle's files."""
+"""The name of a table among the bundle's files."""
 
 
 class Parameters(BaseModel):
-    """What a bundle may say of a rule: nothing, unless a rule has more."""
+    """The parameters that a bundle may set for a rule; by default there are none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Those of the bundle's files that the rule reads."""
+        """The bundle's files that the rule reads."""
         return ()
 
 
 class Table(Parameters):
-    """Of a rule that looks things up."""
+    """The parameters of a rule with a table."""
 
     table: TableName
 
@@ -39,85 +39,85 @@ class Table(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a rule is made for: one direction of one model."""
+    """What a rule is built from, for one direction of one model."""
 
     tables: Tables
-    """The bundle's."""
+    """The bundle's tables."""
     source: str
+    """The code of the source language."""
     target: str
-    """Codes of the languages."""
+    """The code of the target language."""
     tokenizers: Tokenizers
     parameters: Parameters
     wanted: Mapping[str, Parameters] = field(default_factory=dict)
-    """Of all the direction's rules, by their names."""
+    """The parameters of all rules of the direction, by name."""
 
     @property
     def languages(self) -> tuple[Language, Language]:
-        """What is known of source and target."""
+        """The profiles of source and target."""
         return profile(self.source), profile(self.target)
 
 
 class Rule:
-    """One thing that is done to a text before a model sees it, and to the model's translation.
+    """A change to text before a model reads it, and the inverse change to the translation.
 
-    `prepare` and `restore` stand side by side: what one changes, the other puts back. A rule keeps nothing
-    of a text: `restore` of a rule for sentences is given what its `prepare` was given. Neither touches what
-    is protected.
+    `restore` undoes what `prepare` did. Rules have no state: `restore` of a rule for sentences is given what
+    its `prepare` was given. Neither changes protected parts.
     """
 
     name: ClassVar[str]
-    """By which a bundle asks for it."""
+    """The name in a bundle's manifest."""
     scope: ClassVar[Literal["run", "sentence"]] = "run"
-    """Whether `prepare` takes runs, before they are cut, or their sentences."""
+    """Whether `prepare` takes runs, before they are split, or their sentences."""
     is_default: ClassVar[bool] = False
-    """Whether it is safe for every model, so that no bundle needs to ask for it."""
+    """Whether it is safe for every model, so it is used without being named in the manifest."""
     is_of_signs: ClassVar[bool] = False
-    """Whether it does nothing about a run that `is_of_words`, and so is not asked about one."""
+    """Whether it never changes a run that `is_of_words`, and so is skipped for one."""
     parameters: ClassVar[type[Parameters]] = Parameters
 
     @classmethod
     def make(cls, setting: Setting) -> Self:  # noqa: ARG003 - most rules need nothing
-        """The rule as a bundle wants it.
+        """Build the rule for a direction of a bundle.
 
         Raises:
-            BundleError: a table of the bundle is not what the rule needs.
+            BundleError: a table of the bundle is invalid.
         """
         return cls()
 
     def prepare(self, run: Run) -> Run:
-        """What a model is to see in the place of a run, or of a sentence."""
+        """Return what the model reads instead of a run or sentence."""
         return run
 
     def leaves(self, sentence: Run) -> bool:  # noqa: ARG002 - others do
-        """Whether a sentence, as it was cut out of its run, is not to be translated at all."""
+        """Check whether a sentence, before any rule for sentences, must not be translated."""
         return False
 
     def came_through(self, source: Run, translation: Run) -> bool:  # noqa: ARG002 - others do
-        """Whether a translation of a sentence holds all that it must; if not, it is done again."""
+        """Check that a translation has everything it must have; otherwise, it is translated again."""
         return True
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
-        """The sentence, for when it is done again, with all protected that its translation must hold."""
+        """Protect everything that a translation must have, before the sentence is translated again."""
         return run
 
     def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
-        """The translation of a sentence, with what was prepared undone.
+        """Undo `prepare` in the translation of a sentence.
 
         Args:
-            source: what `prepare` was given; for a rule for runs, the sentence as it was cut out of one.
-            translation: what the model made of it, tags and protected stretches in their places.
+            source: what `prepare` was given; for a rule for runs, the sentence in the prepared run.
+            translation: the model's translation, with tags and protected parts in their places.
         """
         return translation
 
 
 class SpellingRule(Rule):
-    """One that depends on what the vocabulary of the source has characters for."""
+    """A rule that depends on the characters in the source vocabulary."""
 
     def __init__(self, spells: Callable[[str], bool]) -> None:
-        """`spells` says whether the vocabulary has a character."""
+        """Use `spells`, which checks whether the vocabulary has a character."""
         self._spells = spells
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For the vocabulary of the source."""
+        """Build the rule for the source vocabulary."""
         return cls(setting.tokenizers.source.spells)

@@ -1,8 +1,8 @@
-"""Words behind numbers that say which power of ten they count: 3 million, 3万, 3 लाख.
+"""Words for powers of ten after numbers: 3 million, 3万, 3 लाख.
 
-Languages count in different ones: 万 is ten thousand, लाख a hundred thousand. So the digits of a right
-translation may be others than those of its source: 100万 is 1 million. The words are CLDR's, but for those of
-small powers, which are a language profile's.
+Languages count in different powers: 万 is ten thousand, लाख a hundred thousand. So a correct translation may
+have other digits than its source: 100万 is 1 million. The words are from CLDR, except those for small powers,
+which are from the language profiles.
 """
 
 import math
@@ -21,33 +21,33 @@ _NUMBER = (
     rf"(?<![^\W{TOUCHING}])(?<![.,])(?P<number>\d{{1,15}}+(?:[.,'’]\d{{1,15}}+){{0,6}}+)(?![-:/]\d)"
 )
 _MOST_WORDS = 4
-"""Behind a number."""
+"""Maximum number of words after a number."""
 _EXACT = Context(prec=1_000)
-"""Digits: more than an amount can have, so that none of them is rounded away."""
+"""More digits than an amount can have, so nothing is rounded."""
 _SHARED = 3
-"""Powers that languages share are multiples of it: thousand, million, billion."""
+"""Most languages have words for multiples of this power: thousand, million, billion."""
 
 
 class Scaled(NamedTuple):
-    """A number with such words, or several that add up: 5천만, 1億2000万, 12万3456."""
+    """A number with words for powers of ten, or a sum of such numbers: 5천만, 1億2000万, 12万3456."""
 
     begin: int
     end: int
     value: str
-    """In digits alone."""
+    """The amount in digits."""
     is_shared: bool
     """Whether most languages have words for all its powers."""
 
 
 class Scales:
-    """Those of one language. An amount is (number word+)+ number?, the last number right behind a word."""
+    """Finds amounts in one language: (number word+)+ number?, the last number directly after a word."""
 
     def __init__(self, language: Language, plain: Callable[[str], str]) -> None:
-        """`plain` writes a number of the language with a dot as its decimal mark, if any."""
+        """Build the patterns; `plain` writes a number of the language with a dot as the decimal mark."""
         self._plain = plain
         words = _words(language)
         self._powers = sorted(words)
-        # a group for each power, as no other folding of cases finds what the pattern does
+        # a group for each power: looking words up would need the pattern's exact case folding
         groups = "|".join(
             f"({'|'.join(map(regex.escape, sorted(words[power], key=len, reverse=True)))})"
             for power in self._powers
@@ -66,7 +66,7 @@ class Scales:
         return all(power % _SHARED == 0 for power in self._powers)
 
     def find(self, text: str) -> Iterator[Scaled]:
-        """All in a text."""
+        """Yield the amounts in a text."""
         for amount in self._amount.finditer(text):
             with localcontext(_EXACT):
                 found = self._read(text, *amount.span())
@@ -74,9 +74,9 @@ class Scales:
                 yield found
 
     def _read(self, text: str, begin: int, end: int) -> Scaled | None:
-        """An amount; None if what stands there is no number."""
+        """Read an amount; return None if a part of it is not a number."""
         sums: list[Decimal] = []
-        """Each of them is to be added, unless a larger power multiplies what is smaller: 3千5百万."""
+        """Terms to be added, unless a larger power multiplies the smaller ones before it: 3千5百万."""
         unit, is_shared, behind = Decimal(1), True, end
         for part in self._part.finditer(text, begin, end):
             if part["number"]:
@@ -92,14 +92,16 @@ class Scales:
             while sums and sums[-1] < unit:
                 value += sums.pop()
             sums.append(value * unit)
-        if behind < end and sums[-1] >= unit:  # the next number of the text
+        if (
+            behind < end and sums[-1] >= unit
+        ):  # not a part of the amount, but the text's next number
             sums.pop()
             end = behind
         return Scaled(begin, end, f"{sum(sums, Decimal()).normalize():f}", is_shared)
 
 
 def _words(language: Language) -> dict[int, set[str]]:
-    """By power of ten, a language's words for it; of single letters of ASCII, none."""
+    """Return a language's words for each power of ten, except single ASCII letters."""
     found = {power: {word} for power, word in enumerate(language.powers_of_ten, start=1)}
     # Chinese is written in two scripts
     for name in (language.code, f"{language.code.partition('-')[0]}-Hant"):

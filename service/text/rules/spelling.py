@@ -1,4 +1,4 @@
-"""Characters that people type and that a model knows by others."""
+"""Replaces characters that models do not know by those that they know."""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ _MAY_BE_UNTIDY = re.compile(
 
 
 class Spelling(SpellingRule):
-    """Takes out what is invisible within words, and marks on letters that the vocabulary lacks.
+    """Removes invisible characters within words, and combining marks that the vocabulary lacks.
 
-    Writes apostrophes and dashes for what is typed as such.
+    Accents typed instead of apostrophes, and hyphens typed instead of dashes, are replaced by these.
     """
 
     name = "spelling"
@@ -32,7 +32,7 @@ class Spelling(SpellingRule):
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """The run without them."""
+        """Return the sentence with these characters replaced."""
         if _MAY_BE_UNTIDY.search(run.text) is None:
             return run
         places = [
@@ -44,7 +44,7 @@ class Spelling(SpellingRule):
         return run.edited_outside(sorted(places))
 
     def _unmarked(self, text: str) -> Iterator[Place]:
-        """Letters with marks that the vocabulary has no such letters for, without these."""
+        """Yield the places of letters with combining marks that the vocabulary lacks, without these marks."""
         for match in _MARKED.finditer(text):
             composed = normalize("NFC", match[0])
             known = "".join(filter(self._spells, composed[1:]))
@@ -52,7 +52,7 @@ class Spelling(SpellingRule):
                 yield *match.span(), composed[0] + known
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """The translation with its dashes as they were typed."""
+        """Return the translation with dashes as they were typed in the source."""
         if "--" not in source.text or _DASH in source.text:
             return translation
         typed = _TYPED_DASH.search(source.text)

@@ -1,6 +1,6 @@
-"""Emoji, smileys, arrows and lines, hashtags behind a text, characters that nobody sees: models change them.
+"""Preserves symbols that models change: emoji, smileys, arrows, lines, final hashtags, invisible characters.
 
-They are lifted out of a text as if they were tags, and alignment finds their places in its translation.
+They are extracted from a text as tags, and the alignment determines their places in the translation.
 """
 
 import re
@@ -14,21 +14,21 @@ from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_CONTROL = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # the others are blanks and ends of lines
+_CONTROL = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # the others are whitespace
 _NONE = "\ufdd0-\ufdef" + "".join(
     chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17)
 )
-"""What Unicode says is no character."""
+"""Unicode's noncharacters."""
 _EMPTY = (
     "\u00ad\u034f\u115f\u1160\u180b-\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     "\U000e0000-\U000e0fff"
 )
-"""What takes no room; within a word, a soft hyphen or the like is left to the rule `spelling`."""
+"""Characters without width; within a word, soft hyphens and the like are left to the rule `spelling`."""
 _BETWEEN_WORDS = (  # to `regex`, unlike `re`, vowel signs and other marks belong to a word
     rf"(?<![\w{_EMPTY}])[{_EMPTY}]++|(?<=\w)[{_EMPTY}]++(?!\w)"
     r"|(?<![^\0-\u024f])[\u200c\u200d]++(?!\w)"  # in many scripts, so do joiners
 )
-_PICTURES = (  # those in private use are an icon font's
+_PICTURES = (  # those in private use areas are from icon fonts
     f"•©®™℠†‡¶{_DIRECTION}{_CONTROL}{_NONE}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
     "\U0001f000-\U0001faff\U000f0000-\U0010ffff"
 )
@@ -37,7 +37,7 @@ _UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}{_EMPTY}
 _OF_WORD_BEFORE = "®™℠†‡"
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
-_ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begun once: a long shaft is looked at once
+_ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begins once, so a long shaft is read once
 _SIGN = r"[-=~*+_<>|#^/\\&:]"
 _OF_ONE = r"-=~*+_#|<>"
 _DRAWN = "|".join(
@@ -53,13 +53,13 @@ _DRAWN = "|".join(
 """Arrows and lines that are drawn with signs."""
 _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
 _OF_NUMBER = rf"[{_OF_WORD_BEFORE}©](?![\w-])(?<=(?<![\w.,·-])\d[\d.,]*[{_OF_WORD_BEFORE}©])"
-"""In Windows11® and 365®-users, the sign belongs to a word."""
+"""A sign after a number; in Windows11® and 365®-users, it belongs to a word."""
 _PICTURE = rf"(?!{_OF_NUMBER})[{_PICTURES}]"
 _SYMBOL = f"(?:{_OF_TERMINALS}|{_PICTURE}|{_BETWEEN_WORDS}|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
-_MAY_HOLD_ONE = re.compile(  # signs in words and between them stand alone: it's up-to-date, and/or
+_MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-date, and/or
     rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
 )
-"""A quick look: most texts have nothing of all this."""
+"""A fast check that rejects most texts."""
 _IS_OF_NUMBER = regex.compile(_OF_NUMBER)
 _SYMBOLS = regex.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
 _WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
@@ -68,18 +68,18 @@ _SPACES = " \t\u00a0"
 
 
 class Symbols(Rule):
-    """Lifts symbols out of a run as tags, with such spaces that the text has one where it needs one."""
+    """Extracts symbols from a run as tags, with the spaces around them that the text does not need."""
 
     name = "symbols"
     is_default = True
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """The run without its symbols."""
+        """Return the run with its symbols as tags."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
         matches = run.between_tags(_matches)
-        found = [(match, *_taken(match)) for match in matches if not _is_protected(match, run)]
+        found = [(match, *_extraction(match)) for match in matches if not _is_protected(match, run)]
         if not found:
             return run
         untagged = replace(run, tags=())
@@ -93,12 +93,12 @@ class Symbols(Rule):
 
 
 def is_of_number(text: str, at: int) -> bool:
-    """Whether the sign at a place belongs to a number, right behind it, that is no part of a word: 1999®."""
+    """Check whether the sign at `at` directly follows a number that is not part of a word: 1999®."""
     return _IS_OF_NUMBER.match(text, at) is not None
 
 
 def _is_protected(match: regex.Match[str], run: Run) -> bool:
-    """Whether symbols touch what is protected; hashtags are by themselves, and may be all of it."""
+    """Check whether symbols touch a protected part; hashtags may contain it, as they are protected."""
     first, last = match.span()
     touched = run.protected_between(first, last)
     if not touched:
@@ -107,7 +107,7 @@ def _is_protected(match: regex.Match[str], run: Run) -> bool:
 
 
 def _matches(text: str, first: int, last: int) -> Iterator[regex.Match[str]]:
-    """Symbols, and at the end of a line hashtags; others are words of their sentence."""
+    """Yield symbols, and hashtags at the end of a line; other hashtags are words of their sentence."""
     for match in _WITH_HASHTAGS.finditer(text, first, last):
         if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
             yield match
@@ -115,8 +115,8 @@ def _matches(text: str, first: int, last: int) -> Iterator[regex.Match[str]]:
             yield from _SYMBOLS.finditer(text, *match.span())
 
 
-def _taken(match: regex.Match[str]) -> tuple[Place, str, str]:
-    """What to take out and to leave in its place, and the spaces in front of and behind the symbols."""
+def _extraction(match: regex.Match[str]) -> tuple[Place, str, str]:
+    """Return the place to replace, with its replacement, and the spaces in the tag around the symbols."""
     text, (first, last) = match.string, match.span()
     begin, end = first, last
     while begin > match.pos and text[begin - 1] in _SPACES:
@@ -125,7 +125,7 @@ def _taken(match: regex.Match[str]) -> tuple[Place, str, str]:
         end += 1
     lead, trail = text[begin:first], text[last:end]
     before, behind = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
-    if _UNSEEN.fullmatch(match.group()) and not (lead and trail):  # they take no room
+    if _UNSEEN.fullmatch(match.group()) and not (lead and trail):  # they have no width
         return (first, last, ""), "", ""
     if before and text[first] in _OF_WORD_BEFORE and not (behind.isalnum() and not trail):
         return (begin, last, ""), lead, ""
@@ -135,6 +135,6 @@ def _taken(match: regex.Match[str]) -> tuple[Place, str, str]:
         if behind.isalnum():
             return (first, last, ""), "", ""
         return (begin, last, ""), lead, ""
-    if behind.isalnum() and (trail or before.isalnum()):  # it stands right behind a word or mark
+    if behind.isalnum() and (trail or before.isalnum()):  # it directly follows a word or mark
         return (first, end, " "), "", " "
     return (first, end, ""), "", trail
