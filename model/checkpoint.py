@@ -67,8 +67,10 @@ def save(
         _write(partial, checkpoint, training_state)
     except (OSError, RuntimeError) as error:  # torch raises a RuntimeError if the disk is full
         shutil.rmtree(partial, ignore_errors=True)
-        whole = list_checkpoints(run)
-        kept = f"the last whole one is {whole[-1].name}" if whole else "there is none before it"
+        names = [path.name for path in list_checkpoints(run)]
+        kept = (
+            f"the latest complete checkpoint is {names[-1]}" if names else "there is no earlier one"
+        )
         raise CheckpointError(f"{folder} could not be written: {error}; {kept}") from error
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)

@@ -16,7 +16,8 @@ def one_of(section: object, name: str, **choices: tuple[str, ...]) -> None:
     for key, allowed in choices.items():
         value = getattr(section, key)
         require(
-            value in allowed, f"{name}.{key} = {value!r} is none of {', '.join(sorted(allowed))}"
+            value in allowed,
+            f"{name}.{key} = {value!r} must be one of {', '.join(sorted(allowed))}",
         )
 
 

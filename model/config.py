@@ -82,7 +82,7 @@ class DataConfig:
         require(
             all(symbol.split() == [symbol] for symbol in self.symbols)
             and len(set(self.symbols)) == len(self.symbols),
-            f"data.symbols = {list(self.symbols)} must differ, and have characters but no spaces",
+            f"data.symbols = {list(self.symbols)} must be distinct, non-empty and without spaces",
         )
         reserved = sorted({"<pad>", "<unk>", "<s>", "</s>"}.intersection(self.symbols))
         require(not reserved, f"data.symbols: {', '.join(reserved)} is a token of every vocabulary")

@@ -73,9 +73,7 @@ def grade(folder: Path, data: Path, out: Path, bounds: tuple[float, float]) -> N
     if out.resolve() == data.resolve():
         raise DataError(f"{out}: --out must not be the folder of the text")
     if not 0 < bounds[0] < bounds[1]:
-        raise DataError(
-            f"--bounds {bounds[0]} {bounds[1]}: the first must be above 0 and the lower"
-        )
+        raise DataError(f"--bounds {bounds[0]} {bounds[1]} must be positive and ascending")
     model = bundle.load(folder)
     config = model.config
     config = replace(config, data=replace(config.data, corpora={}, temperature=1.0))

@@ -30,7 +30,7 @@ def grown(checkpoint: Checkpoint, wanted: ModelConfig) -> Checkpoint:
         )
     require(
         sizes.norm == "pre",
-        f"--grow: the bundle has norm = {sizes.norm!r}, but only with norm = 'pre' new layers change nothing",
+        f"--grow: the bundle has norm = {sizes.norm!r}, but layers can only be added with norm = 'pre'",
     )
     for stack in ("encoder", "decoder"):
         key = f"num_{stack}_layers"
@@ -42,7 +42,7 @@ def grown(checkpoint: Checkpoint, wanted: ModelConfig) -> Checkpoint:
         require(
             here == there or stack == "encoder" or sizes.decoder_cell == "attention",
             f"--grow: the bundle has decoder_cell = {sizes.decoder_cell!r}, which cannot learn from "
-            f"an output of 0; set model.{key} to its {here} instead of {there}",
+            f"an output of 0; set model.{key} = {here} instead of {there}",
         )
         weights, sizes = _deeper(weights, stack, here, there), replace(sizes, **{key: there})
     return replace(checkpoint, config=replace(checkpoint.config, model=sizes), weights=weights)

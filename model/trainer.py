@@ -172,7 +172,7 @@ class Trainer:
                 self.save()
         if not self.time_left:
             logger.info(
-                "step %d: training.max_minutes = %g have passed", self.step, training.max_minutes
+                "step %d: stopping at training.max_minutes = %g", self.step, training.max_minutes
             )
 
     def _update(self, update: Update, window: Window) -> bool:

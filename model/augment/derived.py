@@ -58,7 +58,7 @@ def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, 
         return path, kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         known = ", ".join(sorted(one.stem for one in folder.glob("*.toml")))
-        raise DataError(f"{name_or_path}: {error.strerror}; included are: {known}") from None
+        raise DataError(f"{name_or_path}: {error.strerror}; included: {known}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -97,7 +97,7 @@ def read_entries(path: Path, without: frozenset[str] = frozenset()) -> Iterator[
         sides = [side.split(" | ") for side in line.replace("’", "'").split(" :: ")]
         if len(sides) != 2:
             raise DataError(
-                f"{path}:{number}: has {len(sides) - 1} times ' :: ', not once: {line[:60]!r}"
+                f"{path}:{number}: must have ' :: ' once, but has it {len(sides) - 1} times: {line[:60]!r}"
             )
         if without.intersection(LABEL.findall(f"{sides[0][0]} {sides[1][0]}")):
             continue

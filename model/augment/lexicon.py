@@ -115,7 +115,7 @@ class Lexicon:
             raise DataError(f"class {kind}: its placeholders lead back to itself")
         entries = self._all[kind]
         if all(any(entry.at_start) for entry in entries):
-            raise DataError(f"class {kind}: has no entry that may stand anywhere in a line")
+            raise DataError(f"class {kind}: has no entry that may occur within a line")
         for name in {name for entry in entries for name in entry.placeholders}:
             self._check(name, (*within, kind))
 

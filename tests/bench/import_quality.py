@@ -108,7 +108,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if unknown := set(options.formats.split(",")) - LAYOUTS.keys():
-        parser.error(f"--formats: {min(unknown)} is none of {', '.join(LAYOUTS)}")
+        parser.error(f"--formats: {min(unknown)} must be one of {', '.join(LAYOUTS)}")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     text: dict[str, list[str]] = {SOURCE: [], TARGET: []}
     for split in options.split.split(","):

@@ -16,14 +16,14 @@ torch.set_num_threads(1)  # networks of these sizes only lose by more
 
 @pytest.fixture
 def corpus_folder(tmp_path: Path) -> Path:
-    """The toy language: 200 pairs to train on, 6 to validate."""
+    """A folder with 200 training pairs and 6 validation pairs of the toy language."""
     toy.write_corpus(tmp_path / "data", train=200, valid=6)
     return tmp_path / "data"
 
 
 @pytest.fixture
 def config() -> Config:
-    """A recipe of twelve short steps, with dropout, so that random states matter."""
+    """A configuration of twelve short steps, with dropout, so that random states matter."""
     training = replace(
         CONFIG.training,
         batch_tokens=300,
@@ -41,7 +41,7 @@ def config() -> Config:
 
 @pytest.fixture
 def network() -> Transformer:
-    """Random weights, two layers a side, a vocabulary of 11."""
+    """A network with random weights, two layers per side and a vocabulary of 11 tokens."""
     torch.manual_seed(3)
     sizes = ModelConfig(
         vocab_size=11,

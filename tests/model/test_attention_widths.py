@@ -1,4 +1,4 @@
-"""What is said about a network's attention is what its weights say."""
+"""Attention widths agree with the weights they are computed from."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Checkpoints are whole or absent, and an average is the mean."""
+"""Checkpoints are complete or absent, and an average is the mean."""
 
 from dataclasses import replace
 from pathlib import Path

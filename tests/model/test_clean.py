@@ -1,4 +1,4 @@
-"""Cleaning: each rule drops what it says, all is counted, and the sides stay aligned."""
+"""Cleaning: each rule drops the right pairs, all are counted, and the sides stay aligned."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Catalogues and memories as text to learn from, and what is left out of them."""
+"""Training pairs from catalogues and translation memories, and what is left out."""
 
 from collections import Counter
 from pathlib import Path
@@ -59,7 +59,7 @@ MEMORY = """\
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A tree as applications have it: two languages, two kinds of files."""
+    """A tree like those of applications, with two languages and two kinds of files."""
     for code in ("de", "fr"):
         (tmp_path / "locale" / code).mkdir(parents=True)
         (tmp_path / "locale" / code / "app.po").write_text(
@@ -132,7 +132,7 @@ def test_messages_may_be_in_either_language(tmp_path: Path) -> None:
             ("Komm her! Jetzt.", "Come here! Now."),
             [("Komm her!", "Come here!"), ("Jetzt.", "Now.")],
         ),
-        # as many, but not each other's translation
+        # as many, but not translations of each other
         (
             ("Ja. Das ist ein langer Satz, der zweite.", "A long sentence, it was the first. Yes."),
             [

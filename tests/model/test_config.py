@@ -1,4 +1,4 @@
-"""Presets load; whatever is wrong is named."""
+"""Presets load, and errors name the wrong option."""
 
 import dataclasses
 import json
@@ -77,19 +77,19 @@ def test_overrides_go_on_top() -> None:
         ("model.dropout=1.5", r"model.dropout = 1.5 must be in \[0, 1\)"),
         ('data.directions=["deen"]', "'deen' is not of the form 'de-en'"),
         ("data.vocab_type=words", "data.vocab_type = 'words'"),
-        ("model.norm=middle", "model.norm = 'middle' is none of post, pre"),
-        ("training.optimizer=sgd", "training.optimizer = 'sgd' is none of adam, muon"),
+        ("model.norm=middle", "model.norm = 'middle' must be one of post, pre"),
+        ("training.optimizer=sgd", "training.optimizer = 'sgd' must be one of adam, muon"),
         ("training.muon_rate_factor=0", "training.muon_rate_factor = 0.0 must be above 0"),
         ("training.table_rate_factor=-1", "training.table_rate_factor = -1.0 must be above 0"),
         (
             "model.activation=tanh",
-            "model.activation = 'tanh' is none of gelu, gelu_sigmoid, gelu_tanh, relu, silu",
+            "model.activation = 'tanh' must be one of gelu, gelu_sigmoid, gelu_tanh, relu, silu",
         ),
         ("model.attention_dropout=1", r"model.attention_dropout = 1.0 must be in \[0, 1\)"),
         ("data.vocabulary=separate", 'needs model.embeddings = "target" or "separate"'),
         ("data.temperature=0.5", "data.temperature = 0.5 must be at least 1"),
         ("data.subword_alpha=2", r"data.subword_alpha = 2.0 must be in \[0, 1\]"),
-        ("data.subword_sides=target", "data.subword_sides = 'target' is none of both, source"),
+        ("data.subword_sides=target", "data.subword_sides = 'target' must be one of both, source"),
         ("data.corpora.web.weight=-1", "data.corpora.NAME.weight = -1.0 must be at least 0"),
         ("data.corpora.web.wieght=1", "unknown key 'wieght'; did you mean weight."),
         ('data.corpora.web.directions=["fr-en"]', "fr-en is not among data.directions"),
@@ -106,13 +106,13 @@ def test_overrides_go_on_top() -> None:
         ("data.character_coverage=0", r"data.character_coverage = 0.0 must be in \(0, 1\]"),
         ("data.symbols=<p0>", "symbols = '<p0>' is not a list of strings"),
         ("data.symbols=[1]", r"symbols = \(1,\) is not a list of strings"),
-        ('data.symbols=["<p0>", "<p0>"]', r"data.symbols = \['<p0>', '<p0>'\] must differ"),
-        ('data.symbols=[""]', r"data.symbols = \[''\] must differ, and have characters"),
-        ('data.symbols=["a b"]', r"data.symbols = \['a b'\] must differ.* no spaces"),
+        ('data.symbols=["<p0>", "<p0>"]', r"data.symbols = \['<p0>', '<p0>'\] must be distinct"),
+        ('data.symbols=[""]', r"data.symbols = \[''\] must be distinct, non-empty"),
+        ('data.symbols=["a b"]', r"data.symbols = \['a b'\] must be distinct.* without spaces"),
         ('data.symbols=["<p0>", "<s>"]', "data.symbols: <s> is a token of every vocabulary"),
         ("data.split_digits=1", "split_digits = 1 is not of type bool"),
         ("training.data_workers=-1", "training.data_workers = -1 must be at least 0"),
-        ("training.precision=fp8", "training.precision = 'fp8' is none of auto, bf16, fp32"),
+        ("training.precision=fp8", "training.precision = 'fp8' must be one of auto, bf16, fp32"),
     ],
 )
 def test_mistakes_are_named(override: str, message: str) -> None:

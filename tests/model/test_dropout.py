@@ -1,4 +1,4 @@
-"""Dropout: at its rate, independent, scaled, and where torch has its gradient."""
+"""Dropout: its rate, independence, scale and gradient."""
 
 import math
 
@@ -26,7 +26,7 @@ def test_elements_are_zeroed_at_the_rate_and_the_others_scaled(rate: float) -> N
 
 
 def test_neighbours_are_dropped_independently_of_each_other() -> None:
-    """Four elements share one random number: each must be dropped as often whatever the others are."""
+    """Four elements share a random number; each must be dropped at the same rate whatever the others are."""
     zero = (dropped(0.3, torch.ones(400_000, 4)) == 0).double()
     torch.testing.assert_close(zero.mean(0), torch.full((4,), 0.3).double(), rtol=0, atol=4e-3)
     torch.testing.assert_close(

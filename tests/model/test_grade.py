@@ -1,4 +1,4 @@
-"""Grading: losses against one pair at a time, true pairs apart from false ones, sides aligned."""
+"""Grading: losses equal those of single pairs, wrong pairs are hard, and the sides stay aligned."""
 
 from pathlib import Path
 
@@ -83,8 +83,8 @@ def _shares(printed: str, *, web: bool) -> list[float]:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        (("1.4", "0.8"), "--bounds 1.4 0.8: the first must be above 0 and the lower"),
-        (("0", "1"), "--bounds 0.0 1.0: the first must be above 0 and the lower"),
+        (("1.4", "0.8"), "--bounds 1.4 0.8 must be positive and ascending"),
+        (("0", "1"), "--bounds 0.0 1.0 must be positive and ascending"),
     ],
 )
 def test_bounds_in_the_wrong_order_are_refused(

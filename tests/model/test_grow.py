@@ -1,4 +1,4 @@
-"""A network that has grown computes what it did, and learns with all its layers."""
+"""A network with added layers computes the same as before, and trains all its layers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ ATTENTION = "encoder.{}.self_attention.w_q.weight"
 
 @pytest.fixture
 def trained(tiny_bundle: Path, config: Config) -> Checkpoint:
-    """A pre-norm network of random weights, biases among them; two layers encode, one decodes."""
+    """A pre-norm network with random weights and biases, two encoder layers and one decoder layer."""
     torch.manual_seed(5)
     sizes = replace(config.model, norm="pre", num_encoder_layers=2)
     network = Transformer(sizes, pad_id=0)
@@ -71,11 +71,15 @@ def test_new_layers_are_copies_that_stand_evenly_between_the_old_ones(
             {"num_encoder_layers": 1},
             "the bundle has num_encoder_layers = 2, more than model.num_encoder_layers = 1",
         ),
-        ({"norm": "post"}, {}, "the bundle has norm = 'post', but only with norm = 'pre'"),
+        (
+            {"norm": "post"},
+            {},
+            "the bundle has norm = 'post', but layers can only be added with norm = 'pre'",
+        ),
         (
             {"decoder_cell": "ssru"},
             {"num_decoder_layers": 2},
-            "decoder_cell = 'ssru', .* set model.num_decoder_layers to its 1 instead of 2",
+            "decoder_cell = 'ssru', .* set model.num_decoder_layers = 1 instead of 2",
         ),
     ],
 )

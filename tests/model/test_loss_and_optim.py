@@ -1,4 +1,4 @@
-"""Loss, schedule and optimizers against torch's own, the paper's formula and singular values."""
+"""Loss, schedule and optimizers agree with torch's, the paper's formula and singular values."""
 
 import copy
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A run of a fixed time, by a clock that only moves when something is done."""
+"""Runs with a time limit, by a clock that advances only with work."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from model.train import train
 
 
 class Clock:
-    """Every update takes a minute, every validation two more."""
+    """A clock on which every update takes a minute and every validation two more."""
 
     def __init__(self) -> None:
         self.seconds = 1e6
@@ -48,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def timed(config: Config) -> Config:
-    """Ten minutes are six updates and two validations; the rate falls in their second half."""
+    """A limit of ten minutes: six updates and two validations; the rate falls in the second half."""
     training = replace(
         config.training, max_minutes=10.0, max_steps=100, cooldown_steps=50, validate_every=3
     )
@@ -56,7 +56,7 @@ def timed(config: Config) -> Config:
 
 
 def shares_of_the_schedule(clock: Clock, config: Config) -> list[float]:
-    """By what the rate of each update was multiplied."""
+    """Return the factor of each update's learning rate."""
     warmup, factor = config.training.warmup_steps, config.training.learning_rate_factor
     return [
         rate / learning_rate(step, config.model.d_model, warmup, factor)
@@ -79,7 +79,7 @@ def test_a_run_ends_in_time_and_its_rate_has_fallen_by_then(
         [min(1, (10 - minute) / 5) for minute in begun_at]
     )
     assert checkpoint.load_run(tmp_path / "run", 1).step == 6
-    assert caplog.messages[-1] == "step 6: training.max_minutes = 10 have passed"
+    assert caplog.messages[-1] == "step 6: stopping at training.max_minutes = 10"
     assert "at most 5.0 min left" in capsys.readouterr().err
 
 

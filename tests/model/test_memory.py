@@ -1,4 +1,4 @@
-"""Memory, against the system's own count of page faults."""
+"""Freed memory is kept, by the system's count of page faults."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""bf16 is taken where a measurement finds it faster, and what is asked for is done."""
+"""bf16 is chosen if it is measured to be faster, and an explicit choice is respected."""
 
 import pytest
 import torch

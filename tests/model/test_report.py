@@ -1,4 +1,4 @@
-"""The report of a run: what it says is what sacreBLEU and the log say, and it is one whole page."""
+"""The report of a run agrees with sacreBLEU and the log, and is a complete page."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def run(config: Config, corpus_folder: Path, tmp_path: Path) -> Path:
 
 
 class Page(HTMLParser):
-    """Collects the text, and which tags were opened and not closed."""
+    """Collects the text, and the tags that are not closed."""
 
     def __init__(self) -> None:
         super().__init__()

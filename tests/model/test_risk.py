@@ -1,4 +1,4 @@
-"""The expected loss of a list of candidates against torch's own log-softmax, and what learning it does."""
+"""The expected loss of candidate lists agrees with torch's log-softmax, and training reduces it."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The oracle itself, against enumeration."""
+"""The reference search agrees with enumeration."""
 
 import itertools
 
@@ -14,7 +14,7 @@ TOKENS = [token for token in range(11) if token not in (*SUPPRESSED, EOS_ID)]
 
 
 def log_probability(network: Transformer, source: list[int], ids: tuple[int, ...]) -> float:
-    """Of the whole translation, EOS included, by one teacher-forced pass."""
+    """Return the log-probability of a translation with EOS, by one teacher-forced pass."""
     logits = network(torch.tensor([source]), torch.tensor([[BOS_ID, *ids]]))
     logits[..., list(SUPPRESSED)] = -torch.inf
     steps = logits.log_softmax(-1)[0, range(len(ids) + 1), [*ids, EOS_ID]]
@@ -58,7 +58,7 @@ def test_the_limit_is_source_plus_50() -> None:
 
 @torch.inference_mode()
 def test_options_cut_the_space_and_nothing_else(network: Transformer) -> None:
-    """Minimum length, no repeated pair and a prefix: the best of all translations that obey them."""
+    """Minimum length, no repeated bigram and a prefix: the result is the best of all that satisfy them."""
     source = [5, 7, 9, EOS_ID]
 
     def scored(prefix: tuple[int, ...], size: int, allowed: list[int]) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""The recurrent unit against its formula, one vector after another."""
+"""The recurrent unit agrees with its formula, one vector after another."""
 
 import math
 from dataclasses import replace
@@ -35,7 +35,7 @@ def test_a_network_has_it_in_the_place_of_self_attention(network: Transformer) -
     assert sum("recurrence" in name for name in names) == 3
     source, target = torch.randint(4, 11, (2, 6)), torch.randint(4, 11, (2, 9))
     logits = recurrent(source, target)
-    for changed in range(9):  # what was before counts, what comes does not
+    for changed in range(9):  # earlier positions count, later ones do not
         other = target.clone()
         other[:, changed] = (other[:, changed] - 4 + 1) % 7 + 4
         difference = (recurrent(source, other) - logits).abs().amax(dim=(0, 2))

@@ -1,4 +1,4 @@
-"""Vocabularies: text comes back, tags cannot be spelt, and what cannot be learnt is said."""
+"""Vocabularies: text is preserved, no text encodes to a tag, and failures to learn have clear errors."""
 
 import re
 from dataclasses import replace
@@ -38,13 +38,13 @@ def test_a_vocabulary_that_the_text_cannot_give_is_an_error_with_the_limit(confi
 
 @pytest.fixture
 def text(corpus_folder: Path) -> list[str]:
-    """The toy language, and numbers that a vocabulary would learn as they are."""
+    """The toy language with numbers that a vocabulary would learn as whole pieces."""
     words = read_aligned(corpus_folder, "train", ("de", "en"))
     return [*words["de"], *words["en"], *["Am 17. Mai war es die 20242024."] * 500]
 
 
 def pieces_of(config: Config, text: list[str], **data: Any) -> sentencepiece.SentencePieceProcessor:
-    """The learnt vocabulary as SentencePiece itself reads it."""
+    """Return the learnt vocabulary, read with SentencePiece itself."""
     config = replace(
         config, model=replace(config.model, vocab_size=82), data=replace(config.data, **data)
     )

@@ -1,4 +1,4 @@
-"""Training is the same whether or not it was interrupted, and says what is wrong with its input."""
+"""Training is the same whether or not it is interrupted, and reports errors in its input."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_a_resumed_run_has_the_losses_and_weights_of_one_never_stopped(
 def test_accumulated_batches_are_one_large_batch(
     config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
-    """Two batches of one epoch, summed, give the update of both together."""
+    """The sum over two batches of an epoch gives the same update as both in one batch."""
     plain = replace(config, model=replace(config.model, dropout=0.0))
     whole_epoch = replace(
         plain.training, batch_tokens=100_000, max_steps=1, validate_every=9, log_every=1
@@ -122,7 +122,7 @@ def test_what_is_prepared_is_found_by_the_run(
 def test_a_bundles_embeddings_serve_other_layers(
     tiny_bundle: Path, config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
-    """At a rate of nearly nothing, tables stay what they were, and layers what chance made of them."""
+    """With a learning rate near 0, tables keep the bundle's values, and layers their random ones."""
     sizes = replace(config.model, d_model=32, norm="pre", num_encoder_layers=3)
     steps = replace(config.training, max_steps=1, learning_rate_factor=1e-9)
     other = replace(config, model=sizes, training=steps)
@@ -247,7 +247,7 @@ def test_two_processes_are_one_with_twice_the_batches(
 
 
 def assert_equal_runs(first: Path, second: Path, *, with_risk: bool) -> None:
-    """Losses and last weights are the same but for rounding."""
+    """Check that losses and final weights are equal up to rounding."""
     one, two = losses(first), losses(second)
     assert one.keys() == two.keys()
     for key, (loss, _, expected) in one.items():
@@ -256,12 +256,12 @@ def assert_equal_runs(first: Path, second: Path, *, with_risk: bool) -> None:
     weights = [checkpoint.load_run(run, 1).weights for run in (first, second)]
     for name, tensor in weights[0].items():
         if with_risk and name.endswith("w_k.bias"):
-            continue  # softmax takes no notice of it: its gradient is rounding alone, which Adam blows up
+            continue  # the softmax is invariant to it, so its gradient is only rounding, which Adam amplifies
         torch.testing.assert_close(weights[1][name], tensor, rtol=1e-3, atol=1e-5, msg=name)
 
 
 def config_file(config: Config, folder: Path, name: str = "config") -> str:
-    """The configuration as TOML."""
+    """Write the configuration as TOML."""
     lines = []
     for section, values in config.to_mapping().items():
         lines.append(f"[{section}]")

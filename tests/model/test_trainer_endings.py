@@ -1,4 +1,4 @@
-"""How training can end: whatever happens, what was finished is there, and a message says what to do."""
+"""How training can end: complete checkpoints always remain, and a message says what to do."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ from tests.make_tiny_bundle import CONFIG
 def run_python(
     script: str, *arguments: object, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """A process of its own, as some endings need one."""
+    """Run code in a new process, which some endings need."""
     return subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
         capture_output=True,
@@ -82,8 +82,8 @@ sys.exit(main(sys.argv[2:]))
 def test_a_full_disk_ends_with_a_message_and_loses_nothing(
     corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A limit on the size of files stands in for the disk: a write over it fails as one on a full disk."""
-    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # its file would not fit, either
+    """A limit on file sizes simulates a full disk: writes beyond it fail in the same way."""
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # its file would not fit either
     run = tmp_path / "run"
     command = [
         "tiny", "--data", corpus_folder, "--out", run, "--set", "model.vocab_size=72",
@@ -95,7 +95,7 @@ def test_a_full_disk_ends_with_a_message_and_loses_nothing(
     done = run_python(FULL_DISK, 100_000, *command, "--set", "training.max_steps=4")
     assert done.returncode == 1
     assert "step_0000003 could not be written: " in done.stderr
-    assert "the last whole one is step_0000002" in done.stderr
+    assert "the latest complete checkpoint is step_0000002" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(run.glob(".step*")), "what was written of it is no more in the way"
     assert checkpoint.load_run(run, 1).step == 2

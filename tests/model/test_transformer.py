@@ -1,4 +1,4 @@
-"""The network against torch's own attention, the paper's formulas, and what masks must guarantee."""
+"""The network agrees with torch's attention, the paper's formulas, and the guarantees of masks."""
 
 import math
 from dataclasses import replace
@@ -172,7 +172,7 @@ def test_layers_are_torchs_layers(
 
 
 def as_torch_names(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """The layer's weights under the names that torch gives them."""
+    """Return a layer's weights under torch's names."""
     state, renamed = layer.state_dict(), {}
     for attention, theirs in (
         ("self_attention", "self_attn"),
@@ -280,7 +280,7 @@ def test_base_has_the_papers_size() -> None:
 
 
 def test_the_gradient_of_attention_survives_bf16() -> None:
-    """Where values have much in common, the softmax's gradient is a small difference of large numbers."""
+    """If values are similar, the gradient of the softmax is a small difference of large numbers."""
     torch.manual_seed(0)
     attention = MultiHeadAttention(64, 1)
     nn.init.eye_(attention.w_o.weight)

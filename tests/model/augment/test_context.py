@@ -1,4 +1,4 @@
-"""New words in sentences: against what a reader would call grammatical."""
+"""New words in sentences: the results are grammatical."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ NOTHING = frozenset[str](), frozenset[str]()
 
 
 def exchanged(pair: Pair, *entries: Entry, new: Entry, source: int = 0) -> Pair | None:
-    """A pair of the text where the dictionary has `entries`, and `new` is all there is to put in."""
+    """Exchange a word of a pair, with `entries` as the dictionary and `new` as the only replacement."""
     ranks = tuple({word.lower(): 0 for text in side for word in text.split()} for side in new)
     words = new_words([new], source, NOTHING, (ranks[0], ranks[1]))
     return Exchange(find_slots([*entries, new]), words, seed=1)(pair)

@@ -1,4 +1,4 @@
-"""A dictionary as text to learn from: against what its lines say to a reader."""
+"""Training pairs from a dictionary."""
 
 from pathlib import Path
 
@@ -107,5 +107,8 @@ def test_a_line_that_is_no_entry_is_named(
     dictionary.write_text("# Wörter\nHund\tdog\n")
     command = [str(tmp_path), "--dictionary", str(dictionary), "--languages", "de", "en"]
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
-    assert f"{dictionary}:2: has 0 times ' :: ', not once: 'Hund\\tdog'" in capsys.readouterr().err
+    assert (
+        f"{dictionary}:2: must have ' :: ' once, but has it 0 times: 'Hund\\tdog'"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "out").exists()

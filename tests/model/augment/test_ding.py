@@ -1,4 +1,4 @@
-"""Lines of a dictionary: against what they say to a reader."""
+"""Entries read from the lines of a dictionary."""
 
 from pathlib import Path
 
@@ -21,7 +21,9 @@ def test_entries_are_forms_without_what_is_little_used(tmp_path: Path) -> None:
     assert entries[0] == Entry(
         ["Flugzeug {n}", "Flieger {m} [ugs.]", "/Fz./"], ["plane", "jet (any)", "/AC/"]
     )
-    assert entries[2].first == ["etw. (leise; langsam) sagen {vt}"]  # one, whatever its remark has
+    assert entries[2].first == [
+        "etw. (leise; langsam) sagen {vt}"
+    ]  # one entry, whatever its remark contains
     firsts = [entry.first[0].split()[0] for entry in entries]
     # no ants, which have the label, and no dogs, of which one side has more forms
     assert firsts == ["Flugzeug", "Flugzeuge", "etw.", "dies"]

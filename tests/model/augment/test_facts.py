@@ -1,4 +1,4 @@
-"""Facts in patterns: each language writes them in its way, which is CLDR's, and they are the same facts."""
+"""Facts in patterns: both sides have the same facts, in the notation that CLDR has for the language."""
 
 import re
 from datetime import date, datetime
@@ -25,7 +25,7 @@ def draw(seed: int = 1) -> Draw:
 
 
 def written(kind: str, times: int = 200) -> list[tuple[str, str]]:
-    """Facts of a kind, each in German and in English."""
+    """Draw facts of a kind, each in German and in English."""
     source = draw()
     facts = [KINDS[kind](source) for _ in range(times)]
     return [(fact(GERMAN), fact(ENGLISH)) for fact in facts]

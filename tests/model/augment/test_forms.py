@@ -1,4 +1,4 @@
-"""Forms of text: both sides change alike, or one alone, and only what translates each other is exchanged."""
+"""Forms of text: both sides change in the same way, or only one, and placeholders replace translations."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ def forms(*languages: str, seed: int = 1) -> Forms:
 
 
 def all_of(change: Change, pair: Pair = PAIR) -> set[Pair]:
-    """What a pair becomes by five hundred draws."""
+    """Return the results of five hundred draws for a pair."""
     return {made for _ in range(500) if (made := change(pair))}
 
 
@@ -123,7 +123,7 @@ def test_tags_around_a_word_touch_it_though_others_are_at_the_edge() -> None:
 
 
 def test_without_words_that_translate_each_other_placeholders_are_at_the_edges() -> None:
-    pair = ("Tom und Tom aßen.", "Tom and Tim ate.")  # which Tom?
+    pair = ("Tom und Tom aßen.", "Tom and Tim ate.")  # ambiguous
     made = {
         tuple(re.sub(r"\d", "", side) for side in new)
         for new in all_of(forms().with_placeholders, pair)
@@ -169,7 +169,7 @@ def test_a_slip_leaves_the_first_letter_and_short_words() -> None:
         "Hadn",
         "Had",
         "Hand",
-    }  # left out, doubled, swapped
+    }  # omitted, doubled, swapped
     expected |= {f"H{letter}nd" for letter in "and"} | {f"Ha{letter}d" for letter in "and"}
     assert made == {f"{word} und Fu" for word in expected}
 

@@ -1,4 +1,4 @@
-"""A lexicon: what it says, what it refuses, and that pairs stay translations of one another."""
+"""A lexicon: its format, its errors, and that changed pairs remain translations of each other."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ def small(tmp_path: Path) -> Lexicon:
 
 
 def all_of(lexicon: Lexicon, first: str, second: str) -> set[tuple[str, str]]:
-    """What a pair becomes by two hundred draws."""
+    """Return the results of two hundred draws for a pair."""
     exchange = Exchange(lexicon, seed=1)
     return {new for _ in range(200) if (new := exchange((first, second)))}
 
@@ -86,7 +86,7 @@ def test_a_full_stop_ends_abbreviation_and_sentence(small: Lexicon) -> None:
     ("first", "second"),
     [
         ("Wiener sind nett.", "People of Vienna are nice."),  # a part of a word
-        ("In Wien ist Wien.", "Vienna is in Vienna."),  # which is which?
+        ("In Wien ist Wien.", "Vienna is in Vienna."),  # ambiguous
         ("Wien ist schön.", "It is beautiful."),
         ("Koch ist hier.", "Koch is here."),  # a part is not looked for
         ("Herr Koch ist hier.", "Mr. Koch is here."),
@@ -111,8 +111,8 @@ def test_a_pair_without_one_entry_on_each_side_becomes_none(
             "class city: an entry is FIRST / SECOND.*'a / b",
         ),
         (SMALL.replace('"Boston"', '" / b"'), "class city: an entry is FIRST / SECOND"),
-        (SMALL.replace('"Otto", "Max"', '"^Otto"'), "class first: has no entry that may stand"),
-        (SMALL.replace('"Otto", "Max"', ""), "class first: has no entry that may stand"),
+        (SMALL.replace('"Otto", "Max"', '"^Otto"'), "class first: has no entry that may occur"),
+        (SMALL.replace('"Otto", "Max"', ""), "class first: has no entry that may occur"),
         ("languages = [", r"lexicon.toml: "),
     ],
 )

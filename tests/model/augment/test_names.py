@@ -1,4 +1,4 @@
-"""Names: found by what they do, exchanged on both sides alike, all else left as it is."""
+"""Names: recognized by their use, replaced in the same way on both sides, without other changes."""
 
 import re
 from collections import Counter
@@ -92,7 +92,7 @@ def test_names_are_invented_that_are_not_made_of_two() -> None:
     [
         (["Abc"], r"A[abc]+"),
         (["Abc", "Gab"], r"[AG][abcg]{2,}"),  # "ab" would be too short
-        (["Aaaa"], r"Aa+"),  # which hardly ends
+        (["Aaaa"], r"Aa+"),  # with which names rarely end
         (["İzmir"], r"[İI][a-z]+"),
         (["NATO", "USA"], r"NATO|USA|[A-Z][a-z]+"),
     ],

@@ -1,4 +1,4 @@
-"""Batches: nothing is lost on the way, and the order is the same wherever one begins."""
+"""Batches: no pair is lost, and the order is the same from any starting point."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -102,7 +102,7 @@ Lengths = NDArray[np.int32]
 def cut_pair_by_pair(
     sources: Lengths, targets: Lengths, batch_tokens: int, rng: np.random.Generator
 ) -> list[list[int]]:
-    """What `cut` does, told one pair after another."""
+    """Compute the result of `cut`, one pair after another."""
     shuffled = rng.permutation(len(sources))
     order = sorted(shuffled.tolist(), key=lambda at: (targets[at], sources[at]))
     batches: list[list[int]] = [[]]

@@ -1,4 +1,4 @@
-"""Lists of candidates: each once an epoch, the same batches each time, and clear words on bad lines."""
+"""Candidate lists: each occurs once per epoch, batches are reproducible, and bad lines give clear errors."""
 
 import json
 from collections import Counter
@@ -30,7 +30,7 @@ def folder(corpus_folder: Path) -> Path:
 
 
 def rows(candidates: Candidates, number: int) -> list[tuple[str, list[str], list[float]]]:
-    """A batch as text: sources, their candidates and their gains."""
+    """Decode a batch to its sources, their candidates and their gains."""
     batch, decode = candidates.batch(number), candidates.vocabularies.target.decode
     texts = decode([[id for id in row if id != PAD_ID] for row in batch.target_out.tolist()])
     sources = decode([[id for id in row[1:] if id != PAD_ID] for row in batch.source.tolist()])

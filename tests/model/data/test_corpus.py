@@ -26,7 +26,7 @@ def vocabularies(tokenizer: Tokenizer) -> Vocabularies:
 
 
 def split_up(folder: Path, **sizes: int) -> None:
-    """Cut `train.<code>` into corpora of so many lines."""
+    """Split `train.<code>` into corpora with these numbers of lines."""
     for code in ("de", "en"):
         lines = (folder / f"train.{code}").read_text().splitlines(keepends=True)
         (folder / f"train.{code}").unlink()
@@ -36,7 +36,7 @@ def split_up(folder: Path, **sizes: int) -> None:
 
 
 def drawn(corpus: Corpus, epoch: int = 0) -> dict[str, Counter[int]]:
-    """How often each pair of each group is in an epoch."""
+    """Count how often an epoch has each pair of each group."""
     ends = [0, *corpus.ends.tolist()]
     count = Counter(corpus.draw(np.random.default_rng(epoch)).tolist())
     return {

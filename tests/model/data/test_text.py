@@ -1,4 +1,4 @@
-"""Text files: what is wrong with one is told by line, and any line can be had again."""
+"""Text files: errors name the line, and any line can be read by its number."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Updates made ahead: the same ones in the same order, by whomever, and nothing is left that makes them."""
+"""Updates made in advance: the same in the same order, by thread or process, and no worker remains."""
 
 import multiprocessing
 import os
@@ -36,7 +36,7 @@ def vocabularies() -> Vocabularies:
 def batcher(
     corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
 ) -> Batcher:
-    """One whose words are cut at random, by the plan's seeds."""
+    """A batcher with random segmentation, by the seeds of the plan."""
     corpus = Corpus.open(corpus_folder, config.data, vocabularies, tmp_path)
     return Batcher(corpus, 300, seed=1, subword_alpha=0.3)
 
@@ -83,7 +83,7 @@ def test_each_process_reads_its_own_of_the_candidates_from_its_step_on(
 def test_workers_go_on_where_a_signal_only_asks_the_run_to_stop(batcher: Batcher) -> None:
     expected = list(islice(map(batcher.update, batcher.plans(0, 0, 1)), 40))
     with closing(made_ahead(batcher.plans(0, 0, 1), batcher.update, 2, pin=False)) as ahead:
-        made = [next(ahead), next(ahead)]  # one of each worker, which is ready for signals now
+        made = [next(ahead), next(ahead)]  # one from each worker, which now handles signals
         for worker in multiprocessing.active_children():
             assert worker.pid
             os.kill(worker.pid, signal.SIGINT)
