@@ -2,7 +2,7 @@
 
 Numbers, amounts, dates, codes and names must not be changed by a translation. Most text has too few of them,
 and repeats the same ones, so a model does not learn this. Here, patterns are filled with random facts and
-become the corpus `train.facts.<code>`. Names and places come from DATA, or are made up of those.
+become the corpus `train.facts.<code>`. Names and places come from DATA, or are composed from those.
 
 PATTERNS is a TOML file, or the name of an included one: `de-en`, which explains its format. Its two
 languages must be in `writing.toml`, which defines how each writes numbers, dates and so on.

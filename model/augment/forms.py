@@ -9,7 +9,7 @@ pair has one form, drawn at random:
 - `rough-<code>`: only the side of <code> has typing errors, for training the directions from <code>;
 - `copied-<code>`: both sides are the same text in <code>, for training the directions into <code>.
 
-The service replaces protected parts of a text by `<p0>` to `<p9>`, which `data.symbols` makes tokens. Here,
+The service replaces protected parts of a text with `<p0>` to `<p9>`, which `data.symbols` makes tokens. Here,
 they replace words that are known to translate each other: those that are the same on both sides, and those
 that form a whole pair of the data, such as the entries of a dictionary. They are numbered in the order of
 the first language; on the other side, where the word order may differ, `<p1>` may come before `<p0>`.
