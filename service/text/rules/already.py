@@ -5,7 +5,7 @@ from typing import Self
 
 import regex
 
-from service.text.detector import Detector
+from service.text.certainty import Certainty
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
@@ -24,8 +24,7 @@ class Already(Rule):
 
     def __init__(self, source: str, target: str) -> None:
         """Set the languages to distinguish."""
-        self._source, self._target = source, target
-        self._detector = Detector([source, target])
+        self._is_in_target = Certainty(target, source)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -41,6 +40,3 @@ class Already(Rule):
             return False
         without_names = _NAME.sub("", text)
         return without_names != text and self._is_in_target(without_names)
-
-    def _is_in_target(self, text: str) -> bool:
-        return self._detector.is_certainly(text, self._target, self._source)

@@ -146,49 +146,6 @@ def test_any_text_has_whole_confidences_best_first(text: str, languages: set[str
     assert sum(confidences) <= 100 + len(confidences) / 2  # each is rounded
 
 
-@given(st.text())
-def test_any_text_may_be_asked_for_certainty(text: str) -> None:
-    detector = Detector(["de", "en"])
-    assert not (detector.is_certainly(text, "en", "de") and detector.is_certainly(text, "de", "en"))
-
-
-@pytest.mark.parametrize(("language", "other"), [("de", "en"), ("en", "de"), ("fr", "en")])
-def test_a_sentence_is_certain_in_its_own_language_only(language: str, other: str) -> None:
-    detector = Detector(["de", "en"])
-    assert detector.is_certainly(SENTENCES[language], language, other)
-    for text in (text for one, text in SENTENCES.items() if one != language):
-        assert not detector.is_certainly(text, language, other)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("Computer", "Team Meeting", "Marketing Manager", "Senior Marketing Manager Europe"),
-        *(
-            "New York Times",
-            "Microsoft Office Word Excel PowerPoint",
-            "The Beatles",
-            "OK",
-            "",
-            "42",
-        ),
-        "Das Team hat ein Meeting im Office.",
-        "Klicken Sie auf „Save as new file“ und danach auf „Close window“.",
-        "Ist der Manager in Berlin oder in New York?",
-    ],
-)
-def test_names_and_loan_words_are_not_certainly_english(text: str) -> None:
-    assert not Detector(["de", "en"]).is_certainly(text, "en", "de")
-
-
-@pytest.mark.parametrize(
-    ("language", "other"), [("ja", "en"), ("ru", "de"), ("zh-Hans", "en"), ("ko", "eng_Latn")]
-)
-def test_another_script_is_certain_without_a_table_of_words(language: str, other: str) -> None:
-    assert Detector(["en"]).is_certainly(SENTENCES[language.split("-")[0]], language, other)
-    assert not Detector(["en"]).is_certainly(SENTENCES["en"], language, other)
-
-
 def test_threads_get_what_one_alone_gets() -> None:
     detector = Detector(SENTENCES)
     texts = list(SENTENCES.values()) * 10

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from service.text.detector import _evidence
+from service.text.evidence import evidence
 from service.text.language_labels import fits, is_written_in, label_of, script_of
 
 LABELS = ["als", "az", "de", "en", "he", "fa", "no", "nn", "pt", "sh", "sq", "sr", "sw", "tl", "zh"]
@@ -40,7 +40,7 @@ def test_languages_of_iso_639_3_can_be_found() -> None:
         "swe", "swh", "tam", "tat", "tel", "tgk", "tha", "tur", "uig", "ukr", "urd", "uzn",
         "vie", "ydd", "yor", "zho", "zsm", "iw", "in", "ji", "mo",
     ]  # fmt: skip
-    labels = _evidence().labels
+    labels = evidence().labels
     assert not [code for code in codes if label_of(code, labels) is None]
 
 

@@ -15,6 +15,7 @@ from service.errors import LimitExceededError
 from service.models.bundle import load
 from service.models.vocabularies import load_tokenizers
 from service.text import stand_ins, words
+from service.text.certainty import Certainty
 from service.text.detector import Detector
 from service.text.document import Document, take_apart
 from service.text.known_words import KnownWords
@@ -52,7 +53,7 @@ PIPELINE = every_rule(
     max_words=8,
 )
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
-DETECTOR = Detector(["de", "en"])
+DETECTOR, CERTAINTY = Detector(["de", "en"]), Certainty("en", "de")
 UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
 RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
@@ -107,7 +108,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
     "detector": DETECTOR.detect,
-    "certainly": lambda text: DETECTOR.is_certainly(text, "en", "de"),
+    "certainly": CERTAINTY,
     "encode": TOKENIZER.encode_with_spans,
     "within": TOKENIZER.within,
     "usual case": TOKENIZER.truecase,

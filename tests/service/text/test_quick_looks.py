@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from service.text import segmenter
 from service.text.common_words import common_words
-from service.text.detector import Detector
 from service.text.markup import labels, markdown, plain
 from service.text.pipeline import ORDER
 from service.text.rules import (
@@ -200,13 +199,6 @@ def test_no_line_that_is_passed_over_begins_with_a_marker(line: str) -> None:
     assert not found.end() or segmenter._MAY_BE_MARKED.match(line)
 
 
-class AnyWord(frozenset[str]):
-    """Has a word of any text."""
-
-    def isdisjoint(self, _: object) -> bool:
-        return False
-
-
 NAMES = {
     "Rom": "Rome",
     "New York": "Nuova York",
@@ -240,20 +232,6 @@ def test_case_says_nothing_if_no_word_tells(text: str, capitalizes_nouns: bool) 
     else:
         expected = all(word[0].isupper() for word in words)
     assert casing.says_nothing(text, capitalizes_nouns) == expected
-
-
-COMMON = [word for word in common_words().entries if word.isascii()][::40]
-
-
-@given(st.lists(st.sampled_from([*COMMON, "the", "of", "is", "die", "und", "in"]), max_size=9))
-def test_no_sentence_without_a_telling_word_is_certain(words: list[str]) -> None:
-    detector, text = Detector(["de", "en"]), " ".join(words)
-    found = detector.is_certainly(text, "en", "de")
-    pair = detector._evidence.pair("en", "de")
-    with pytest.MonkeyPatch.context() as patch:
-        everything = type(pair)(pair.label, pair.other, AnyWord())
-        patch.setattr(detector._evidence, "pair", lambda *_: everything)
-        assert detector.is_certainly(text, "en", "de") == found
 
 
 def test_telling_words_are_frequent_ones_that_the_other_language_has_less() -> None:
