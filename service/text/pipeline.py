@@ -1,4 +1,4 @@
-"""The list of all rules, in their order."""
+"""The list of all rules, and their application in order."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -51,15 +51,15 @@ ORDER: tuple[type[Rule], ...] = (
     Numbers,
     Clauses,
 )
-"""In which rules prepare a text; they restore its translation in the opposite one."""
+"""The order in which rules prepare a text; they restore its translation in reverse order."""
 RULES = {rule.name: rule for rule in ORDER}
 
 
 def checked(name: str, parameters: dict[str, Any]) -> Parameters:
-    """The parameters of the rule that has this name.
+    """Validate the parameters of a rule.
 
     Raises:
-        ValueError: there is no such rule, or it takes no such parameters.
+        ValueError: there is no such rule, or its parameters are invalid.
     """
     if name not in RULES:
         raise ValueError(f"{name!r} is not a rule; the rules are {', '.join(sorted(RULES))}")
@@ -72,12 +72,12 @@ def checked(name: str, parameters: dict[str, Any]) -> Parameters:
 
 
 def _has(rule: Rule, method: str) -> bool:
-    """Whether a rule does something there."""
+    """Check whether a rule overrides a method."""
     return getattr(type(rule), method) is not getattr(Rule, method)
 
 
 def _by_words(rules: list[Rule]) -> dict[bool, list[Rule]]:
-    """Those that have something to do, by whether a run `is_of_words`."""
+    """Return the rules to apply, by whether a run `is_of_words`."""
     return {True: [rule for rule in rules if not rule.is_of_signs], False: rules}
 
 
@@ -85,7 +85,7 @@ class Pipeline:
     """The rules of one direction of one model."""
 
     def __init__(self, rules: Sequence[Rule] = (), language: Language = NEUTRAL) -> None:
-        """Take them in, in their order, and the language of the source."""
+        """Set the rules, in order, and the source language."""
         self.language = language
         prepare = [rule for rule in rules if _has(rule, "prepare")]
         self._of_runs = _by_words([rule for rule in prepare if rule.scope == "run"])
@@ -111,17 +111,17 @@ class Pipeline:
         tokenizers: Tokenizers,
         asked: dict[str, dict[str, Any]],
     ) -> Self:
-        """The rules that are safe for every model, and those that a bundle asks for.
+        """Build the default rules, and those that a bundle names.
 
         Args:
-            tables: the bundle's.
-            languages: source and target.
-            tokenizers: the bundle's.
-            asked: parameters of rules, by name.
+            tables: the bundle's tables.
+            languages: codes of source and target.
+            tokenizers: the bundle's tokenizers.
+            asked: the parameters of the rules in the manifest, by name.
 
         Raises:
-            ValueError: one is unknown or takes no such parameters.
-            BundleError: a table of the bundle is not what a rule needs.
+            ValueError: a rule is unknown, or its parameters are invalid.
+            BundleError: a table of the bundle is invalid.
         """
         wanted = {rule.name: checked(rule.name, {}) for rule in ORDER if rule.is_default}
         wanted |= {name: checked(name, parameters) for name, parameters in asked.items()}
@@ -135,13 +135,13 @@ class Pipeline:
         )
 
     def prepare_run(self, run: Run) -> Run:
-        """A run before it is cut into sentences."""
+        """Prepare a run before it is split into sentences."""
         for rule in self._of_runs[run.is_of_words]:
             run = rule.prepare(run)
         return run
 
     def prepare_sentence(self, sentence: Run) -> tuple[Run, ...]:
-        """A sentence, what each rule makes of it, and so at last what a model is to see."""
+        """Return a sentence, followed by the result of each rule; the last one is what the model reads."""
         has_signs, stages = not sentence.is_of_words, [sentence]
         for rule in self._of_sentences:
             does_something = has_signs or not rule.is_of_signs
@@ -149,22 +149,22 @@ class Pipeline:
         return tuple(stages)
 
     def leaves(self, sentence: Run) -> bool:
-        """Whether a sentence is not to be translated at all."""
+        """Check whether a sentence must not be translated."""
         return any(rule.leaves(sentence) for rule in self._leave)
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation of a sentence holds all that it must."""
+        """Check that a translation has everything that the rules demand."""
         rules = self._demand[source.is_of_words]
         return all(rule.came_through(source, translation) for rule in rules)
 
     def protect(self, sentence: Run, translation: Run) -> Run:
-        """A sentence with all protected that did not, or might not, come through into a translation."""
+        """Protect everything in a sentence that a translation lost or might lose."""
         for rule in self._protect:
             sentence = rule.protect(sentence, translation)
         return sentence
 
     def restore(self, stages: Sequence[Run], translation: Run) -> Run:
-        """The translation of a sentence as it is to be read; `stages` are those of `prepare_sentence`."""
+        """Undo the rules in the translation of a sentence; `stages` are the results of `prepare_sentence`."""
         for rule, stage in self._restore[stages[0].is_of_words]:
             translation = rule.restore(stages[stage], translation)
         return translation

@@ -13,18 +13,18 @@ _WORD = re.compile(r"\w+")
 _OF_WORDS = re.compile(r"(?:[0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\xff]++[,.?!]?(?: |\Z))*+")
 _Match = TypeVar("_Match")
 PROTECTED = "\ufffc"
-"""What stands in a run's text for markup that comes through untouched (OBJECT REPLACEMENT CHARACTER)."""
+"""Replaces protected markup in a run's text (OBJECT REPLACEMENT CHARACTER)."""
 Format = Literal["text", "html", "xml"]
 TagKind = Literal["open", "close", "void"]
 Place = tuple[int, int, str]
-"""Where a stretch begins and ends, and what is to stand there."""
+"""The begin and end of a stretch of text, and its replacement."""
 Stretch = tuple[int, int] | Place
-"""Where it begins and ends, and what is written for it; without that, its text."""
+"""The begin and end of a stretch to protect, and the markup that is written for it; by default, its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag, and where in the plain text of its run it stands."""
+    """A tag, and its place in the plain text of the run."""
 
     at: int
     raw: str
@@ -33,35 +33,35 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """A stretch of a run's text that comes through untouched."""
+    """A stretch of a run's text that is preserved unchanged."""
 
     begin: int
     end: int
     raw: str | None = None
-    """What is written for it, as markup; None: its text."""
+    """The markup that is written for it; None for its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Text without a block in it."""
+    """A stretch of text without block markup."""
 
     text: str = ""
     tags: Sequence[Tag] = ()
     """In order."""
     protected: Sequence[Protected] = ()
-    """In order; none lies in another."""
+    """In order, without overlaps."""
     format: Format = "text"
-    """What the run was written in, and will be."""
+    """The format in which the run is written."""
     _words: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
     _is_of_words: bool | None = field(default=None, init=False, repr=False, compare=False)
 
     def __bool__(self) -> bool:
-        """Whether anything is in it."""
+        """Check whether the run has text or tags."""
         return bool(self.text or self.tags)
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the text, figures among them; several rules look for theirs in it."""
+        """The words of the text, including numbers; cached for the rules that use them."""
         if self._words is not None:
             return self._words
         plain = plain_words(self.text)
@@ -71,9 +71,9 @@ class Run:
 
     @property
     def is_of_words(self) -> bool:
-        """Whether the text is nothing but Latin words, with a blank or one of a few marks between them.
+        """Whether the text consists of Latin words, separated by single spaces and common marks.
 
-        Most sentences are, and one look is all that it takes to know that a dozen rules have nothing to do.
+        Most sentences do, and a dozen rules have nothing to do for them.
 
         >>> Run("Guten Morgen, Herr Müller!").is_of_words, Run("Um 7:30 (ca.)").is_of_words
         (True, False)
@@ -83,17 +83,17 @@ class Run:
         return bool(self._is_of_words)
 
     def escaped(self, text: str) -> str:
-        """Plain text as the run's format writes it."""
+        """Return plain text as it is written in the run's format."""
         return text if self.format == "text" else escape(text)
 
     def written(self) -> str:
-        """The run as its format writes it, with its tags."""
+        """Return the run as it is written in its format, with its tags."""
         if not (self.tags or self.protected):
             return self.escaped(self.text)
         return self.written_between(0, len(self.text))
 
     def written_between(self, first: int, last: int) -> str:
-        """A stretch of the run, with the tags in it and at its ends."""
+        """Return a stretch of the run as it is written, with the tags in it and at its ends."""
         tags, protected = self.tags, self.protected
         if last - first < len(self.text):
             tags = tags[bisect_left(tags, first, key=_at) : bisect_right(tags, last, key=_at)]
@@ -109,11 +109,11 @@ class Run:
         return "".join([*parts, self.escaped(self.text[at:last])])
 
     def raw(self, one: Protected) -> str:
-        """What is written for a protected stretch."""
+        """Return what is written for a protected stretch."""
         return self.escaped(self.text[one.begin : one.end]) if one.raw is None else one.raw
 
     def with_markup(self) -> "Run":
-        """The run with protected markup in its text."""
+        """Return the run with protected markup in its text, instead of `PROTECTED`."""
         return self.edited(
             [
                 (one.begin, one.end, one.raw)
@@ -123,31 +123,30 @@ class Run:
         )
 
     def unprotected(self) -> str:
-        """The text without what is protected."""
+        """Return the text without its protected stretches."""
         if not self.protected:
             return self.text
         return replaced(self.text, [(one.begin, one.end, "") for one in self.protected])
 
     def is_protected(self, at: int) -> bool:
-        """Whether the character at `at` is."""
+        """Check whether the character at `at` is protected."""
         place = bisect_right(self.protected, at, key=_begin) - 1
         return place >= 0 and at < self.protected[place].end
 
     def protected_between(self, begin: int, end: int) -> Sequence[Protected]:
-        """What is protected of a stretch, whole or in part."""
+        """Return the protected stretches that overlap a stretch."""
         first = bisect_right(self.protected, begin, key=_end)
         return self.protected[first : bisect_left(self.protected, end, first, key=_begin)]
 
     def between_tags(self, find: Callable[[str, int, int], Iterator[_Match]]) -> Iterator[_Match]:
-        """What `find` finds in the text, from one place to another, with no tag within."""
+        """Yield the matches of `find` in each stretch of the text between two tags."""
         edges = [0, *(tag.at for tag in self.tags), len(self.text)]
         return (match for edge in pairwise(edges) for match in find(self.text, *edge))
 
     def protecting(self, stretches: Iterable[Stretch]) -> "Run":
-        """The run with these stretches protected, too; of those that overlap what is already, the rest.
+        """Protect the parts of these stretches that are not protected yet.
 
-        The tags in a stretch become a part of it. Where one's fellow is elsewhere, the stretch ends in front
-        of the first.
+        The tags in a stretch become part of it. If they do not nest in it, the stretch ends before the first.
         """
         free = [part for one in stretches for part in self._unprotected_of(Protected(*one))]
         tags = list(self.tags)
@@ -158,7 +157,7 @@ class Run:
         return replace(self, tags=tags, protected=together)
 
     def _unprotected_of(self, one: Protected) -> Iterator[Protected]:
-        """The parts of a stretch that are not protected."""
+        """Yield the parts of a stretch that are not protected."""
         at = one.begin
         for other in self.protected_between(one.begin, one.end):
             if at < other.begin:
@@ -168,7 +167,7 @@ class Run:
             yield replace(one, begin=at)
 
     def part(self, begin: int, end: int, tags: Sequence[Tag]) -> "Run":
-        """From one character to another, with these of the tags, which are at its edges or in it."""
+        """Return a stretch of the run with the given tags, which must be in it or at its edges."""
         first = bisect_left(self.protected, begin, key=_begin)
         last = bisect_left(self.protected, end, first, key=_begin)
         return Run(
@@ -182,11 +181,11 @@ class Run:
         )
 
     def edited_outside(self, places: Iterable[Place]) -> "Run":
-        """`edited`, but for the places that touch what is protected."""
+        """Do the same as `edited`, except for the places that overlap a protected stretch."""
         return self.edited([one for one in places if not self.protected_between(*one[:2])])
 
     def edited(self, places: Sequence[Place]) -> "Run":
-        """The run with each of the places, in order, replaced in its text; what they take in is gone."""
+        """Replace the places, which must be in order; a protected stretch within a place is removed."""
         if not places:
             return self
         tags = shifted([tag.at for tag in self.tags], places)
@@ -211,9 +210,9 @@ class Run:
         *,
         in_front: bool = False,
     ) -> "Run":
-        """`edited`, with a tag for each of the places, behind what is new there or in front of it.
+        """Do the same as `edited`, and add a tag for each place, after the replacement or before it.
 
-        Of the tags at the beginning of a place, it is the last.
+        It follows other tags at the beginning of the place.
         """
         if not places:
             return self
@@ -231,7 +230,7 @@ _at, _begin, _end = attrgetter("at"), attrgetter("begin"), attrgetter("end")
 
 
 def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected:
-    """A stretch of a run with the tags in it, which `tags` then lacks; shorter, if they do not nest in it."""
+    """Move the tags in a stretch from `tags` into its markup; if they do not nest in it, shorten it."""
     first, last = bisect_left(tags, one.begin, key=_at), bisect_right(tags, one.end, key=_at)
     inner = _nested(tags[first:last], one)
     if inner is None:
@@ -245,7 +244,7 @@ def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected:
 
 
 def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
-    """Which of the tags that touch a stretch are a part of it; None if they do not nest in it."""
+    """Return the range of tags that are part of a stretch they touch, or None if they do not nest in it."""
     inside = [place for place, tag in enumerate(tags) if one.begin < tag.at < one.end]
     if not inside:
         return 0, 0
@@ -254,7 +253,7 @@ def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
     for tag in tags[first:last]:
         depth += {"open": 1, "close": -1, "void": 0}[tag.kind]
         lowest = min(lowest, depth)
-    opened, closed = -lowest, depth - lowest  # by tags at the edges
+    opened, closed = -lowest, depth - lowest  # number of tags needed at the edges
     in_front, behind = tags[first - opened : first], tags[last : last + closed]
     if len(in_front) < opened or len(behind) < closed or first < opened:
         return None
@@ -264,9 +263,9 @@ def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
 
 
 def plain_words(text: str) -> list[str] | None:
-    """The words of a text that has nothing else but blanks and the commonest marks; None of any other.
+    """Return the words of a text that has nothing else but spaces and common marks, or None otherwise.
 
-    Most texts are so, and a pattern takes six times as long.
+    Most texts have nothing else, and a regular expression takes six times as long.
 
     >>> plain_words("Ja, um 7."), plain_words("im 1. Stock (links)"), plain_words("don't")
     (['Ja', 'um', '7'], None, None)
@@ -277,12 +276,12 @@ def plain_words(text: str) -> list[str] | None:
 
 
 def escape(text: str) -> str:
-    """Text as it is written between tags."""
+    """Escape text for HTML and XML."""
     return html.escape(text, quote=False).replace("\u00a0", "&#160;")
 
 
 def replaced(text: str, places: Sequence[Place]) -> str:
-    """`text` with each of the places, in order, replaced."""
+    """Replace the places, which must be in order, in a text."""
     if not places:
         return text
     parts, at = [], 0
@@ -293,7 +292,7 @@ def replaced(text: str, places: Sequence[Place]) -> str:
 
 
 def shifted(positions: Sequence[int], places: Sequence[Place]) -> list[int]:
-    """Where positions, in order, are after `replaced`; one within a place is behind what is new there."""
+    """Return the positions, in order, after `replaced`; one within a place moves after the replacement."""
     found, shift, passed = [], 0, 0
     for at in positions:
         while passed < len(places) and places[passed][1] <= at:

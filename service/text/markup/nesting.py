@@ -1,4 +1,4 @@
-"""How the inline tags of a run nest: which go with a sentence, and which of these are around all of it."""
+"""The nesting of a run's inline tags: which belong to a sentence, and which enclose all of it."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -7,11 +7,11 @@ from service.errors import TextTooDeepError
 from service.text.run import Tag
 
 MAX_NESTING = 100
-"""Inline elements within one another."""
+"""Maximum depth of nested inline elements."""
 
 
 def without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:
-    """Elements around nothing, as single tags: they cannot be around anything in the translation either."""
+    """Merge the tags of each empty element into one void tag, as it encloses no words in the translation."""
     kept: list[Tag] = []
     for tag in tags:
         before = kept[-1] if kept else None
@@ -28,10 +28,10 @@ def without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:
 
 
 def check_nesting(tags: Sequence[Tag]) -> None:
-    """Refuse what would take more than `MAX_NESTING` calls within one another to write again.
+    """Check the depth of nested elements, because they are written recursively.
 
     Raises:
-        TextTooDeepError: elements are nested deeper.
+        TextTooDeepError: elements are nested more than `MAX_NESTING` deep.
     """
     deepest = depth(tags)
     if deepest > MAX_NESTING:
@@ -41,20 +41,20 @@ def check_nesting(tags: Sequence[Tag]) -> None:
 
 
 def depth(tags: Sequence[Tag]) -> int:
-    """How deep elements are nested, those that began before the first tag or end behind the last included."""
+    """Return the depth of nested elements, including those that begin before the tags or end after them."""
     depths = [0, *accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags)]
     return max(depths) - min(depths)
 
 
 def belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
-    """Whether a tag goes with the stretch from `begin` to `end`: one that closes, with what is before it."""
+    """Check whether a tag belongs to a stretch of text; close tags belong to the text before them."""
     return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, begin + 1)
 
 
 def outermost(
     tags: Sequence[Tag], end: int
 ) -> tuple[tuple[str, ...], tuple[Tag, ...], tuple[str, ...]]:
-    """A sentence's tags: those in front of all of it, those to be aligned, and those behind its `end`."""
+    """Split a sentence's tags into those before all of it, those to align, and those after its `end`."""
     first, last = 0, len(tags)
     closing: dict[int, int] | None = None
     while first < last:
@@ -75,7 +75,7 @@ def outermost(
 
 
 def _closing(tags: Sequence[Tag]) -> dict[int, int]:
-    """For the place of each tag that opens an element, that of the one that closes it."""
+    """Return the index of the close tag for that of each open tag."""
     opened: list[int] = []
     found: dict[int, int] = {}
     for at, tag in enumerate(tags):

@@ -1,20 +1,20 @@
-"""Puts runs together while markup is parsed."""
+"""Builds runs while markup is parsed."""
 
 from service.text.run import PROTECTED, Format, Protected, Run, Tag, TagKind
 
 
 class RunBuilder:
-    """A run to be, of what is added in its order."""
+    """Builds a run from parts that are added in order."""
 
     def __init__(self) -> None:
-        """Nothing is in it yet."""
+        """Start without parts."""
         self._texts: list[str] = []
         self._length = 0
         self._tags: list[Tag] = []
         self._protected: list[Protected] = []
 
     def __bool__(self) -> bool:
-        """Whether something was added."""
+        """Check whether anything was added."""
         return bool(self._texts or self._tags)
 
     def add(self, text: str) -> None:
@@ -27,11 +27,11 @@ class RunBuilder:
         self._tags.append(Tag(self._length, raw, kind))
 
     def protect(self, raw: str) -> None:
-        """Add markup that comes through untouched, as a part of its sentence."""
+        """Add markup that is part of the sentence and preserved unchanged."""
         begin = self._length
         self.add(PROTECTED)
         self._protected.append(Protected(begin, self._length, raw))
 
     def run(self, form: Format = "text") -> Run:
-        """The run."""
+        """Return the run."""
         return Run("".join(self._texts), self._tags, self._protected, form)

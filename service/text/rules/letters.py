@@ -1,4 +1,4 @@
-"""Words with letters that a vocabulary lacks, as così: models often copy them, but not always."""
+"""Preserves words with letters that the vocabulary lacks, such as così, which models often copy."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,31 +9,31 @@ from service.text.run import Run
 
 _WORD = regex.compile(r"[\p{L}\p{M}]++")
 _MAX_FINE = 1_000
-"""Characters of which it is kept that they are no such letters."""
+"""Maximum number of cached characters that are not such letters."""
 
 
 class Letters(SpellingRule):
-    """Demands that such words come through as they are; a capital counts as its small letter."""
+    """Demands that such words are preserved, ignoring case."""
 
     name = "letters"
     scope = "sentence"
     is_default = True
 
     def __init__(self, spells: Callable[[str], bool]) -> None:
-        """`spells` says whether the vocabulary has a character."""
+        """Use `spells`, which checks whether the vocabulary has a character."""
         super().__init__(spells)
         self._fine: set[str] = set()
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has each of them, in whatever case."""
+        """Check that a translation has each such word, ignoring case."""
         if not self._lacking(source.text):
             return True
         found = translation.unprotected().casefold()
         words = self._words(source.unprotected())
         return all(word[0].casefold() in found for word in words)
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
-        """The sentence with them protected."""
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - of any translation
+        """Protect these words."""
         if not self._lacking(run.text):
             return run
         return run.protecting(word.span() for word in self._words(run.text))
@@ -42,7 +42,7 @@ class Letters(SpellingRule):
         return (word for word in _WORD.finditer(text) if self._lacking(word[0]))
 
     def _lacking(self, text: str) -> set[str]:
-        """Its letters that the vocabulary lacks."""
+        """Return the letters of a text that the vocabulary lacks."""
         lacking: set[str] = set()
         if text.isascii():
             return lacking

@@ -1,4 +1,4 @@
-"""Numbers: if a translation does not have those of its source, it is done again with them protected."""
+"""Compares the numbers of source and translation; if they differ, they are protected in a second attempt."""
 
 import re
 from typing import Self
@@ -13,25 +13,25 @@ _DIGITS = re.compile(r"\d+")
 
 
 class Numbers(Rule):
-    """Compares numbers; whether decimals, dates and times are written as they stood is left to the model."""
+    """Demands the same numbers; the model may convert the format of decimals, dates and times."""
 
     name = "numbers"
     scope = "sentence"
     is_default = True
 
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
-        """Read numbers as these languages write them."""
+        """Set the languages, which determine how numbers are read."""
         self._source, self._target = Figures(source), Figures(target)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For both languages."""
+        """Build the rule for both languages."""
         return cls(*setting.languages)
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has the numbers of its source.
+        """Check that a translation has the numbers of its source.
 
-        One of a source without may have some, but for hours that come of "am or pm" alone.
+        If the source has no digits, the translation may have some, unless the source has "am" or "pm" alone.
         """
         if _DIGIT.search(source.text) is None:
             if not self._source.has_halves or _DIGIT.search(translation.text) is None:
@@ -49,7 +49,7 @@ class Numbers(Rule):
         return self._are_alike(text, other)
 
     def _are_alike(self, source: str, translation: str) -> bool:
-        """Whether two texts have the same numbers, though one may count, name or part them in another way."""
+        """Check for the same numbers, which may be grouped, counted in words, or named as months."""
         months = self._source.months.named(source), self._target.months.named(translation)
         lost, new = difference(
             self._source.read(self._source.in_digits(source)),
@@ -57,8 +57,8 @@ class Numbers(Rule):
         )
         return lost <= months[1] - months[0] and new <= months[0] - months[1]
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
-        """The sentence with its numbers protected; times by 24 hours, unless both write them alike."""
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - of any translation
+        """Protect the numbers; times become 24-hour times if the languages write times differently."""
         if _DIGIT.search(run.text) is None:
             return run.protecting(self._source.lone_halves(run.text))
         if self._source.clock != self._target.clock:
@@ -68,11 +68,11 @@ class Numbers(Rule):
         for pattern in (
             NUMBER,
             _DIGITS,
-        ):  # the latter for what is left, where a tag or a long word is
+        ):  # the latter for the rest, at tags and in long words
             run = run.protecting(one.span() for one in pattern.finditer(run.text))
         return run
 
 
 def _halves(figures: Figures, run: Run) -> int:
-    """How often behind something protected a word says which half of the day it is."""
+    """Count the protected parts that are followed by a word for a half of the day."""
     return sum(figures.begins_with_half(run.text, one.end) for one in run.protected)

@@ -1,4 +1,4 @@
-"""Words in scripts that a model cannot write are protected, as placeholders are."""
+"""Protects words in scripts that a model cannot write."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,10 +11,10 @@ from service.text.rules.rule import Setting, SpellingRule
 from service.text.run import Run
 from service.text.words import UNSPACED
 
-# what belongs to a few scripts and not to Latin, punctuation and figures too; ASCII is first, which is faster
+# characters of scripts other than Latin, including their punctuation and digits; ASCII first, for speed
 _WORD = r"(?:[^\x00-\x7f\p{scx=Latin}\p{scx=Common}\p{scx=Inherited}]\p{M}*+)++"
 _MAY_HOLD_ONE = re.compile("[^\x00-\u02a9\u2010-\u2027]")
-"""A quick look: letters of Latin, and the dashes and quotes that stand between them, are in no word."""
+"""A fast check: Latin letters, and the dashes and quotes between them, are in no such word."""
 _WORDS = regex.compile(rf"{_WORD}(?:[\t\p{{Zs}}]++{_WORD})*+")
 
 
@@ -23,9 +23,9 @@ _PART = regex.compile(rf"[{UNSPACED}]\p{{M}}*+|[^\s{UNSPACED}]++")
 
 
 class Scripts(SpellingRule):
-    """Protects words of another script that have a letter which a vocabulary cannot write.
+    """Protects words in other scripts that have a letter which the vocabulary lacks.
 
-    Of a phrase in a script that the source's language is not written in, all words are protected together.
+    If the source language is not written in that script, the whole phrase is protected.
     """
 
     name = "scripts"
@@ -33,17 +33,17 @@ class Scripts(SpellingRule):
     is_of_signs = True
 
     def __init__(self, spells: Callable[[str], bool], source: str = "") -> None:
-        """`spells` says whether the vocabulary has a character; `source` is the language's code."""
+        """Use `spells`, which checks whether the vocabulary has a character; `source` is a language code."""
         super().__init__(spells)
         self._source = source
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """For the vocabulary of the source."""
+        """Build the rule for the source language and its vocabulary."""
         return cls(setting.tokenizers.source.spells, setting.source)
 
     def prepare(self, run: Run) -> Run:
-        """The run with such words protected."""
+        """Protect such words."""
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
         phrases = _WORDS.finditer(run.text)

@@ -1,4 +1,4 @@
-"""Words with a slash between them, which a vocabulary treats as one word: Montag/Dienstag."""
+"""Separates words with a slash between them, which a vocabulary treats as one word: Montag/Dienstag."""
 
 import re
 
@@ -12,14 +12,14 @@ _SPACED = re.compile(r" / ")
 
 
 class Slashes(Rule):
-    """Puts spaces around slashes, and takes them away again; none may be lost."""
+    """Puts spaces around slashes, removes them from the translation, and demands that no slash is lost."""
 
     name = "slashes"
     scope = "sentence"
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """The sentence with spaces around its slashes."""
+        """Put spaces around slashes."""
         if "/" not in run.text:
             return run
         return run.edited_outside(
@@ -27,17 +27,17 @@ class Slashes(Rule):
         )
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has as many slashes: models leave one of three alternatives out."""
+        """Check that a translation has as many slashes: models omit one of three alternatives."""
         if "/" not in source.text:
             return True
         return translation.text.count("/") >= len(_BETWEEN_WORDS.findall(source.text))
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
-        """The sentence with its slashes protected."""
+    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - of any translation
+        """Protect the slashes."""
         return run.protecting(match.span() for match in _BETWEEN_WORDS.finditer(run.text))
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """The translation without spaces that its source does not have."""
+        """Remove the spaces around slashes, unless the source has some."""
         text = source.text
         if "/" not in text or " / " in text or not _BETWEEN_WORDS.search(text):
             return translation

@@ -1,6 +1,6 @@
-"""Names that a model has never seen: if they do not come through, they are protected.
+"""Preserves names that a model has never seen, because it may split them into pieces and translate these.
 
-A model cuts them into pieces and translates these. Which words it has seen, a table of its bundle says.
+A table of the bundle lists the words that the model has seen.
 """
 
 from collections.abc import Container
@@ -16,28 +16,28 @@ from service.text.run import Run
 _CAPITALIZED = regex.compile(
     r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}\p{Ll}\p{L}++(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
 )
-"""A word of three letters or more that has small ones, but no part of another: not of Higgs-Boson."""
+"""A capitalized word of three letters or more that is not in capitals or part of a compound (Higgs-Boson)."""
 
 
 class UnknownNames(Rule):
-    """Demands that words with a capital which nobody knows come through as they are."""
+    """Demands that unknown capitalized words are preserved."""
 
     name = "unknown_names"
     scope = "sentence"
     parameters = Table
 
     def __init__(self, known: KnownWords, translated: Container[str] = ()) -> None:
-        """Take in what is no such name.
+        """Set the words that are not unknown names.
 
         Args:
-            known: words of the source's language.
+            known: words of the source language.
             translated: names that another rule translates.
         """
         self._known, self._translated = known, translated
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """With the words of the bundle's table, and the names of the rule `names`, if it has that."""
+        """Build the rule with the bundle's table, and the names of the rule `names` if the bundle uses it."""
         languages = setting.source, setting.target
         table = setting.tables.known_words(cast(Table, setting.parameters).table)
         known = table.get(setting.source, KnownWords(()))
@@ -47,7 +47,7 @@ class UnknownNames(Rule):
         return cls(known, Names.read(setting.tables.folder / names, *languages).words)
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has each of them; an s at the end may be the genitive's, and missing."""
+        """Check that a translation has each unknown name; a final s may be missing, as of a genitive."""
         if not self._known:
             return True
         text = translation.text
@@ -58,9 +58,9 @@ class UnknownNames(Rule):
         return not any(map(self._is_name, missing))
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """The sentence with them protected, and other words within it that came through as they were.
+        """Protect unknown names, and other capitalized words that the translation preserved.
 
-        Most of those are names, too, and a model copies some names better than others.
+        Most of those are names, too, and a second attempt might lose them.
         """
         if not self._known:
             return run
