@@ -35,10 +35,11 @@ def load(folder: Path) -> Checkpoint:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         graphs = manifest["graphs"].get("fp32") or manifest["graphs"].get("fp16")
         provenance, vocabulary = manifest["provenance"], folder / manifest["vocabulary"]
+        described, step = provenance["config"], provenance["step"]
         own = manifest.get("target_vocabulary")
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: not a bundle's manifest: {error!r}") from None
     if graphs is None:
         raise CheckpointError(f"{folder}: has no fp32 or fp16 graphs to take weights from")
@@ -46,7 +47,7 @@ def load(folder: Path) -> Checkpoint:
         raise CheckpointError(
             f"{folder}: is an imported model, whose vocabulary training does not support"
         )
-    config = Config.from_mapping(provenance["config"], str(path))
+    config = Config.from_mapping(described, str(path))
     stored: dict[str, np.ndarray] = {}
     for name in (graphs["encoder"], graphs["decoder"]):
         for tensor in _initializers(onnx.load(folder / name).graph):
@@ -56,7 +57,8 @@ def load(folder: Path) -> Checkpoint:
         array = stored.get(name)
         if array is None and f"{name}.scaled" in stored:  # a table that is not also the projection
             array = stored[f"{name}.scaled"].astype(np.float32) / config.model.embedding_scale
-        if name == "projection_bias":  # tokens that are never produced have -inf in the graph
+        if name == "projection_bias" and "projection.bias" in stored:
+            # tokens that are never produced have -inf in the graph
             array = np.nan_to_num(stored["projection.bias"], neginf=0.0)
         if array is not None and name in PADDED:
             array = array[: config.model.vocab_size]
@@ -67,7 +69,7 @@ def load(folder: Path) -> Checkpoint:
         weights[name] = torch.from_numpy(array.astype(np.float32))
     source = Tokenizer.load(vocabulary)
     vocabularies = Vocabularies(source, Tokenizer.load(folder / own) if own else source)
-    return Checkpoint(config, vocabularies, weights, provenance["step"])
+    return Checkpoint(config, vocabularies, weights, step)
 
 
 def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
