@@ -16,7 +16,7 @@ from tests.bench import peer
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 4])
-def test_every_n_best_list_is_ctranslate2s(
+def test_n_best_lists_equal_those_of_ctranslate2(
     tiny_bundle: Path, tmp_path: Path, beam_size: int
 ) -> None:
     checkpoint = bundle.load(tiny_bundle)

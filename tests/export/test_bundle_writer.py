@@ -84,7 +84,7 @@ def test_a_corrupted_weight_fails_verification_and_publishes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_neither_graphs_nor_their_runs_keep_the_network_in_memory(
+def test_the_network_is_freed_before_verification_and_graphs_hold_no_large_weights(
     checkpoint: Checkpoint,
     text: dict[str, list[str]],
     tmp_path: Path,
@@ -115,7 +115,7 @@ def test_neither_graphs_nor_their_runs_keep_the_network_in_memory(
     assert max(inline) < MIN_MAPPED <= (tmp_path / "b" / WEIGHTS).stat().st_size
 
 
-def test_a_folder_that_is_no_bundle_is_left_alone(
+def test_a_folder_that_is_not_a_bundle_is_not_overwritten(
     checkpoint: Checkpoint, text: dict[str, list[str]], tmp_path: Path
 ) -> None:
     (tmp_path / "letters").mkdir()
@@ -123,7 +123,7 @@ def test_a_folder_that_is_no_bundle_is_left_alone(
         write_bundle(checkpoint, text, tmp_path / "letters", OPTIONS)
 
 
-def test_the_command_line_goes_from_run_to_bundle(
+def test_the_command_line_exports_a_run_and_keeps_the_rules_of_an_earlier_bundle(
     checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(tmp_path / "run", checkpoint, {}, keep=2)

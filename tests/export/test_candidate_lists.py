@@ -21,7 +21,7 @@ NEAR = ("The old dog sleeps.", "An old dog sleeps there.", "The old cat sleeps t
 
 
 @pytest.fixture
-def asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def request_bodies(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The bodies of the requests to a service in this process, without a network."""
     bodies: list[dict[str, Any]] = []
 
@@ -36,8 +36,11 @@ def asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[dict[str,
 
 
 @pytest.mark.parametrize("corpus", ["", "toy"])
-def test_a_list_is_what_the_service_finds_and_training_reads_it(
-    corpus: str, tmp_path: Path, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+def test_candidate_lists_are_the_services_translations_and_training_reads_them(
+    corpus: str,
+    tmp_path: Path,
+    request_bodies: list[dict[str, Any]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     toy.write_corpus(tmp_path, train=60, valid=1)
     options = ["--data", str(tmp_path), "--source", "de", "--target", "en"]
@@ -51,9 +54,9 @@ def test_a_list_is_what_the_service_finds_and_training_reads_it(
     lists = [json.loads(line) for line in path.read_text().splitlines()]
     assert f"{path}: {len(lists)} lists; dropped: " in capsys.readouterr().out
     assert 10 < len(lists) <= 60
-    assert {(body["beam_size"], body["alternatives"], body["rerank"]) for body in asked} == {
-        (COUNT, COUNT - 1, False)
-    }
+    assert {
+        (body["beam_size"], body["alternatives"], body["rerank"]) for body in request_bodies
+    } == {(COUNT, COUNT - 1, False)}
     references = dict(toy.sentences())
     right = 0
     for one in lists:
@@ -61,7 +64,7 @@ def test_a_list_is_what_the_service_finds_and_training_reads_it(
         for candidate, gain in zip(one["candidates"], one["gains"], strict=True):
             right += (equal := candidate == references[one["source"]])
             assert (gain == 1.0) == equal
-    assert right > len(lists) / 2, "the tiny bundle knows this language"
+    assert right > len(lists) / 2, "the tiny bundle translates this language"
 
     tokenizer = Tokenizer.load(TINY_BUNDLE / "sentencepiece.model")
     config = load_config("tiny")
@@ -69,7 +72,7 @@ def test_a_list_is_what_the_service_finds_and_training_reads_it(
     assert [one.source for one in read.lists] == [one["source"] for one in lists]
 
 
-def test_gains_go_by_what_is_the_same() -> None:
+def test_gains_grow_with_the_similarity_to_the_reference() -> None:
     far = "The bird sings today."
     outcome, gains = compare(Translation((*NEAR, REFERENCE, far), ("end",)), REFERENCE)
     assert outcome == "kept"
@@ -88,13 +91,13 @@ def test_gains_go_by_what_is_the_same() -> None:
         (tuple(f"The old dog {n}." for n in "abcde"), ("end",), "alike"),
     ],
 )
-def test_what_teaches_nothing_is_dropped(
+def test_candidates_that_teach_nothing_are_dropped(
     candidates: tuple[str, ...], finishes: tuple[str, ...], outcome: str
 ) -> None:
     assert compare(Translation(candidates, finishes), REFERENCE)[0] == outcome
 
 
-def test_files_that_are_not_aligned_are_refused(
+def test_files_of_different_lengths_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.toy.de").write_text("eins\nzwei\n")

@@ -45,7 +45,7 @@ def weights(path: Path) -> dict[str, bytes]:
     return {one.name: numpy_helper.to_array(one).tobytes() for one in initializers(graph)}
 
 
-def test_an_older_bundle_runs_as_it_is_and_converted_to_the_bit(
+def test_an_older_bundle_loads_and_converting_it_changes_no_output(
     old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert load(old).manifest.format_version == 8
@@ -80,7 +80,9 @@ def test_each_weight_is_stored_once(old: Path, tmp_path: Path) -> None:
         assert stored.index(data) % 64 == 0
 
 
-def test_in_its_own_place_and_twice(old: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_converted_in_place_and_a_second_time_without_change(
+    old: Path, tmp_path: Path
+) -> None:
     assert main(["convert", str(old)]) == 0
     first = load(old).manifest
     assert first.format_version == FORMAT_VERSION
@@ -89,7 +91,7 @@ def test_in_its_own_place_and_twice(old: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
 
-def test_graphs_and_tables_in_folders_are_found(old: Path, tmp_path: Path) -> None:
+def test_graphs_and_tables_in_subfolders_are_converted(old: Path, tmp_path: Path) -> None:
     manifest = json.loads((old / "manifest.json").read_text())
     (old / "data").mkdir()
     (old / "scorer.int8.onnx").rename(old / "data" / "scorer")
@@ -106,7 +108,7 @@ def test_graphs_and_tables_in_folders_are_found(old: Path, tmp_path: Path) -> No
     OnnxModelRunner(*new.graphs("fp32"), scorer=new.scorer).align([4, 10, 3], [2, 9, 3])
 
 
-def test_what_cannot_be_converted_is_told_and_nothing_is_written(
+def test_a_bundle_that_cannot_be_converted_is_an_error_and_nothing_is_written(
     old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = tmp_path / "letters"

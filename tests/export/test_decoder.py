@@ -28,7 +28,7 @@ from service.engine.beam import BeamSearch
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
-from service.engine.types import DEAD, MASKED, DecodingOptions, RunPlan, SpecialIds, StopRule
+from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 
@@ -55,7 +55,7 @@ def export(network: Transformer, folder: Path, precision: Precision = "fp32") ->
 
 @pytest.fixture
 def network(request: pytest.FixtureRequest) -> Transformer:
-    """A random network with embeddings that look untied, so that it does not repeat one token."""
+    """A random network with embeddings so large that it does not repeat one token."""
     torch.manual_seed(11)
     sizes = ModelConfig(40, 32, 48, 4, 2, 2, dropout=0.0, max_positions=64)
     network = Transformer(replace(sizes, **getattr(request, "param", {})), 0).eval()
@@ -96,7 +96,7 @@ def sources_of(count: int, vocab_size: int = 40) -> list[list[int]]:
     indirect=True,
     ids=[
         *("post-relu-shared", "pre-gelu-target", "post-silu-separate", "positions", "bias"),
-        *("stored", "keys-as-they-are", "final-norm", "ssru"),
+        *("stored", "unnormed-keys", "final-norm", "ssru"),
     ],
 )
 def test_cached_decoding_equals_full_decoding(
@@ -197,7 +197,7 @@ def check_against_reference(
 @pytest.mark.parametrize(
     "config", [EngineConfig(max_num_seqs=1), EngineConfig(num_workers=2, max_num_seqs=6)]
 )
-def test_the_engines_search_is_the_references(
+def test_the_engine_finds_the_n_best_lists_of_the_reference_search(
     network: Transformer, tmp_path: Path, config: EngineConfig
 ) -> None:
     engine = Engine([export(network, tmp_path)], SPECIAL, config)
@@ -210,7 +210,9 @@ def test_the_engines_search_is_the_references(
         engine.close()
 
 
-def test_what_is_forbidden_keeps_its_share_of_probability(network: Transformer) -> None:
+def test_forbidding_tokens_leaves_the_probabilities_of_others_unchanged(
+    network: Transformer,
+) -> None:
     forbidding = Transformer(replace(network.config, forbidden_ids=(4, 9)), 0).eval()
     forbidding.load_state_dict(network.state_dict())
     source, prefix = torch.tensor([[5, 6, EOS_ID]]), torch.tensor([[BOS_ID, 7]])
@@ -223,8 +225,8 @@ def test_what_is_forbidden_keeps_its_share_of_probability(network: Transformer) 
     assert found[[4, 9]].tolist() == [-np.inf, -np.inf]
 
 
-def test_the_graphs_of_published_bundles_stay_as_they_are(tmp_path: Path) -> None:
-    """Built again from the published fp16 weights, graphs have the same operators, inputs and outputs."""
+def test_rebuilt_graphs_have_the_operators_of_the_published_bundle(tmp_path: Path) -> None:
+    """Rebuild the graphs from the published fp16 weights; compare operators, inputs and outputs."""
     published = bundle.load(DEFAULT_BUNDLE)
     weights = {name: tensor.numpy() for name, tensor in published.network().state_dict().items()}
     sizes, never = published.config.model, suppressed_ids(published.vocabularies, published.config)
@@ -251,7 +253,9 @@ def operators(graph: onnx.GraphProto) -> list[object]:
     return found
 
 
-def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Checkpoint) -> None:
+def test_the_engine_finds_the_n_best_lists_of_the_reference_search_on_trained_weights(
+    checkpoint: Checkpoint,
+) -> None:
     tokenizer = checkpoint.vocabularies.source
     tag = tokenizer.tag_id("en")
     encoded = tokenizer.encode([german for german, _ in toy.sentences()[::12]])
@@ -271,10 +275,10 @@ def test_the_engines_search_is_the_references_on_trained_weights(checkpoint: Che
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_padding_hides_however_sharp_attention_is(
+def test_padding_changes_no_translation_even_with_extreme_attention_scores(
     network: Transformer, tmp_path: Path, precision: Precision
 ) -> None:
-    """Search a short sentence beside a long one, in a network with attention scores in the thousands."""
+    """Search a short sentence in a batch with a long one, with attention scores in the thousands."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if ".w_q." in name or ".w_k." in name:
@@ -293,12 +297,8 @@ def test_padding_hides_however_sharp_attention_is(
         engine.close()
 
 
-def test_exporter_and_engine_agree_on_their_constants() -> None:
-    assert (DEAD, MASKED) == (types.DEAD, types.MASKED)
-
-
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_a_run_ends_at_the_very_step_at_which_the_search_is_done(
+def test_a_run_ends_at_the_step_at_which_the_search_is_done(
     checkpoint: Checkpoint, alpha: float
 ) -> None:
     tokenizer = checkpoint.vocabularies.source

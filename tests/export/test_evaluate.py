@@ -23,7 +23,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def translations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The service's translations, in a list that tests may change."""
     answers = list(ENGLISH)
 
@@ -40,24 +40,27 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return answers
 
 
-def test_the_figures_are_sacrebleus_with_their_signatures(data: Path, found: list[str]) -> None:
-    found[1] = "today we are going to the cinema"
+def test_scores_and_signatures_are_those_of_sacrebleu(data: Path, translations: list[str]) -> None:
+    translations[1] = "today we are going to the cinema"
     figures = evaluate.evaluate("http://service", data, "test")
-    bleu, chrf = sacrebleu.corpus_bleu(found, [ENGLISH]), sacrebleu.corpus_chrf(found, [ENGLISH])
+    bleu, chrf = (
+        sacrebleu.corpus_bleu(translations, [ENGLISH]),
+        sacrebleu.corpus_chrf(translations, [ENGLISH]),
+    )
     assert figures.keys() == {"de-en"}
     assert figures["de-en"].startswith(f"test, 3 lines: BLEU {bleu.score:.2f} (nrefs:1|case:mixed")
     assert f"chrF2 {chrf.score:.2f} (nrefs:1" in figures["de-en"]
 
 
-def test_case_counts_unless_it_is_not_to(data: Path, found: list[str]) -> None:
-    found[:] = [line.upper() for line in ENGLISH]
+def test_case_is_compared_unless_lowercase_is_set(data: Path, translations: list[str]) -> None:
+    translations[:] = [line.upper() for line in ENGLISH]
     assert "BLEU 100.00" not in evaluate.evaluate("http://service", data, "test")["de-en"]
     lower = evaluate.evaluate("http://service", data, "test", lowercase=True)["de-en"]
     assert "BLEU 100.00 (nrefs:1|case:lc" in lower
 
 
-def test_the_figures_go_into_the_bundles_manifest(
-    data: Path, found: list[str], tiny_bundle: Path, tmp_path: Path
+def test_scores_are_recorded_in_the_manifest_of_the_bundle(
+    data: Path, translations: list[str], tiny_bundle: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, copy)
@@ -68,16 +71,18 @@ def test_the_figures_go_into_the_bundles_manifest(
     assert after.model_copy(update={"provenance": before.provenance}) == before
 
 
-def test_the_translations_are_kept_where_they_are_asked_for(data: Path, found: list[str]) -> None:
-    found[1] = "Wir gehen heute ins Kino, heute schön."
+def test_translations_are_written_to_the_folder_given_by_out(
+    data: Path, translations: list[str]
+) -> None:
+    translations[1] = "Wir gehen heute ins Kino, heute schön."
     out = data / "kept" / "first"
     assert evaluate.main(["http://service/", "--data", str(data), "--out", str(out)]) == 0
     assert [path.name for path in out.iterdir()] == ["test.de-en.en"]
-    assert (out / "test.de-en.en").read_text("utf-8").splitlines() == found
+    assert (out / "test.de-en.en").read_text("utf-8").splitlines() == translations
 
 
-def test_every_request_has_the_fields_that_are_set(
-    data: Path, found: list[str], monkeypatch: pytest.MonkeyPatch
+def test_fields_given_by_set_are_in_every_request(
+    data: Path, translations: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies: list[dict[str, Any]] = []
     fetch = vars(evaluate)["fetch"]
@@ -94,7 +99,7 @@ def test_every_request_has_the_fields_that_are_set(
         assert (body["length_penalty"], body["rerank"], body["format"]) == (1.2, True, "html")
 
 
-def test_the_scores_of_another_search_are_not_recorded(
+def test_scores_cannot_be_recorded_when_fields_are_set(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["http://service/", "--data", str(data), "--record", str(data)]
@@ -111,15 +116,15 @@ def test_a_field_without_a_value_is_an_error(
     assert "'rerank' is not of the form FIELD=VALUE" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(
-    data: Path, found: list[str], capsys: pytest.CaptureFixture[str]
+def test_a_folder_that_cannot_be_created_is_an_error(
+    data: Path, translations: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = data / "test.de"
     assert evaluate.main(["http://service/", "--data", str(data), "--out", str(taken)]) == 1
     assert str(taken) in capsys.readouterr().err
 
 
-def test_a_service_that_is_not_there_is_an_error(
+def test_an_unreachable_service_is_an_error(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(url: str, body: object = None) -> Any:

@@ -61,7 +61,7 @@ def rounding(x: Array, weight: Array) -> Array:
 
 
 @pytest.mark.parametrize("relu", [False, True])
-def test_int8_is_the_product_but_for_its_roundings(
+def test_an_int8_product_is_exact_within_its_rounding_error(
     weights: dict[str, Array], x: Array, relu: bool
 ) -> None:
     b = builder("int8", weights)
@@ -72,7 +72,7 @@ def test_int8_is_the_product_but_for_its_roundings(
     assert error.max() > 0, "it is rounded at all"
 
 
-def test_int8_of_a_sentence_does_not_depend_on_its_neighbours(
+def test_int8_results_of_a_sentence_do_not_depend_on_the_rest_of_the_batch(
     weights: dict[str, Array], x: Array
 ) -> None:
     def alone(part: Array) -> Array:
@@ -85,7 +85,7 @@ def test_int8_of_a_sentence_does_not_depend_on_its_neighbours(
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("fp16", 2e-2)])
-def test_floating_point_products_are_numpys(
+def test_floating_point_products_equal_those_of_numpy(
     weights: dict[str, Array], x: Array, precision: Precision, tolerance: float
 ) -> None:
     b = builder(precision, weights)
@@ -95,7 +95,7 @@ def test_floating_point_products_are_numpys(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_several_modules_as_one_product_give_what_each_gives(
+def test_modules_merged_into_one_product_give_their_concatenated_results(
     weights: dict[str, Array], x: Array, precision: Precision
 ) -> None:
     b = builder(precision, weights)
@@ -131,7 +131,7 @@ def test_columns_share_a_scale_unless_one_is_far_wider(widest: float, scales: in
     np.testing.assert_allclose(columns.T * scale.reshape(-1, 1), weight, atol=widest / 127 / 2)
 
 
-def test_a_table_is_stored_once_for_its_rows_and_for_a_product(
+def test_a_table_that_is_looked_up_and_multiplied_is_stored_once(
     weights: dict[str, Array], x: Array
 ) -> None:
     b, weight = builder("int8", weights), weights["first.weight"]
@@ -146,7 +146,7 @@ def test_a_table_is_stored_once_for_its_rows_and_for_a_product(
     assert (error <= rounding(x, weight)).all()
 
 
-def test_heads_split_and_merged_are_as_before(x: Array) -> None:
+def test_splitting_and_merging_heads_restores_the_input(x: Array) -> None:
     b = builder("fp32", {})
     [heads] = b.split_heads("x", d_head=6)
     np.testing.assert_array_equal(run(b, b.merge_heads(heads), x, width=WIDTH), x)

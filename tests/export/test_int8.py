@@ -13,7 +13,7 @@ from export.int8 import LIMITS, ActivationRange, best_limit, saturating_product,
 
 Array = NDArray[Any]
 WIDTH, OUT = 34, 20
-LOUD = ActivationRange(-127.5, 127.5, np.full((4, WIDTH), 127.5))
+EXTREME = ActivationRange(-127.5, 127.5, np.full((4, WIDTH), 127.5))
 """A range whose examples all have the largest value."""
 MIXED = ActivationRange(-127.5, 127.5, np.random.default_rng(1).normal(0, 20, (64, WIDTH)))
 
@@ -44,30 +44,30 @@ def codes_and_weight(seed: int = 0) -> tuple[Array, Array]:
     return codes, weight
 
 
-def test_products_that_would_be_cut_off_are_exact() -> None:
+def test_products_that_would_saturate_with_eight_bits_are_exact() -> None:
     codes, weight = codes_and_weight()
-    found, stored, scale = product(weight, LOUD, codes)
-    zero = LOUD.code()[1]
+    found, stored, scale = product(weight, EXTREME, codes)
+    zero = EXTREME.code()[1]
     exact = (codes.astype(np.int64) - zero) @ stored.T.astype(np.int64)
     np.testing.assert_allclose(found, exact * scale, rtol=1e-6)
     assert np.abs(stored).max() == 64
 
 
-def test_a_product_in_eight_bits_is_exact_or_cut_off_as_it_is_said_to_be() -> None:
+def test_an_eight_bit_product_is_exact_or_saturates_as_modelled() -> None:
     codes, weight = codes_and_weight()
     found, stored, scale = product(weight, ActivationRange(-127.5, 127.5), codes)
     assert np.abs(stored).max() == 127
-    zero_part = LOUD.code()[1] * stored.sum(axis=1, dtype=np.int64)
+    zero_part = EXTREME.code()[1] * stored.sum(axis=1, dtype=np.int64)
     exact = codes.astype(np.int64) @ stored.T.astype(np.int64)
     cut = saturating_product(codes, stored)
-    assert (cut < exact).any(), "the inputs are large enough"
+    assert (cut < exact).any(), "the inputs are too small to saturate"
     assert any(
         np.allclose(found, (one - zero_part) * scale, rtol=1e-6, atol=1e-6) for one in (exact, cut)
     )
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_pairs_are_cut_off_by_hand(limit: int) -> None:
+def test_saturating_products_equal_values_computed_by_hand(limit: int) -> None:
     inputs = np.array([[255, 255, 255], [255, 0, 255], [128, 128, 0]], np.uint8)
     weight = np.full((2, 3), limit, np.int8)
     weight[1] = -limit
@@ -84,15 +84,15 @@ def test_pairs_are_cut_off_by_hand(limit: int) -> None:
 @pytest.mark.parametrize(
     ("seen", "power", "limit"),
     [
-        (LOUD, 1, 64),
+        (EXTREME, 1, 64),
         (MIXED, 1, 64),
         (MIXED, 9, 127),  # few weights are large, as after training
-        (ActivationRange(-127.5, 127.5, -LOUD.inputs), 1, 127),  # the examples' codes are zeros
+        (ActivationRange(-127.5, 127.5, -EXTREME.inputs), 1, 127),  # the examples' codes are zeros
         (ActivationRange(-127.5, 127.5), 1, 127),
     ],
-    ids=["loud", "uniform", "trained", "least", "unseen"],
+    ids=["extreme", "uniform", "trained", "least", "unseen"],
 )
-def test_a_weight_has_eight_bits_unless_its_products_suffer(
+def test_a_weight_has_eight_bits_unless_its_products_saturate_too_much(
     seen: ActivationRange, power: int, limit: int
 ) -> None:
     weight = codes_and_weight()[1][1:] ** power
@@ -102,6 +102,6 @@ def test_a_weight_has_eight_bits_unless_its_products_suffer(
 
 def test_the_limit_is_found_from_some_rows_of_a_large_weight() -> None:
     weight = np.tile(codes_and_weight()[1], (250, 1))
-    assert best_limit(weight, widest_values(weight), LOUD) == 64
+    assert best_limit(weight, widest_values(weight), EXTREME) == 64
     padded = np.append(widest_values(weight), 0)  # an absent row
-    assert best_limit(weight, padded, LOUD) == 64
+    assert best_limit(weight, padded, EXTREME) == 64

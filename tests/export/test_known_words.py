@@ -18,7 +18,7 @@ GERMAN = [
 ENGLISH = ["The house burns", "The house boat of Bosch", "A boat", "The noise"]
 
 
-def test_it_has_the_words_of_the_text_but_no_names(tmp_path: Path) -> None:
+def test_the_table_has_the_words_of_the_text_without_names(tmp_path: Path) -> None:
     for code, lines in (("de", GERMAN), ("en", ENGLISH)):
         (tmp_path / f"train.{code}").write_text("\n".join(lines) + "\n", encoding="utf-8")
     table = tmp_path / "known.tsv.xz"
@@ -30,14 +30,14 @@ def test_it_has_the_words_of_the_text_but_no_names(tmp_path: Path) -> None:
     assert "Bosch" not in known["en"]
 
 
-def test_what_a_dictionary_has_is_no_name() -> None:
+def test_a_word_of_both_languages_is_a_name_unless_a_dictionary_has_it() -> None:
     counts = {"de": Counter({"arm": 1}), "en": Counter({"arm": 1})}
     table = known_words.known_words(counts, {"de": ["arm", "bein"]})
     assert table["de"] == {"part": set(), "word": {"arm", "bein"}}
     assert table["en"] == {"part": set(), "word": set()}
 
 
-def test_words_that_others_stand_for_are_left_out() -> None:
+def test_compounds_and_inflected_forms_of_other_words_are_left_out() -> None:
     counts = {"de": Counter({"haus": 2, "boot": 2, "hausboot": 1, "hauses": 1, "ei": 5})}
     table = known_words.known_words(counts, {})
     assert table["de"] == {"part": {"haus", "boot"}, "word": {"ei"}}

@@ -29,12 +29,12 @@ def test_every_linear_layer_and_the_projection_have_a_range(
     for name, seen in ranges.items():
         assert seen.low < seen.high, name
         if name.endswith("w_2"):
-            assert seen.low == 0, "what comes out of ReLU"
+            assert seen.low == 0, "the input is an output of ReLU"
         if name.endswith("w_q") and "self" in name:
             assert seen == ranges[name[:-1] + "k"] == ranges[name[:-1] + "v"], "they share an input"
 
 
-def test_a_normalized_input_lies_within_what_its_norm_allows(
+def test_the_range_of_a_normalized_input_is_within_the_bound_of_its_norm(
     checkpoint: Checkpoint, batches: list[Batch]
 ) -> None:
     """No element of a normalized vector of d elements exceeds sqrt(d - 1), before scale and bias."""

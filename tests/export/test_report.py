@@ -1,4 +1,4 @@
-"""What the report of a service measures besides BLEU."""
+"""The figures that the report on a service has besides BLEU."""
 
 import doctest
 import random
@@ -18,7 +18,7 @@ REFERENCES = ["Room 106 is free.", "That is 1,250.50 euros.", "The dog sleeps.",
 KNOWN = frozenset("room is free that euros the dog sleeps at eight".split())  # noqa: SIM905
 
 
-def test_the_docstrings_hold() -> None:
+def test_the_examples_in_docstrings_are_right() -> None:
     assert doctest.testmod(module) == (0, 1)
 
 
@@ -26,7 +26,7 @@ def measured(translated: Sequence[str], answers: Any, known: frozenset[str] = KN
     return report(answers, SOURCE, translated, REFERENCES, known)
 
 
-def test_a_perfect_service_loses_nothing() -> None:
+def test_perfect_translations_have_perfect_figures() -> None:
     found = measured(REFERENCES, lambda lines: list(lines))
     assert (found.numbers, found.numbered_lines) == (1, 3)
     assert (found.placeholders, found.lines) == (1, 4)
@@ -34,7 +34,7 @@ def test_a_perfect_service_loses_nothing() -> None:
     assert found.chrf["unchanged"] == 100
 
 
-def test_what_is_lost_is_told() -> None:
+def test_lost_numbers_lost_placeholders_and_unknown_words_are_reported() -> None:
     translated = ["Room ten6 is free.", "That is 1250.50 euros.", "The dog wuffles.", "At 9."]
     found = measured(translated, lambda lines: [line.split()[0] for line in lines])
     assert found.numbers == pytest.approx(1 / 3)
@@ -43,7 +43,7 @@ def test_what_is_lost_is_told() -> None:
     assert "unknown words          18.18% of 11 words" in str(found)
 
 
-def test_words_of_the_line_are_known_and_without_a_list_all() -> None:
+def test_words_of_the_source_are_known_and_without_a_word_list_none_are_counted() -> None:
     copied = ["Zimmer", "Euro", "Hund", "xyz"]
     assert measured(copied, list).unknown == 0.25
     without = measured(copied, list, frozenset())
@@ -51,7 +51,7 @@ def test_words_of_the_line_are_known_and_without_a_list_all() -> None:
     assert "no word list" in str(without)
 
 
-def test_case_and_quotes_are_compared_alike() -> None:
+def test_translations_of_changed_case_and_quoted_lines_are_compared_with_chrf() -> None:
     asked: list[list[str]] = []
     by_line = {line.casefold(): text for line, text in zip(SOURCE, REFERENCES, strict=True)}
 
@@ -72,7 +72,7 @@ def test_case_and_quotes_are_compared_alike() -> None:
 
 
 @pytest.mark.parametrize("line", ["Ja", "Ja nein", "Ein Satz mit Wörtern."])
-def test_a_placeholder_stands_behind_the_first_word(line: str) -> None:
+def test_a_placeholder_is_inserted_after_the_first_word(line: str) -> None:
     for seed in range(30):
         made, one = with_placeholder(line, random.Random(seed))
         assert made.replace(f" {one}", "", 1) == line
@@ -80,7 +80,7 @@ def test_a_placeholder_stands_behind_the_first_word(line: str) -> None:
     assert len({placeholder(random.Random(seed)) for seed in range(60)}) > 40
 
 
-def test_the_command_knows_the_words_of_the_training_text(
+def test_words_of_the_training_text_and_of_word_files_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, lines in {

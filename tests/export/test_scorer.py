@@ -61,9 +61,14 @@ def log_prob(network: Transformer, source: list[int], target: list[int]) -> floa
 
 
 def searched(
-    runner: OnnxModelRunner, sources: list[list[int]], options: DecodingOptions, loops: int = 1
+    runner: OnnxModelRunner,
+    sources: list[list[int]],
+    options: DecodingOptions,
+    num_workers: int = 1,
 ) -> list[list[Hypothesis]]:
-    engine = Engine([runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_workers=loops))
+    engine = Engine(
+        [runner], SpecialIds(PAD_ID, BOS_ID, EOS_ID), EngineConfig(num_workers=num_workers)
+    )
     engine.start()
     try:
         sequences = engine.submit([(source, options) for source in sources])
@@ -72,7 +77,7 @@ def searched(
         engine.close()
 
 
-def backwards(pairs: list[Pair]) -> list[list[int]]:
+def reversed_sources(pairs: list[Pair]) -> list[list[int]]:
     """Return meaningless sources, which have several translations with similar scores."""
     return [[int(pair.source[0]), *pair.source[-2:0:-1].tolist(), EOS_ID] for pair in pairs]
 
@@ -108,7 +113,7 @@ def test_alignments_are_the_mean_of_the_chosen_heads(
         np.testing.assert_allclose(found, expected / len(heads), atol=1e-5)
 
 
-def test_scores_are_the_networks_whatever_stands_beside_a_pair(
+def test_scores_of_a_padded_batch_are_the_log_probabilities_of_the_network(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     runner = runner_with(network, HEADS, tmp_path)
@@ -121,7 +126,7 @@ def test_scores_are_the_networks_whatever_stands_beside_a_pair(
     np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-4)
 
 
-def test_a_bias_of_the_projection_counts(
+def test_scores_include_the_projection_bias(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     biased = Transformer(replace(network.config, projection_bias=True), PAD_ID).eval()
@@ -135,7 +140,7 @@ def test_a_bias_of_the_projection_counts(
         assert found == pytest.approx(log_prob(biased, source, target), abs=1e-3)
 
 
-def test_a_recurrent_decoder_reads_a_translation_at_once(
+def test_scores_of_a_recurrent_decoder_are_those_of_the_network(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
@@ -149,7 +154,7 @@ def test_a_recurrent_decoder_reads_a_translation_at_once(
     np.testing.assert_allclose(runner.score(sources, bias, targets), expected, atol=1e-3)
 
 
-def test_any_encoder_of_a_bundle_serves_its_scorer(pairs: list[Pair]) -> None:
+def test_the_scorer_reads_encoders_of_every_precision(pairs: list[Pair]) -> None:
     """The scorer is in int8 and reads fp16; the fp32 graphs have their keys and values in fp32."""
     runners = [
         OnnxModelRunner(
@@ -165,7 +170,7 @@ def test_any_encoder_of_a_bundle_serves_its_scorer(pairs: list[Pair]) -> None:
         assert np.abs(fine - coarse).sum(axis=1).mean() / 2 < 0.05
 
 
-def test_one_target_serves_for_all_sources(
+def test_one_target_is_scored_against_all_sources(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     runner, target = runner_with(network, HEADS, tmp_path), pairs[0].target.tolist()
@@ -176,7 +181,7 @@ def test_one_target_serves_for_all_sources(
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
+def test_reranking_sorts_by_the_log_probabilities_of_both_directions(
     checkpoint: Checkpoint, network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     runner, back = (
@@ -208,41 +213,41 @@ def test_the_engine_ranks_by_what_the_network_says_of_both_directions(
     assert moved > 2
 
 
-def test_a_sentence_that_is_alone_is_judged_by_several_threads_and_to_the_same_end(
+def test_a_single_sentence_is_scored_on_reranker_threads_with_the_same_result(
     checkpoint: Checkpoint, network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    judges: list[str] = []
+    threads: list[str] = []
 
-    class Watched(OnnxModelRunner):
+    class RecordingRunner(OnnxModelRunner):
         def score(self, *arrays: Any) -> Floats:
-            judges.append(threading.current_thread().name.partition("_")[0])
+            threads.append(threading.current_thread().name.partition("_")[0])
             return super().score(*arrays)
 
     runner_with(network, HEADS, tmp_path)
-    runner = Watched(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
-    sources = backwards(pairs[:8])
+    runner = RecordingRunner(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
+    sources = reversed_sources(pairs[:8])
     asking = DecodingOptions(
         40, num_hypotheses=4, channel_tag=checkpoint.vocabularies.source.tag_id("de")
     )
-    alone = [searched(runner, [source], asking, loops=2)[0] for source in sources]
-    assert set(judges) == {"reranker"}
-    judges.clear()
+    alone = [searched(runner, [source], asking, num_workers=2)[0] for source in sources]
+    assert set(threads) == {"reranker"}
+    threads.clear()
     together = searched(runner, sources, asking)
-    assert "engine-0" in judges
+    assert "engine-0" in threads
     for found, expected in zip(alone, together, strict=True):
         assert [one.ids for one in found] == [one.ids for one in expected]
 
 
-def test_a_scorer_that_fails_fails_those_that_asked(
+def test_a_failing_scorer_fails_the_sentences_to_be_reranked(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    class Failing(OnnxModelRunner):
+    class FailingRunner(OnnxModelRunner):
         def score(self, *_: object) -> Floats:
             raise RuntimeError("no scores today")
 
     runner_with(network, HEADS, tmp_path)
-    runner = Failing(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
-    sources = backwards(pairs[:8])
+    runner = FailingRunner(ENCODER, DECODER, scorer=tmp_path / "scorer.onnx")
+    sources = reversed_sources(pairs[:8])
     assert searched(runner, sources, DecodingOptions(40))
     asking, failed = DecodingOptions(40, channel_tag=int(pairs[0].source[0])), []
     for source in sources:  # each in its own engine: several failures in a row would stop it
@@ -250,11 +255,11 @@ def test_a_scorer_that_fails_fails_those_that_asked(
             searched(runner, [source], asking)
         except StepFailedError as error:
             failed.append(str(error))
-    assert failed, "of none there was more than one near translation"
+    assert failed, "no sentence has several translations to choose from"
     assert all("log says why" in message for message in failed)
 
 
-def test_another_networks_scorer_is_not_published(
+def test_a_scorer_that_disagrees_with_the_network_fails_verification(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     runner = runner_with(network, HEADS, tmp_path)
@@ -267,7 +272,7 @@ def test_another_networks_scorer_is_not_published(
         verify_scorer(scored_pairs(network, HEADS, pairs), runner)
 
 
-def test_a_translation_without_a_token_has_no_attention_to_compare(
+def test_an_empty_translation_has_no_attention_to_compare(
     network: Transformer, pairs: list[Pair], tmp_path: Path
 ) -> None:
     runner = runner_with(network, HEADS, tmp_path)
@@ -277,6 +282,6 @@ def test_a_translation_without_a_token_has_no_attention_to_compare(
         assert line.endswith(", 0.0% of the attention elsewhere")
 
 
-def test_a_runner_without_a_scorer_says_so() -> None:
+def test_aligning_without_a_scorer_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="without a scorer"):
         OnnxModelRunner(ENCODER, DECODER).align([5, EOS_ID], [BOS_ID, 6, EOS_ID])

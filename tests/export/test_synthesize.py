@@ -48,7 +48,7 @@ def requests(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_the_corpus_is_the_models_and_an_interruption_loses_and_doubles_nothing(
+def test_an_interrupted_corpus_is_completed_without_lost_or_repeated_lines(
     lines: Path, tmp_path: Path, requests: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "data"
@@ -58,7 +58,7 @@ def test_the_corpus_is_the_models_and_an_interruption_loses_and_doubles_nothing(
         file.write("written, but not yet counted\n")
     assert main(command(lines, out)) == 0
     given = lines.read_text().splitlines()
-    assert sum(requests) == len(given) + 7, "no line was done twice but those of the failed request"
+    assert sum(requests) == len(given) + 7, "only the lines of the failed request were sent twice"
 
     german, english = (
         (out / f"train.back.{code}").read_text().splitlines() for code in ("de", "en")
@@ -101,7 +101,7 @@ def test_a_corpus_of_another_origin_is_not_overwritten(
     assert mine.read_text() == "Mein Satz.\n"
 
 
-def test_it_goes_on_with_what_was_added_but_not_with_another_text(
+def test_added_lines_are_translated_and_a_changed_text_is_an_error(
     lines: Path, tmp_path: Path, requests: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "data"
@@ -133,5 +133,7 @@ def test_it_goes_on_with_what_was_added_but_not_with_another_text(
         ("Der der der", ["length"], "length"),
     ],
 )
-def test_what_ran_away_is_dropped(translation: str, finishes: list[str], outcome: str) -> None:
+def test_empty_repetitive_copied_and_cut_off_translations_are_dropped(
+    translation: str, finishes: list[str], outcome: str
+) -> None:
     assert judge(translation, finishes) == outcome

@@ -43,14 +43,14 @@ def engine(
     ]
 
 
-def test_what_is_equal_passes_and_is_described() -> None:
+def test_equal_translations_pass_and_are_described() -> None:
     line = verify("fp32", REFERENCE, engine(), piece)
     assert line.startswith(
         "fp32: 10 of 10 translations equal the reference's, chrF against it 100.0, scores differ by 0"
     )
 
 
-def test_translations_without_a_word_are_equal_too() -> None:
+def test_empty_translations_count_as_equal() -> None:
     reference = [[Found((), -1.0, True)]]
     found = [[Hypothesis((), -1.0, FinishReason.END)]]
     assert "1 of 1 translations equal the reference's, chrF against it 100.0" in verify(
@@ -58,7 +58,7 @@ def test_translations_without_a_word_are_equal_too() -> None:
     )
 
 
-def test_fp32_must_agree_in_the_whole_list() -> None:
+def test_fp32_must_agree_in_the_whole_n_best_list() -> None:
     with pytest.raises(VerificationError, match=r"0 of 10 .*; all must be equal"):
         verify("fp32", REFERENCE, engine(second=(15,)), piece)
     with pytest.raises(VerificationError, match=r"9 of 10 .*; all must be equal"):
@@ -66,12 +66,12 @@ def test_fp32_must_agree_in_the_whole_list() -> None:
     assert "10 of 10" in verify("int8", REFERENCE, engine(second=(15,)), piece)
 
 
-def one_word_lost(count: int) -> dict[int, tuple[int, ...]]:
+def without_last_word(count: int) -> dict[int, tuple[int, ...]]:
     return {n: tuple(range(n, n + LENGTH - 1)) for n in range(count)}
 
 
-def test_a_word_in_most_sentences_costs_int8_less_than_whole_sentences() -> None:
-    found = engine(other=one_word_lost(5))
+def test_int8_may_lose_a_word_in_half_the_sentences_but_not_whole_sentences() -> None:
+    found = engine(other=without_last_word(5))
     chrf = sacrebleu.corpus_chrf(
         [text(one[0].ids) for one in found], [[text(one[0].ids) for one in REFERENCE]]
     ).score
@@ -83,22 +83,22 @@ def test_a_word_in_most_sentences_costs_int8_less_than_whole_sentences() -> None
         verify("int8", REFERENCE, engine(other=elsewhere), piece)
 
 
-def test_fp16_may_lose_less() -> None:
-    other = one_word_lost(3)
+def test_fp16_must_be_closer_to_the_reference_than_int8() -> None:
+    other = without_last_word(3)
     assert "7 of 10" in verify("int8", REFERENCE, engine(other=other), piece)
     with pytest.raises(VerificationError, match=r"7 of 10 .*; the least chrF is 98"):
         verify("fp16", REFERENCE, engine(other=other), piece)
 
 
 @pytest.mark.parametrize("score", [-1.5, -0.5, math.nan])
-def test_scores_that_are_off_or_no_number_fail(score: float) -> None:
+def test_scores_that_are_too_far_off_or_nan_fail(score: float) -> None:
     with pytest.raises(
         VerificationError, match=r"the limit on average is 0\.1; .* leave int8 out of --precisions"
     ):
         verify("int8", REFERENCE, engine(score=score), piece)
 
 
-def test_scores_of_sources_without_a_meaning_may_be_further_off() -> None:
+def test_scores_of_random_sources_may_be_further_off() -> None:
     assert "10 of 10" in verify("int8", REFERENCE, engine(score=-1.3), piece, has_text=False)
     with pytest.raises(VerificationError, match=r"the limit on average is 0\.4"):
         verify("int8", REFERENCE, engine(score=-1.5), piece, has_text=False)
@@ -107,7 +107,7 @@ def test_scores_of_sources_without_a_meaning_may_be_further_off() -> None:
 
 
 @pytest.mark.parametrize("precision", TOLERANCES)
-def test_translations_of_which_none_is_equal_prove_nothing(precision: Precision) -> None:
-    other = one_word_lost(10)
+def test_translations_that_all_differ_fail(precision: Precision) -> None:
+    other = without_last_word(10)
     with pytest.raises(VerificationError):
         verify(precision, REFERENCE, engine(other=other), piece)

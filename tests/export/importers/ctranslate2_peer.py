@@ -100,7 +100,7 @@ def translated(
     translator = ctranslate2.Translator(
         str(folder), device="cpu", compute_type="float32", intra_threads=1
     )
-    asked = {"beam_size": 4, "length_penalty": 1e-9, "min_decoding_length": 0, **options}
+    search_options = {"beam_size": 4, "length_penalty": 1e-9, "min_decoding_length": 0, **options}
     found: list[str | None] = []
     for text in texts:
         source = processor.encode(text, out_type=str)
@@ -109,7 +109,7 @@ def translated(
             target_prefix=[prefix],
             max_decoding_length=len(source) + EXTRA_LENGTH + len(prefix or []),
             return_end_token=True,
-            **asked,
+            **search_options,
         )
         *tokens, end = result.hypotheses[0]
         ends = end == "</s>" and not loops([hash(token) for token in tokens])

@@ -175,8 +175,10 @@ def checkpoint_of(model: Any, *, tied: bool = False, new: bool = False) -> dict[
     }
     namespace = argparse.Namespace(**options)
     task = {"_name": "translation", "source_lang": "de", "target_lang": "en"}
-    said = {"cfg": {"model": namespace, "task": task}, "args": None} if new else {"args": namespace}
-    return {**said, "model": weights, "extra_state": {"epoch": 1}, "optimizer_history": []}
+    configuration = (
+        {"cfg": {"model": namespace, "task": task}, "args": None} if new else {"args": namespace}
+    )
+    return {**configuration, "model": weights, "extra_state": {"epoch": 1}, "optimizer_history": []}
 
 
 def encode(folder: Path, code: str, text: str) -> list[int]:

@@ -140,8 +140,8 @@ def write_m2m100(folder: Path) -> int:
     ids = {piece: id for id, piece in enumerate(listed)}
     (folder / "vocab.json").write_text(json.dumps(ids))
     tags = [f"__{code}__" for code in M2M100]
-    said = {"tokenizer_class": "M2M100Tokenizer", "additional_special_tokens": tags}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    settings = {"tokenizer_class": "M2M100Tokenizer", "additional_special_tokens": tags}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": tags}))
     return len(ids) + len(tags) + 8
 

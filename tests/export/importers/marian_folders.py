@@ -135,8 +135,10 @@ def write_folder(
         max_length=100,
     )
     model.save_pretrained(folder)
-    said = dict(zip(("source_lang", "target_lang"), languages, strict=True)) if languages else {}
-    (folder / "tokenizer_config.json").write_text(json.dumps({**said, "separate_vocabs": separate}))
+    codes = dict(zip(("source_lang", "target_lang"), languages, strict=True)) if languages else {}
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({**codes, "separate_vocabs": separate})
+    )
     (folder / "README.md").write_text("---\nlanguage: de\nlicense: cc-by-4.0\n---\n# A model\n")
     return model
 

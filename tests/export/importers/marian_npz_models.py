@@ -38,7 +38,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "separate": {"tied-embeddings-all": False, "tied-embeddings": True},
     "untied": {"tied-embeddings-all": False, "output-omit-bias": True},
-    "untied-of-old": {"tied-embeddings-all": False, "tied-embeddings-src": True},
+    "untied-old": {"tied-embeddings-all": False, "tied-embeddings-src": True},
     "pre-norm": {"transformer-preprocess": "n", "transformer-postprocess": "da"},
     "pre-norm-gelu-top": {
         "transformer-preprocess": "nd",

@@ -52,8 +52,8 @@ def write_argos(folder: Path) -> None:
     """Write an unpacked package of Argos."""
     ctranslate2_folders.write_folder(folder / "model")
     (folder / "model" / "sentencepiece.model").rename(folder / "sentencepiece.model")
-    said = {"type": "translate", "from_code": "de", "to_code": "en", "package_version": "1.9"}
-    (folder / "metadata.json").write_text(json.dumps(said))
+    metadata = {"type": "translate", "from_code": "de", "to_code": "en", "package_version": "1.9"}
+    (folder / "metadata.json").write_text(json.dumps(metadata))
 
 
 def write_package(folder: Path) -> None:
@@ -90,11 +90,11 @@ def failure_of(whole: Path, seed: int, folder: Path) -> tuple[str, str | None]:
     else:
         shutil.copytree(whole, folder)
     what = f"seed {seed}: {mutate(folder, random.Random(seed))}"
-    said = refusal_of(folder, what)
+    message = refusal_of(folder, what)
     names = ("--", str(folder), tempfile.gettempdir())
-    if said is not None and not any(name in said for name in names):
-        raise AssertionError(f"{what}: {said}")
-    return what, said
+    if message is not None and not any(name in message for name in names):
+        raise AssertionError(f"{what}: {message}")
+    return what, message
 
 
 def refusal_of(source: Path, what: str) -> str | None:
@@ -163,9 +163,9 @@ def change(node: Any, rng: random.Random, where: str = "") -> str:
 
 
 def _edit_json(path: Path, rng: random.Random) -> str:
-    said = json.loads(path.read_bytes())
-    what = change(said, rng)
-    path.write_text(json.dumps(said), encoding="utf-8")
+    value = json.loads(path.read_bytes())
+    what = change(value, rng)
+    path.write_text(json.dumps(value), encoding="utf-8")
     return what
 
 

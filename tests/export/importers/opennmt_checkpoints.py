@@ -165,7 +165,9 @@ def converted(folder: Path, out: Path) -> Path:
     """Convert the checkpoint with CTranslate2's converter, and add the epsilon, which it leaves out."""
     converter = OpenNMTPyConverter(str(folder / "model_step_100.pt"), unsafe_deserialization=True)
     converter.convert(str(out))
-    said = json.loads((out / "config.json").read_text())
-    (out / "config.json").write_text(json.dumps({**said, "layer_norm_epsilon": EPSILON}))
+    converted_config = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(
+        json.dumps({**converted_config, "layer_norm_epsilon": EPSILON})
+    )
     (out / "sentencepiece.model").write_bytes((folder / "sentencepiece.model").read_bytes())
     return out

@@ -22,7 +22,9 @@ def pack(path: Path, files: dict[str, bytes], kind: int = 0) -> Path:
 
 
 @pytest.mark.parametrize("folder", ["", "opus-mt/"])
-def test_a_model_is_found_in_an_archive_or_in_a_folder_of_it(tmp_path: Path, folder: str) -> None:
+def test_an_archive_is_unpacked_with_or_without_a_folder_around_its_files(
+    tmp_path: Path, folder: str
+) -> None:
     files = {f"{folder}a.txt": b"A", f"{folder}b/c.txt": b"C"}
     with unpacked(pack(tmp_path / "model.zip", files)) as found:
         assert (found / "a.txt").read_bytes() == b"A"
@@ -31,7 +33,7 @@ def test_a_model_is_found_in_an_archive_or_in_a_folder_of_it(tmp_path: Path, fol
     assert not found.exists()
 
 
-def test_a_folder_and_what_is_no_archive_stay_as_they_are(tmp_path: Path) -> None:
+def test_folders_and_files_that_are_not_archives_are_used_in_place(tmp_path: Path) -> None:
     pack(tmp_path / "model.npz", {"a.npy": b"A"})
     (tmp_path / "model.txt").write_text("text")
     for path in (tmp_path, tmp_path / "model.npz", tmp_path / "model.txt"):
@@ -39,13 +41,13 @@ def test_a_folder_and_what_is_no_archive_stay_as_they_are(tmp_path: Path) -> Non
             assert found == path
 
 
-def truncated(path: Path) -> Path:
+def corrupted(path: Path) -> Path:
     data = pack(path, {"a.txt": bytes(range(256)) * 64, "b.txt": b"B"}).read_bytes()
     path.write_bytes(data[:64] + b"\xff" * 8 + data[72:])
     return path
 
 
-def twice(path: Path) -> Path:
+def duplicated(path: Path) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", b"A")
         with pytest.warns(UserWarning, match="Duplicate name"):
@@ -53,7 +55,7 @@ def twice(path: Path) -> Path:
     return path
 
 
-def named_in_no_utf_8(path: Path) -> Path:
+def with_invalid_name(path: Path) -> Path:
     data = pack(path, {"\u00e4.txt": b"A"}).read_bytes()
     path.write_bytes(data.replace("\u00e4".encode(), b"\xff\xff"))
     return path
@@ -81,9 +83,9 @@ CASES: list[tuple[Callable[[Path], Path], str]] = [
     (lambda path: pack(path, {"a": bytes(80 << 20)}), "unpacks to 83886080 bytes; supported: up to"),
     (lambda path: pack(path, {str(n): b"" for n in range(1001)}), "has 1001 files; supported: up to"),
     (lambda path: pack(path, {"a": b"", "A/": b"", "a/b": b""}), "cannot be unpacked"),
-    (twice, "cannot be unpacked"),
-    (truncated, "cannot be unpacked"),
-    (named_in_no_utf_8, "cannot be unpacked: 'utf-8' codec"),
+    (duplicated, "cannot be unpacked"),
+    (corrupted, "cannot be unpacked"),
+    (with_invalid_name, "cannot be unpacked: 'utf-8' codec"),
 ]  # fmt: skip
 
 

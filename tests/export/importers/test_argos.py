@@ -26,8 +26,13 @@ def write_package(folder: Path, model: Path, **metadata: Any) -> Path:
     """Write an unpacked package around a CTranslate2 folder."""
     shutil.copytree(model, folder / "model")
     (folder / "model" / "sentencepiece.model").rename(folder / "sentencepiece.model")
-    said = {"package_version": "1.9", "argos_version": "1.9", "from_code": "de", "to_code": "en"}
-    (folder / "metadata.json").write_text(json.dumps({**said, **metadata}))
+    defaults = {
+        "package_version": "1.9",
+        "argos_version": "1.9",
+        "from_code": "de",
+        "to_code": "en",
+    }
+    (folder / "metadata.json").write_text(json.dumps({**defaults, **metadata}))
     (folder / "README.md").write_text("# German to English\n")
     return folder
 
@@ -47,7 +52,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_package_is_served_as_argos_serves_it(
+def test_the_service_translates_a_package_as_argos_does(
     model: Path, tmp_path: Path, settings: Settings
 ) -> None:
     package = write_package(tmp_path / "translate-de_en-1_9", model)
@@ -71,7 +76,7 @@ def test_a_package_is_served_as_argos_serves_it(
 
 
 @pytest.mark.parametrize(("code", "known"), [("zt", "zh-Hant"), ("pb", "pt-BR"), ("en", "en")])
-def test_codes_are_those_that_people_write(
+def test_language_codes_are_mapped_to_bcp_47(
     model: Path, tmp_path: Path, code: str, known: str
 ) -> None:
     package = write_package(tmp_path / "package", model, to_code=code)
@@ -80,7 +85,7 @@ def test_codes_are_those_that_people_write(
     assert (direction.source, direction.target) == ("de", known)
 
 
-def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
+def test_a_target_prefix_becomes_the_start_token(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "model", extra=["__en__"])
     package = write_package(tmp_path / "package", folder, target_prefix="__en__")
     imported = read(package)
@@ -94,7 +99,7 @@ def test_a_prefix_of_translations_is_forced(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
+def test_translations_after_a_target_prefix_equal_those_of_ctranslate2(
     model: Path, tmp_path: Path, settings: Settings
 ) -> None:
     word = "sleeps"  # left out of every text, like a language token
@@ -110,7 +115,7 @@ def test_a_forced_prefix_is_searched_behind_as_ctranslate2_does(
     assert [found[at] for at in known] == [alone[at] for at in known] == expected
 
 
-def no_model(package: Path) -> None:
+def without_sentencepiece_model(package: Path) -> None:
     (package / "sentencepiece.model").unlink()
 
 
@@ -120,10 +125,14 @@ def no_model(package: Path) -> None:
         ({"type": "sbd"}, None, "metadata.json: type = 'sbd'; supported: 'translate'"),
         ({"from_code": None}, None, "metadata.json: from_code is missing"),
         ({"to_code": ["en"]}, None, "metadata.json: to_code = ['en']; supported: str"),
-        ({}, no_model, "has no SentencePiece model; supported: sentencepiece.model, or"),
+        (
+            {},
+            without_sentencepiece_model,
+            "has no SentencePiece model; supported: sentencepiece.model, or",
+        ),
     ],
 )
-def test_other_packages_are_refused(
+def test_unsupported_packages_are_refused(
     model: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -139,7 +148,7 @@ def test_other_packages_are_refused(
     assert not (tmp_path / "bundle").exists()
 
 
-def test_an_archive_that_is_none_of_a_model_is_refused(
+def test_an_archive_without_a_model_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -63,8 +63,8 @@ def vocabulary(change: Callable[[list[Any]], Any]) -> Break:
     return change_it
 
 
-def another(**options: Any) -> Break:
-    """Write a model of another kind."""
+def rewritten(**options: Any) -> Break:
+    """Replace the folder with a model that has other options."""
 
     def write(folder: Path) -> None:
         shutil.rmtree(folder)
@@ -107,10 +107,10 @@ CASES: list[tuple[Break, str]] = [
     (added(f"{LAYER}/self_attention/relative_position_keys", ROW), "to one another are not supported"),
     (added(f"{LAYER}/ffn/linear_0_noact/weight", ROW), "gated feed-forward layers are not supported"),
     (added("encoder/layernorm_embedding/beta", ROW), "a norm of the embeddings are not supported"),
-    (another(activation=Activation.Tanh), "activation = 5; supported: 0 (relu), 1 (gelu_tanh)"),
-    (another(scale=3.0), "scale_embeddings = 3 in the encoder, 3 in the decoder; supported: 1 or 5.65"),
-    (another(positions=20), "position_encodings/encodings has 20 positions; supported: at least 64"),
-    (another(heads=3), "num_heads = 3; supported: divisors of half of 32"),
+    (rewritten(activation=Activation.Tanh), "activation = 5; supported: 0 (relu), 1 (gelu_tanh)"),
+    (rewritten(scale=3.0), "scale_embeddings = 3 in the encoder, 3 in the decoder; supported: 1 or 5.65"),
+    (rewritten(positions=20), "position_encodings/encodings has 20 positions; supported: at least 64"),
+    (rewritten(heads=3), "num_heads = 3; supported: divisors of half of 32"),
     (added("encoder/num_heads", np.array(2, np.int16)), "decoder/num_heads = 4; supported: the encoder's"),
     (setting("decoder_start_token", None), "config.json: decoder_start_token = null, so the caller"),
     (setting("decoder_start_token", "<go>"), "has no <go>, which is the start of a translation"),

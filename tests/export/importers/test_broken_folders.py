@@ -68,20 +68,20 @@ def trapped(folder: Path) -> None:
         pickle.dump({"model.shared.weight": Trap()}, file, protocol=2)
 
 
-def torn_pickle(folder: Path) -> None:
+def truncated_pickle(folder: Path) -> None:
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(tensors, folder / "pytorch_model.bin")
     truncated("pytorch_model.bin")(folder)
 
 
-def no_table(folder: Path) -> None:
+def pickled_list(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save([torch.zeros(2)], folder / "pytorch_model.bin")
 
 
-def saved(change_it: Callable[[torch.Tensor], torch.Tensor]) -> Break:
-    """Replace the safetensors file by a pickle, with one tensor of another kind."""
+def pickled(change_it: Callable[[torch.Tensor], torch.Tensor]) -> Break:
+    """Replace the safetensors file with a pickle in which one tensor is changed."""
 
     def change(folder: Path) -> None:
         tensors = load_file(folder / "model.safetensors")
@@ -93,7 +93,7 @@ def saved(change_it: Callable[[torch.Tensor], torch.Tensor]) -> Break:
 
 
 def compressed(folder: Path) -> None:
-    saved(torch.zeros_like)(folder)
+    pickled(torch.zeros_like)(folder)
     with zipfile.ZipFile(folder / "pytorch_model.bin") as file:
         members = {name: file.read(name) for name in file.namelist()}
     with zipfile.ZipFile(folder / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as file:
@@ -101,7 +101,7 @@ def compressed(folder: Path) -> None:
             file.writestr(name, data + bytes(1 << 16))
 
 
-def said_twice(folder: Path) -> None:
+def with_duplicate_key(folder: Path) -> None:
     text = (folder / "config.json").read_text()
     (folder / "config.json").write_text(text.replace("{", '{"d_model": 48, ', 1))
 
@@ -146,13 +146,13 @@ CASES: list[tuple[Break, str]] = [
     (removed("config.json"), "has no known format; supported: Hugging Face Marian"),
     (removed("model.safetensors"), "has no weights; supported: model.safetensors, pytorch_model.bin"),
     (trapped, "pytorch_model.bin: contains code, which was not executed"),
-    (torn_pickle, "pytorch_model.bin: cannot be read, it may be truncated"),
-    (no_table, "pytorch_model.bin: is not a dict of tensors by name"),
-    (saved(torch.Tensor.to_sparse), f"'{FC1}' is tensor("),
-    (saved(lambda one: one.to("meta")), f"'{FC1}' is tensor("),
-    (saved(lambda one: one[:1, :1].clone().expand(48, 32)), f"'{FC1}' is tensor("),
+    (truncated_pickle, "pytorch_model.bin: cannot be read, it may be truncated"),
+    (pickled_list, "pytorch_model.bin: is not a dict of tensors by name"),
+    (pickled(torch.Tensor.to_sparse), f"'{FC1}' is tensor("),
+    (pickled(lambda one: one.to("meta")), f"'{FC1}' is tensor("),
+    (pickled(lambda one: one[:1, :1].clone().expand(48, 32)), f"'{FC1}' is tensor("),
     (compressed, "pytorch_model.bin: unpacks to "),
-    (said_twice, "config.json: 'd_model' occurs twice"),
+    (with_duplicate_key, "config.json: 'd_model' occurs twice"),
     (setting("d_model", "x" * 10_000), "config.json: d_model = 'xxx"),
     (setting("length_penalty", 10**400, "generation_config.json"), "length_penalty = (1329 bits); supp"),
     (made_a_folder("generation_config.json"), "generation_config.json: is not a file"),
@@ -177,11 +177,11 @@ def test_a_broken_folder_is_refused(
     change: Break,
     message: str,
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # where a pickle's code would write a file
+    monkeypatch.chdir(tmp_path)  # a pickle's code would write a file here
     check_is_refused(whole, tmp_path, capsys, change, message)
 
 
-def test_a_place_that_is_taken_is_left_alone(
+def test_an_output_folder_that_is_not_a_bundle_is_not_overwritten(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "letters").mkdir()

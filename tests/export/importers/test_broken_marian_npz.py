@@ -69,7 +69,7 @@ def two_models(folder: Path) -> None:
     shutil.copy(folder / "model.npz", folder / "other.npz")
 
 
-def with_a_second(name: str) -> Break:
+def with_duplicate_member(name: str) -> Break:
     def change(folder: Path) -> None:
         with (
             zipfile.ZipFile(folder / "model.npz", "a") as file,
@@ -122,7 +122,7 @@ CASES: list[tuple[Break, str]] = [
     (written("decoder.yml", b"beam-size: 4\nbeam-size: 5\n"), "decoder.yml: 'beam-size' occurs twice"),
     (written("decoder.yml", DEEP), "decoder.yml: models = [[["),
     (made_a_folder("decoder.yml"), "decoder.yml: is not a file"),
-    (with_a_second(f"{WQ}.npy"), f"model.npz: '{WQ}.npy' occurs twice"),
+    (with_duplicate_member(f"{WQ}.npy"), f"model.npz: '{WQ}.npy' occurs twice"),
     (tensor(WQ, lambda one: one * 1e30), f"{WQ} has values that are not finite, or larger than 1e+09"),
     (removed("decoder.yml", "vocab.yml"), "it is unclear which vocabulary belongs to which side (none)"),
     (removed("source.spm"), "has no SentencePiece model; supported: sentencepiece.model, or source.spm and"),

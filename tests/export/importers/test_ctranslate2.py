@@ -84,7 +84,7 @@ def vocabulary(folder: Path, side: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("version", "revision"), [(5, 4), (4, 3), (3, 3)])
-def test_older_files_are_read(tmp_path: Path, version: int, revision: int) -> None:
+def test_files_of_older_versions_are_read(tmp_path: Path, version: int, revision: int) -> None:
     write_folder(tmp_path, heads=2, quantization="int8", pre_norm=False)
     path = tmp_path / "model.bin"
     file = read_file(path)
@@ -142,7 +142,7 @@ def served(
     ],
     ids=["opennmt", "post-gelu", "pre-silu-int8"],
 )
-def test_the_service_finds_what_ctranslate2_finds(
+def test_the_services_translations_equal_those_of_ctranslate2(
     tmp_path: Path, settings: Settings, variants: dict[str, Any]
 ) -> None:
     folder = write_learnt_folder(tmp_path / "opus-mt-de-en", **variants)

@@ -52,7 +52,7 @@ def test_log_probabilities_are_those_of_transformers(tmp_path: Path, shape: str)
 
 
 @pytest.mark.parametrize("learnt", [{}, {"new": True}], ids=["args", "cfg"])
-def test_learnt_positions_are_taken(tmp_path: Path, learnt: dict[str, Any]) -> None:
+def test_learnt_positions_are_imported(tmp_path: Path, learnt: dict[str, Any]) -> None:
     write_folder(tmp_path, **learnt)
     tables = {stack: torch.randn(130, 32) for stack in ("encoder", "decoder")}
     weights = {f"{stack}.embed_positions.weight": one for stack, one in tables.items()}
@@ -67,7 +67,7 @@ def test_learnt_positions_are_taken(tmp_path: Path, learnt: dict[str, Any]) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pre_norm", [False, True], ids=["post", "pre"])
-def test_the_service_finds_what_transformers_finds(
+def test_the_services_translations_equal_those_of_transformers(
     tmp_path: Path, settings: Settings, pre_norm: bool
 ) -> None:
     folder = tmp_path / "fairseq"
@@ -141,7 +141,7 @@ def adding_line(line: str) -> Callable[[Path], None]:
     return change
 
 
-def cut_by_subword_nmt(folder: Path) -> None:
+def split_by_subword_nmt(folder: Path) -> None:
     path = folder / "dict.de.txt"
     path.write_text(path.read_text(encoding="utf-8").replace(" ", "@@ "), encoding="utf-8")
 
@@ -179,7 +179,7 @@ PROJECTION = "decoder.output_projection.weight"
         (saving([1]), f"{CHECKPOINT}: contains a list; supported: a dict of parts"),
         (saving({"model": Code()}), f"{CHECKPOINT}: contains code, which was not executed"),
         (truncated(CHECKPOINT), f"{CHECKPOINT}: cannot be read, it may be truncated"),
-        (cut_by_subword_nmt, "needs words split by subword-nmt or fastBPE; supported: with the file"),
+        (split_by_subword_nmt, "needs words split by subword-nmt or fastBPE; supported: with the file"),
         (adding_line("▁the 3\n"), "'▁the' occurs twice"),
         (adding_line("more\n"), "'more'; supported: token count"),
         (adding_line("more 3\n"), "the configuration requires [38, 32]"),
@@ -195,7 +195,9 @@ def test_a_broken_folder_is_refused(
     assert not Path("executed").exists()
 
 
-def test_several_checkpoints_need_one_that_is_best(folder: Path, tmp_path: Path) -> None:
+def test_several_checkpoints_are_refused_unless_one_is_the_best(
+    folder: Path, tmp_path: Path
+) -> None:
     for name in ("checkpoint1.pt", "checkpoint2.pt"):
         (tmp_path / name).write_bytes((folder / CHECKPOINT).read_bytes())
     with pytest.raises(SourceError, match=r"has checkpoint1.pt, checkpoint2.pt; supported: one"):

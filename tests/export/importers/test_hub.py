@@ -1,4 +1,4 @@
-"""Models by their names on Hugging Face; nothing is downloaded."""
+"""Models by their names on Hugging Face, without a network."""
 
 from pathlib import Path
 from typing import Any
@@ -13,26 +13,28 @@ from export.importers.imported import SourceError
 NAME = "Helsinki-NLP/opus-mt-de-en"
 
 
-def test_a_name_is_downloaded_and_keeps_its_last_part(
+def test_a_model_is_downloaded_by_name_into_a_folder_of_that_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "config.json").write_text("{}")
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def download(name: str, **options: Any) -> str:
-        asked.append((name, "*.h5" in options["ignore_patterns"]))
+        calls.append((name, "*.h5" in options["ignore_patterns"]))
         return str(tmp_path)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     with fetched(NAME) as folder:
         assert folder.name == folder.resolve().name == "opus-mt-de-en"
         assert (folder / "config.json").read_text() == "{}"
-    assert asked == [(NAME, True)]
+    assert calls == [(NAME, True)]
     assert not folder.exists()
     assert (tmp_path / "config.json").exists()
 
 
-def test_what_is_there_is_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_paths_and_missing_folders_are_not_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).mkdir(parents=True)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
@@ -57,7 +59,7 @@ def cached(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("part", "version"), [("", "new"), ("snapshots/new", "new"), ("snapshots/old", "old")]
 )
-def test_a_model_of_the_cache_is_found_and_has_its_name(
+def test_a_cached_model_is_found_and_named_after_its_repository(
     cached: Path, part: str, version: str
 ) -> None:
     with fetched(str(cached / part)) as folder:
@@ -66,7 +68,7 @@ def test_a_model_of_the_cache_is_found_and_has_its_name(
     assert (cached / "blobs" / version).exists()
 
 
-def test_of_several_versions_one_must_be_named(cached: Path) -> None:
+def test_a_cached_model_with_several_versions_and_no_main_is_refused(cached: Path) -> None:
     (cached / "refs" / "main").unlink()
     with (
         pytest.raises(SourceError, match="has 2 versions, and there is no refs/main"),
@@ -75,13 +77,13 @@ def test_of_several_versions_one_must_be_named(cached: Path) -> None:
         pass
 
 
-def test_a_version_that_is_not_there_is_named(cached: Path) -> None:
+def test_a_missing_version_is_an_error_that_names_it(cached: Path) -> None:
     (cached / "refs" / "main").write_text("gone")
     with pytest.raises(SourceError, match='names "gone", which is not in'), fetched(str(cached)):
         pass
 
 
-def test_a_download_that_fails_says_why(
+def test_a_failed_download_is_reported_with_its_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def download(_: str, **__: Any) -> str:
@@ -96,7 +98,9 @@ def test_a_download_that_fails_says_why(
     )
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_an_error_that_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     needed = r"huggingface_hub is needed: pip install -e '.\[hub\]'"
     with pytest.raises(SourceError, match=needed), fetched(NAME):

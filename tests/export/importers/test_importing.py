@@ -1,4 +1,4 @@
-"""From a folder to a running service, by the command line."""
+"""Import of a folder by the command line, and a service that runs the bundle."""
 
 import hashlib
 import json
@@ -36,11 +36,11 @@ def bundle_of(folder: Path, out: Path, *more: str) -> Path:
     return out
 
 
-def translated(bundle: Path, settings: Settings, precision: str, **asked: Any) -> Any:
+def translated(bundle: Path, settings: Settings, precision: str, **fields: Any) -> Any:
     changes = {"bundle": (bundle,), "precision": precision, "max_text_characters": 20_000}
     chosen = settings.model_copy(update=changes)
     with started(chosen) as client:
-        response = client.post("/translate", json={"source": "de", "target": "en", **asked})
+        response = client.post("/translate", json={"source": "de", "target": "en", **fields})
         assert response.status_code == 200, response.text
         return response.json()
 
@@ -66,7 +66,9 @@ def imported(
     return folder, model, bundle_of(folder, parent / "bundle", *more)
 
 
-def test_a_folder_is_served(imported: tuple[Path, Any, Path], settings: Settings) -> None:
+def test_an_imported_folder_translates_as_transformers_does(
+    imported: tuple[Path, Any, Path], settings: Settings
+) -> None:
     folder, model, out = imported
     expected = translated_by_transformers(folder, model, [f">>eng<< {text}" for text in TEXTS])
     assert translated(out, settings, "fp32", text=TEXTS)["translatedText"] == expected
@@ -81,7 +83,9 @@ def test_a_folder_is_served(imported: tuple[Path, Any, Path], settings: Settings
     assert len(page["details"][0][0]["alignment"]) == 5
 
 
-def test_int8_loses_little(imported: tuple[Path, Any, Path], settings: Settings) -> None:
+def test_int8_translations_are_close_to_those_in_fp32(
+    imported: tuple[Path, Any, Path], settings: Settings
+) -> None:
     fp32, int8 = (
         translated(imported[2], settings, precision, text=TEXTS)["translatedText"]
         for precision in ("fp32", "int8")
@@ -89,7 +93,7 @@ def test_int8_loses_little(imported: tuple[Path, Any, Path], settings: Settings)
     assert sacrebleu.corpus_chrf(int8, [fp32]).score > 99
 
 
-def test_the_manifest_says_what_the_folder_says(
+def test_the_manifest_and_inspect_describe_the_imported_folder(
     imported: tuple[Path, Any, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, _, out = imported
@@ -118,12 +122,12 @@ def test_the_manifest_says_what_the_folder_says(
     assert origin.files["model.safetensors"] in printed
 
 
-def test_training_does_not_take_an_imported_model(imported: tuple[Path, Any, Path]) -> None:
+def test_training_refuses_an_imported_model(imported: tuple[Path, Any, Path]) -> None:
     with pytest.raises(CheckpointError, match="is an imported model"):
         bundle.load(imported[2])
 
 
-def test_a_model_is_calibrated_without_text_too(
+def test_a_model_can_be_calibrated_without_text(
     toy_folder: tuple[Path, Any], tmp_path: Path, settings: Settings
 ) -> None:
     more = ["--source", "de", "--target", "eng", "--precisions", "int8", "--licence", "own"]
@@ -136,14 +140,14 @@ def test_a_model_is_calibrated_without_text_too(
     assert sacrebleu.corpus_chrf(found, [english]).score > 95
 
 
-def test_what_cannot_be_proven_is_not_published(
+def test_a_model_that_fails_verification_is_not_published(
     toy_folder: tuple[Path, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(*_: object) -> None:
-        raise VerificationError("the graphs are others")
+        raise VerificationError("the graphs differ")
 
     monkeypatch.setattr(conversion, "publish", fail)
     monkeypatch.setattr("export.importers.held_out.SENTENCES", 2)
@@ -151,5 +155,5 @@ def test_what_cannot_be_proven_is_not_published(
         main(["import", str(toy_folder[0]), "--source", "de", "--out", str(tmp_path / "bundle")])
         == 1
     )
-    assert "error: the graphs are others" in capsys.readouterr().err
+    assert "error: the graphs differ" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == []

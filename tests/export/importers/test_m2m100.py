@@ -88,7 +88,7 @@ def translated_by_transformers(
     return found
 
 
-def test_the_service_finds_what_transformers_finds(
+def test_the_services_translations_equal_those_of_transformers(
     learnt: tuple[Path, Any], imported: Path, settings: Settings
 ) -> None:
     texts = muddled_texts(30)
@@ -100,7 +100,9 @@ def test_the_service_finds_what_transformers_finds(
 
 
 @pytest.mark.slow
-def test_a_model_of_m2m100_speaks_its_own_codes(tmp_path: Path, settings: Settings) -> None:
+def test_m2m100_has_all_its_directions_and_translates_as_transformers_does(
+    tmp_path: Path, settings: Settings
+) -> None:
     folder = tmp_path / "m2m100"
     model = write_folder(folder, kind="m2m100", encoder_layers=1, decoder_layers=1)
     train(model, folder, "de", "en")
@@ -118,7 +120,7 @@ def test_a_model_of_m2m100_speaks_its_own_codes(tmp_path: Path, settings: Settin
 
 
 @pytest.mark.slow
-def test_a_folder_converted_by_ctranslate2_means_the_same(
+def test_a_folder_converted_by_ctranslate2_translates_as_the_original(
     learnt: tuple[Path, Any], tmp_path: Path, settings: Settings
 ) -> None:
     converter = TransformersConverter(str(learnt[0]), copy_files=["sentencepiece.bpe.model"])
@@ -131,17 +133,19 @@ def test_a_folder_converted_by_ctranslate2_means_the_same(
     assert [found[at] for at in known] == [expected[at] for at in known]
 
 
-def test_languages_have_the_codes_that_people_write(imported: Path, settings: Settings) -> None:
+def test_languages_have_bcp_47_codes_and_other_spellings_are_accepted(
+    imported: Path, settings: Settings
+) -> None:
     codes = ["de", "en", "fr", "pt", "zh", "zh-Hant"]
     with started(
         settings.model_copy(update={"bundle": (imported,), "precision": "fp32"})
     ) as client:
         listed = {one["code"]: one for one in client.get("/languages").json()}
-        asked = {"text": "Der alte Hund wartet. Die Katze singt.", "source": "deu_Latn"}
+        fields = {"text": "Der alte Hund wartet. Die Katze singt.", "source": "deu_Latn"}
         answer = client.post(
-            "/translate", json={**asked, "target": "eng", "return_alignment": True}
+            "/translate", json={**fields, "target": "eng", "return_alignment": True}
         )
-        other = client.post("/translate", json={**asked, "target": "zt"})
+        other = client.post("/translate", json={**fields, "target": "zt"})
         metrics = client.get("/metrics").text
     assert sorted(listed) == codes
     assert listed["de"]["targets"] == codes[1:]
@@ -151,16 +155,16 @@ def test_languages_have_the_codes_that_people_write(imported: Path, settings: Se
     assert 'attendant_sentences_total{direction="de-en",outcome="ok"} 2.0' in metrics
 
 
-def test_a_manifest_names_languages_and_not_their_pairs(imported: Path) -> None:
-    said = json.loads((imported / "manifest.json").read_text())["directions"]
+def test_the_manifest_lists_languages_instead_of_their_pairs(imported: Path) -> None:
+    listed = json.loads((imported / "manifest.json").read_text())["directions"]
     ids = load(imported).manifest.vocab_size
-    assert said.keys() == {"from_tags", "into_start_tokens"}
-    assert said["from_tags"] == said["into_start_tokens"]
-    assert all(id < ids for id in said["from_tags"].values())
+    assert listed.keys() == {"from_tags", "into_start_tokens"}
+    assert listed["from_tags"] == listed["into_start_tokens"]
+    assert all(id < ids for id in listed["from_tags"].values())
     assert len(load(imported).manifest.directions) == 6 * 5
 
 
-def test_some_languages_are_picked(learnt: tuple[Path, Any]) -> None:
+def test_directions_can_be_limited_to_some_languages(learnt: tuple[Path, Any]) -> None:
     found = directions_of(read(learnt[0]), ["de", "zho_Hant"], ["en", "de"])
     assert [(one.source, one.target) for one in found] == [
         ("de", "en"),
@@ -172,7 +176,7 @@ def test_some_languages_are_picked(learnt: tuple[Path, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_licence_that_forbids_commerce_is_printed_and_kept(
+def test_a_non_commercial_licence_is_printed_and_recorded(
     learnt: tuple[Path, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -190,7 +194,7 @@ def without_languages(folder: Path) -> None:
     (folder / "tokenizer_config.json").unlink()
 
 
-def with_more(folder: Path) -> None:
+def with_extra_tensor(folder: Path) -> None:
     path = folder / "model.safetensors"
     tensors = load_file(path)
     save_file({**tensors, "model.more": torch.zeros(2)}, path)
@@ -220,7 +224,7 @@ def with_more(folder: Path) -> None:
             "eos_token_id = 5, pad_token_id = 1;",
         ),
         (without_languages, "have no language tokens, such as deu_Latn or __de__"),
-        (with_more, "model.more is not part of the network"),
+        (with_extra_tensor, "model.more is not part of the network"),
         (truncated("tokenizer.json"), "tokenizer.json: is not valid JSON"),
         (removed("sentencepiece.bpe.model"), "sentencepiece.bpe.model: is missing"),
         (removed("model.safetensors"), "has no weights; supported: model.safetensors"),

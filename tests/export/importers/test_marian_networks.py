@@ -118,20 +118,22 @@ def searched_by_transformers(
     return [row[:-1] if row[-1] == eos else None for row in rows]
 
 
-def test_a_search_may_give_the_probability_of_forbidden_tokens_to_others(
+def test_searches_with_renormalized_probabilities_equal_those_of_transformers(
     toy_folder: tuple[Path, Any], tmp_path: Path
 ) -> None:
     folder, model = toy_folder
     copy = Path(shutil.copytree(folder, tmp_path / "model"))
     path = copy / "generation_config.json"
-    asked = json.loads(path.read_text()) | {"renormalize_logits": True}
+    generation = json.loads(path.read_text()) | {"renormalize_logits": True}
     ids = json.loads((copy / "vocab.json").read_text())
-    asked["bad_words_ids"] += [[ids[piece]] for piece in ("▁falls", "▁sings", "▁the", "og", "at")]
-    path.write_text(json.dumps(asked))
+    generation["bad_words_ids"] += [
+        [ids[piece]] for piece in ("▁falls", "▁sings", "▁the", "og", "at")
+    ]
+    path.write_text(json.dumps(generation))
     imported = read(copy)
     assert imported.config.forbidden_ids == ()
     sources = muddled_sources(folder, ">>eng<< ")
-    banned = {"early_stopping": False, "bad_words_ids": asked["bad_words_ids"]}
+    banned = {"early_stopping": False, "bad_words_ids": generation["bad_words_ids"]}
     expected = searched_by_transformers(model, sources, renormalize_logits=True, **banned)
     assert expected != searched_by_transformers(model, sources, **banned)
     found = searched_by_the_engine(imported, tmp_path, sources, StopRule.BOUND)
@@ -157,7 +159,7 @@ def muddled_sources(folder: Path, tag: str) -> list[list[int]]:
     "shape",
     ["toy", *(pytest.param(one, marks=pytest.mark.slow) for one in ("opus", "separate", "untied"))],
 )
-def test_the_engine_finds_what_transformers_finds(
+def test_beam_searches_equal_those_of_transformers(
     toy_folder: tuple[Path, Any],
     trained: Callable[..., tuple[Path, Any]],
     tmp_path: Path,
@@ -167,8 +169,8 @@ def test_the_engine_finds_what_transformers_finds(
     imported = read(folder)
     sources = muddled_sources(folder, ">>eng<< " if shape == "toy" else "")
     for stops, penalty in ((False, 0.0), (False, 1.0), (True, 0.5), ("never", 2.0)):
-        asked = {"early_stopping": stops, "length_penalty": penalty}
-        expected = searched_by_transformers(model, sources, **asked)
+        generation = {"early_stopping": stops, "length_penalty": penalty}
+        expected = searched_by_transformers(model, sources, **generation)
         ended = [at for at, one in enumerate(expected) if one is not None]
         assert len({tuple(expected[at] or ()) for at in ended}) > SENTENCES / 2, "too few"
         found = searched_by_the_engine(imported, tmp_path, sources, STOP_RULES[stops], penalty)

@@ -1,4 +1,4 @@
-"""From an archive of Marian's to a running service, and the kinds of vocabularies."""
+"""Import of a Marian archive, a service that runs the bundle, and the kinds of vocabularies."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Refer
 
 
 @pytest.mark.slow
-def test_an_archive_is_served(
+def test_an_imported_archive_translates_as_marian_does(
     archive: tuple[Path, Path, Reference],
     tmp_path: Path,
     settings: Settings,
@@ -67,7 +67,7 @@ def test_an_archive_is_served(
 
 
 @pytest.mark.slow
-def test_a_student_is_served(tmp_path: Path, settings: Settings) -> None:
+def test_an_imported_student_translates_as_marian_does(tmp_path: Path, settings: Settings) -> None:
     folder = tmp_path / "student"
     reference = write_student(folder, seed=3)
     out = bundle_of(folder, tmp_path / "bundle", "--precisions", "fp32,int8")
@@ -107,7 +107,7 @@ def by_marian(folder: Path, reference: Reference, text: str, beam_size: int) -> 
 
 
 @pytest.mark.parametrize(("asked", "found"), [(None, True), (True, True), (False, False)])
-def test_the_user_may_say_whether_punctuation_is_normalized(
+def test_the_punctuation_option_overrides_the_preprocessing_script(
     archive: tuple[Path, Path, Reference],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -123,7 +123,7 @@ def test_the_user_may_say_whether_punctuation_is_normalized(
     assert seen == [{"punctuation": {}} if found else {}]
 
 
-def test_what_stands_nowhere_is_as_in_marian(tmp_path: Path) -> None:
+def test_missing_settings_have_the_defaults_of_marian(tmp_path: Path) -> None:
     write_model(tmp_path)
     (tmp_path / "decoder.yml").unlink()
     imported = read(tmp_path)
@@ -132,7 +132,7 @@ def test_what_stands_nowhere_is_as_in_marian(tmp_path: Path) -> None:
     assert (imported.decoding.beam_size, imported.decoding.length_penalty) == (12, 0)
 
 
-def test_a_vocabulary_need_not_be_yaml(tmp_path: Path) -> None:
+def test_vocabularies_in_yaml_json_and_plain_text_are_read(tmp_path: Path) -> None:
     lines = [
         *('</s>: 0', '<unk>: 1', '▁the: 2', '"\\"": 3', "'it''s': 4", "\": 5", "#: 6", ":: 7"),
         *('"\\u00e4\\x85": 8', "\x85: 9", "\u2028x: 10", "- a: 11", ">>deu<<: 12"),

@@ -101,11 +101,11 @@ def check_searches(reference: Reference, folder: Path, count: int = 30) -> None:
     ("shape", "seed"),
     [("opus", 6), ("student", 20), pytest.param("pre-norm", 6, marks=pytest.mark.slow)],
 )
-def test_the_engine_finds_what_float64_finds(tmp_path: Path, shape: str, seed: int) -> None:
+def test_beam_searches_equal_those_in_float64(tmp_path: Path, shape: str, seed: int) -> None:
     check_searches(write_model(tmp_path, seed=seed, **SHAPES[shape]), tmp_path)
 
 
-def test_unknown_may_be_allowed(tmp_path: Path) -> None:
+def test_unknown_tokens_are_forbidden_unless_the_decoder_allows_them(tmp_path: Path) -> None:
     write_model(tmp_path)
     assert read(tmp_path).config.forbidden_ids == (1,)
     decoder = tmp_path / "decoder.yml"

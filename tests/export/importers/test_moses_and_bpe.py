@@ -1,4 +1,4 @@
-"""Models with the Moses tokenizer and subword-nmt's BPE, from their files to a running service."""
+"""Import of models with the Moses tokenizer and subword-nmt's BPE, and a service that runs them."""
 
 import io
 import json
@@ -88,7 +88,7 @@ def by_marian(folder: Path, reference: Reference, text: str) -> str:
 
 
 @pytest.mark.slow
-def test_an_archive_is_served(
+def test_an_imported_archive_translates_as_marian_does(
     archive: tuple[Path, Reference], tmp_path: Path, settings: Settings
 ) -> None:
     folder, reference = archive
@@ -103,8 +103,8 @@ def test_an_archive_is_served(
     expected = {text: by_marian(folder, reference, text) for text in TEXTS}
     expected = {text: one for text, one in expected.items() if not is_repetitive(one)}
     assert len(set(expected.values())) > 4, "too few"
-    asked: dict[str, Any] = {"beam_size": 4, "length_penalty": 0}
-    found = translated(out, settings, "fp32", text=list(expected), **asked)
+    fields: dict[str, Any] = {"beam_size": 4, "length_penalty": 0}
+    found = translated(out, settings, "fp32", text=list(expected), **fields)
     assert found["translatedText"] == list(expected.values())
     page = {"text": "<p>Der <b>alte</b> Hund &amp; das Kind.</p>", "format": "html"}
     html = translated(out, settings, "fp32", **page)["translatedText"]
@@ -123,7 +123,7 @@ def test_frequent_pieces_are_drawn_more_often_than_others(
     assert first > 3 * last
 
 
-def test_a_checkpoint_of_fairseq_has_one_file_for_both_sides(tmp_path: Path) -> None:
+def test_a_fairseq_checkpoint_has_one_file_of_merges_for_both_sides(tmp_path: Path) -> None:
     write_checkpoint(tmp_path)
     for code in ("de", "en"):
         path = tmp_path / f"dict.{code}.txt"
@@ -140,7 +140,7 @@ def test_a_checkpoint_of_fairseq_has_one_file_for_both_sides(tmp_path: Path) -> 
     assert codes in imported.files
 
 
-def test_a_package_of_argos_is_cut_as_argos_does(tmp_path: Path) -> None:
+def test_an_argos_package_is_tokenized_as_argos_does(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "model", extra=[f"{n}@@" for n in range(30)] + ["@-@", '"'])
     package = write_package(tmp_path / "package", folder)
     (package / "sentencepiece.model").unlink()
@@ -163,7 +163,9 @@ def test_a_package_of_argos_is_cut_as_argos_does(tmp_path: Path) -> None:
         ("source.tcmodel", "", "tcmodel: Moses' truecaser is not supported"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_unsupported_segmentation_files_are_refused(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
     (tmp_path / "bpecodes").write_text("a b\n")
     tokens = {tmp_path / "vocab": ["a@@", "b"]}
     assert segmentation_of(tmp_path, tokens).moses is not None

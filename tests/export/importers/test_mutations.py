@@ -13,7 +13,7 @@ MUTATIONS = 15
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_whatever_is_broken_is_told_in_words(tmp_path: Path, name: str) -> None:
+def test_every_mutation_is_refused_with_a_message_or_can_be_read(tmp_path: Path, name: str) -> None:
     whole = tmp_path / "opus-mt-de-en"
     FORMATS[name](whole)
     refused = 0
@@ -24,10 +24,10 @@ def test_whatever_is_broken_is_told_in_words(tmp_path: Path, name: str) -> None:
     assert refused > MUTATIONS / 3
 
 
-def test_a_piece_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_piece_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     m2m100_folders.write_folder(tmp_path)
     path = tmp_path / "sentencepiece.bpe.model"
     path.write_bytes(path.read_bytes().replace("▁".encode(), b"\xff\xff\xff"))
-    said = refusal_of(tmp_path, "no text")
-    assert said is not None
-    assert said.startswith(f"{path}: is not a SentencePiece model: ")
+    message = refusal_of(tmp_path, "not UTF-8")
+    assert message is not None
+    assert message.startswith(f"{path}: is not a SentencePiece model: ")

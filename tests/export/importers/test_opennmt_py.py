@@ -57,7 +57,9 @@ def test_log_probabilities_are_those_of_ctranslate2(tmp_path: Path, shape: str) 
 
 
 @pytest.mark.slow
-def test_the_service_finds_what_ctranslate2_finds(tmp_path: Path, settings: Settings) -> None:
+def test_the_services_translations_equal_those_of_ctranslate2(
+    tmp_path: Path, settings: Settings
+) -> None:
     folder = write_folder(tmp_path / "opus-mt-de-en", learnt=True)
     bundle = import_folder(folder, tmp_path / "bundle")
     assert load(bundle).manifest.special_tokens.ends_source is False
@@ -71,7 +73,7 @@ def test_the_service_finds_what_ctranslate2_finds(tmp_path: Path, settings: Sett
         assert [found[at] for at in known] == [expected[at] for at in known]
 
 
-def test_weights_may_be_in_a_file_of_safetensors(tmp_path: Path) -> None:
+def test_weights_can_be_in_a_safetensors_file(tmp_path: Path) -> None:
     from safetensors.torch import save_file
 
     folder = write_folder(tmp_path / "model", embeddings="separate")

@@ -21,7 +21,7 @@ from model.network_config import ModelConfig
 from tests.export.importers.marian_folders import write_folder
 
 
-def test_ids_are_arranged_and_back() -> None:
+def test_ids_are_converted_to_the_order_of_bundles_and_back() -> None:
     arrangement = Arrangement.of(6, pad=5, unk=1, eos=0, start=5).padded(9)
     assert arrangement.order == (5, 1, None, 0, 2, 3, 4, None, None)
     assert arrangement.to_bundle([0, 1, 2, 3, 4, 5]) == [3, 1, 4, 5, 6, 0]
@@ -44,11 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def pairs(*asked: Any) -> list[tuple[str, str]]:
-    return [(one.source, one.target) for one in directions_of(*asked)]
+def pairs(*arguments: Any) -> list[tuple[str, str]]:
+    return [(one.source, one.target) for one in directions_of(*arguments)]
 
 
-def test_languages_come_from_the_folders_name_unless_the_user_says(folder: Path) -> None:
+def test_languages_come_from_the_name_of_the_folder_unless_given(folder: Path) -> None:
     imported = read(folder)
     assert pairs(imported, [], []) == [("de", "en")]
     assert pairs(imported, ["nl", "af"], ["en-GB"]) == [("nl", "en-GB"), ("af", "en-GB")]
@@ -58,7 +58,7 @@ def test_languages_come_from_the_folders_name_unless_the_user_says(folder: Path)
         directions_of(imported, ["en"], [])
 
 
-def test_a_group_is_no_language(folder: Path) -> None:
+def test_a_language_group_is_not_accepted_as_a_language(folder: Path) -> None:
     imported = replace(read(folder), source_languages=["gmw"])
     with pytest.raises(
         SourceError, match=r"does not name its source languages \(gmw\): --source de"
@@ -98,7 +98,7 @@ def test_a_text_without_lines_is_refused(tmp_path: Path) -> None:
     assert read_lines(path) == ["a", "b"]
 
 
-def test_graphs_that_no_file_holds_are_refused_before_any_work() -> None:
+def test_graphs_too_large_for_a_file_are_refused_before_any_work() -> None:
     nllb = ModelConfig(256_206, 1024, 4096, 16, 12, 12)
     check_sizes(nllb, ("int8", "fp16"))
     with pytest.raises(SourceError, match=r"in fp32, the decoder's graph would have 2\.\d GB, and"):
