@@ -27,7 +27,7 @@ class BeamSearch:
         self.options = options
         self.eos_id = eos_id
         self.length = 0
-        self._counts = options.stop_rule in (StopRule.FIRST, StopRule.NARROW)
+        self._counts = options.stop_rule.counts
         self._narrows = options.stop_rule is StopRule.NARROW
         self._forced = options.forced_tokens
         self._left_out = len(options.start_tokens)
@@ -122,10 +122,6 @@ class BeamSearch:
     def _num_beams(self) -> int:
         """The number of beams that may be live."""
         return self.options.beam_size - (len(self._finished) if self._narrows else 0)
-
-    def hypotheses(self) -> list[Hypothesis]:
-        """The best `num_hypotheses`, best first."""
-        return self.candidates()[: self.options.num_hypotheses]
 
     def candidates(self) -> list[Hypothesis]:
         """Return the best `beam_size` hypotheses, best first; none if every beam has probability 0."""

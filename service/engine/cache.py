@@ -25,8 +25,6 @@ from service.engine.types import (
 
 NEVER = -(10**9)
 """Initial count of finished hypotheses if the search does not end by that count."""
-COUNTING = (StopRule.FIRST, StopRule.NARROW)
-"""Rules by which a search ends when as many hypotheses as beams have finished."""
 ROUND_SOURCE = 4
 ROUND_ROWS = 4
 """Lengths are rounded up to multiples, so that few different sizes are allocated."""
@@ -79,7 +77,7 @@ def admit(
     ancestors = np.full((count, needed, length), MASKED, np.float32)
     ancestors[:old, :width] = state.ancestors
     new = np.zeros(len(options), ROW)
-    new["finished"] = [0 if one.stop_rule in COUNTING else NEVER for one in options]
+    new["finished"] = [0 if one.stop_rule.counts else NEVER for one in options]
     new["narrow"] = [one.stop_rule is StopRule.NARROW for one in options]
     new["best"] = DEAD
     new["beam_size"] = [one.beam_size for one in options]

@@ -45,6 +45,11 @@ class StopRule(StrEnum):
     Needs a graph that is exported for it; such a graph also supports the other rules.
     """
 
+    @property
+    def counts(self) -> bool:
+        """Whether a search ends when as many hypotheses as beams have finished."""
+        return self in (StopRule.FIRST, StopRule.NARROW)
+
 
 class LengthNorm(StrEnum):
     """The divisor of a log-probability, given the exponent alpha and the length n, including EOS."""

@@ -37,6 +37,11 @@ class Direction(BaseModel):
         return () if self.start_token is None else (self.start_token,)
 
     @property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids before every source, and those between BOS and every translation."""
+        return self.prefix, self.start_tokens
+
+    @property
     def asking(self) -> tuple[int, ...]:
         """The ids that select the target; empty if the model has only one."""
         return self.prefix + self.start_tokens

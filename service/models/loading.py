@@ -163,8 +163,9 @@ def start_model(
     config = replace(options.engine, num_workers=num_workers)
     if device == "cuda":
         config = replace(config, max_padding=max(config.max_padding, PADDING_ON_CUDA))
-    how = device, precision, num_workers, options.single_sequence
-    runners, single_sequence_runner = _load_graphs(bundle, *how, special)
+    runners, single_sequence_runner = _load_graphs(
+        bundle, device, precision, num_workers, options.single_sequence, special
+    )
     engine = Engine(
         runners,
         special,

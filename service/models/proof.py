@@ -171,7 +171,7 @@ def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
         [source] = aligner.tokenizers.source.decode([one.source_ids[before:behind]])
         [target] = aligner.tokenizers.target.decode([one.ids])
         sentence = TranslatedSentence(Sentence(source), (target,), (one.score,))
-        aligner.measure(sentence, (direction.prefix, direction.start_tokens))
+        aligner.measure(sentence, direction.around)
 
 
 def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[Direction]:

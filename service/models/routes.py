@@ -199,8 +199,9 @@ class _SecondHalf:
         """
         model = await self._model()
         searcher = self._ahead.searcher if self._ahead else None
-        how = self._hop.direction, self._options, self._deadline(model), searcher
-        return await model.translator.translate(texts, *how)
+        return await model.translator.translate(
+            texts, self._hop.direction, self._options, self._deadline(model), searcher
+        )
 
     def _model(self) -> "asyncio.Future[ServedModel]":
         """Return the future of the second model, requesting it at the first call."""
@@ -217,8 +218,9 @@ class _SecondHalf:
     async def _look_ahead(self, first: SentenceResult) -> None:
         model = await asyncio.shield(self._model())
         if self._ahead is None:
-            how = self._hop.direction, self._options, self._deadline(model)
-            self._ahead = Lookahead(model.translator, *how)
+            self._ahead = Lookahead(
+                model.translator, self._hop.direction, self._options, self._deadline(model)
+            )
         if pair := await self._ahead.translated(first):
             self._on_sentence(replace(first, translated=pair.sentence(self._language)))
 

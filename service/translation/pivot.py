@@ -93,8 +93,10 @@ class Lookahead:
         text = first.sentence.translated(first.targets[0], None).written()
         with suppress(AttendantError):  # the translation of the whole text reports the error
             _, tasks = request.take_apart([text])
-            how = self.searcher, request, self._deadline, _at_once
-            found = await self._translator.sentence_translator(*how).translate(tasks)
+            sentences = self._translator.sentence_translator(
+                self.searcher, request, self._deadline, _at_once
+            )
+            found = await sentences.translate(tasks)
             return Pair([first], [found[at] for at in range(len(tasks))])
         return None
 

@@ -98,8 +98,9 @@ class Translator:
         """Return a translator for the sentences of a request."""
         unknown_id, direction = self.tokenizers.target.unknown_id, request.direction
         unknown_words = UnknownWords(self.aligner, unknown_id, direction)
-        how = request, deadline, off_loop
-        return SentenceTranslator(searcher, self.tokenizers, unknown_words, *how)
+        return SentenceTranslator(
+            searcher, self.tokenizers, unknown_words, request, deadline, off_loop
+        )
 
     async def translate(
         self,
@@ -142,8 +143,9 @@ class Translator:
                 found = await sentences.translate(tasks, after, report)
                 translated = [found[at] for at in range(len(tasks))]
                 if aligned:
-                    how = (direction.prefix, direction.start_tokens), align, deadline, promise
-                    translated = await self.aligner.align(translated, *how)
+                    translated = await self.aligner.align(
+                        translated, direction.around, align, deadline, promise
+                    )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _prepared(

@@ -64,8 +64,7 @@ class UnknownWords:
         """Return the index of the source token that each unknown token attended to most."""
         if not self._has_unknown(hypothesis):
             return ()
-        around = self._direction.prefix, self._direction.start_tokens
-        weights = self._aligner.attended(source, hypothesis.ids, around)
+        weights = self._aligner.attended(source, hypothesis.ids, self._direction.around)
         if weights is None or not weights.size:
             return ()
         at = [place for place, id in enumerate(hypothesis.ids) if id == self._unknown_id]
