@@ -25,7 +25,7 @@ def block(language: str) -> str:
     return str(found)
 
 
-def test_a_rule_is_a_class_that_a_bundle_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_a_rule_works(monkeypatch: pytest.MonkeyPatch) -> None:
     written: dict[str, type[Rule]] = {}
     exec(block("python"), written)
     order = (*pipelines.ORDER, written["Ampersand"])
@@ -40,7 +40,7 @@ def test_a_rule_is_a_class_that_a_bundle_asks_for(monkeypatch: pytest.MonkeyPatc
     assert apart.assemble([sentence.translated("Dog + cat.", None)]) == "Dog & cat."
 
 
-def test_a_language_is_a_file(tmp_path: Path) -> None:
+def test_the_example_of_a_language_works(tmp_path: Path) -> None:
     (tmp_path / "qaa.toml").write_text(block("toml"), "utf-8")
     made_up = Languages(tmp_path).profile("qaa")
     sentences = [

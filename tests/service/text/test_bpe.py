@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["subword-nmt", "its first version", "fastBPE", "overlapping"])
-def test_words_are_cut_as_by_subword_nmt(
+def test_words_are_split_like_by_subword_nmt(
     versions: dict[str, str], name: str, tmp_path: Path
 ) -> None:
     (tmp_path / "codes").write_text(versions[name], encoding="utf-8")
@@ -53,7 +53,7 @@ def test_words_are_cut_as_by_subword_nmt(
         assert list(bpe.cut(word)) == pieces, word
 
 
-def test_a_long_word_takes_little_longer_than_a_short_one_for_each_letter(tmp_path: Path) -> None:
+def test_splitting_a_long_word_takes_nearly_linear_time(tmp_path: Path) -> None:
     (tmp_path / "codes").write_text(learnt(), encoding="utf-8")
     bpe, rng = Bpe(tmp_path / "codes"), random.Random(0)
     letters = "".join(rng.choices("".join(WORDS), k=20_000))
@@ -70,7 +70,7 @@ def test_a_long_word_takes_little_longer_than_a_short_one_for_each_letter(tmp_pa
         ("#version: 3\na b\n", 'codes: has version "3"; supported: 0.1, 0.2'),
     ],
 )
-def test_what_is_no_list_of_merges_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_list_of_merges_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "codes").write_text(text)
     with pytest.raises(BundleError) as caught:
         Bpe(tmp_path / "codes")

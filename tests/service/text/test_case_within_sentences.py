@@ -24,7 +24,5 @@ from service.text.tokenizer import Tokenizer
         ("", ""),
     ],
 )
-def test_a_sentence_begins_in_lower_case_within_another_unless_its_first_word_never_does(
-    text: str, within: str
-) -> None:
+def test_the_first_word_gets_the_case_it_has_within_a_sentence(text: str, within: str) -> None:
     assert Tokenizer(load(DEFAULT_BUNDLE).vocabulary).within(text) == within

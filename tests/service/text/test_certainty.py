@@ -11,7 +11,7 @@ ENGLISH, GERMAN = Certainty("en", "de"), Certainty("de", "en")
 
 
 @given(st.text())
-def test_any_text_may_be_asked_for_certainty(text: str) -> None:
+def test_any_text_can_be_checked(text: str) -> None:
     assert not (ENGLISH(text) and GERMAN(text))
 
 
@@ -40,14 +40,14 @@ def test_a_sentence_is_certain_in_its_own_language_only(language: str, other: st
         "Ist der Manager in Berlin oder in New York?",
     ],
 )
-def test_names_and_loan_words_are_not_certainly_english(text: str) -> None:
+def test_names_and_loan_words_are_never_certain(text: str) -> None:
     assert not ENGLISH(text)
 
 
 @pytest.mark.parametrize(
     ("language", "other"), [("ja", "en"), ("ru", "de"), ("zh-Hans", "en"), ("ko", "eng_Latn")]
 )
-def test_another_script_is_certain_without_a_table_of_words(language: str, other: str) -> None:
+def test_a_distinct_script_needs_no_table_of_words(language: str, other: str) -> None:
     is_certain = Certainty(language, other)
     assert is_certain(SENTENCES[language.split("-")[0]])
     assert not is_certain(SENTENCES["en"])

@@ -5,7 +5,7 @@ from service.text.common_words import CommonWords, common_words
 WORDS = CommonWords(("de", "en"), {"die": bytes((0, 42, 1, 20)), "the": bytes((1, 45))})
 
 
-def test_weights_add_up_and_unknown_words_are_counted() -> None:
+def test_weights_are_summed_and_known_words_counted() -> None:
     assert WORDS.weights(["die", "the", "die", "xyz"]) == ([84, 85], 3)
     assert WORDS.weights([]) == ([0, 0], 0)
 
@@ -14,7 +14,7 @@ def test_each_word_has_its_weight_in_both_languages() -> None:
     assert WORDS.weights_in(["die", "xyz"], "en", "de") == [(20, 42), (0, 0)]
 
 
-def test_words_of_every_day_weigh_most_in_their_language() -> None:
+def test_common_words_have_the_highest_weight_in_their_language() -> None:
     table = common_words()
     assert len(table.languages) >= 40
     for language, words in {

@@ -53,7 +53,7 @@ def best(detector: Detector, text: str) -> str:
 
 
 @pytest.mark.parametrize(("language", "text"), SENTENCES.items())
-def test_a_sentence_is_told_from_all_others(language: str, text: str) -> None:
+def test_sentences_are_detected_among_all_languages(language: str, text: str) -> None:
     [guess, *others] = Detector(SENTENCES).detect(text)
     assert guess.language == language
     assert guess.confidence >= 80
@@ -75,26 +75,26 @@ def test_italian_is_neither_german_nor_english() -> None:
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
-def test_a_word_alone_is_told(language: str) -> None:
+def test_a_single_word_is_detected(language: str) -> None:
     detector = Detector(["de", "en"])
     words = [*WORDS[language].split(), GREETINGS[language]]
     assert {word: best(detector, word) for word in words} == dict.fromkeys(words, language)
 
 
 @pytest.mark.parametrize("language", WORDS)
-def test_a_word_alone_is_told_among_twelve_languages(language: str) -> None:
+def test_a_single_word_is_detected_among_twelve_languages(language: str) -> None:
     words = WORDS[language].split()
     found = [best(Detector(TWELVE), word) for word in words]
     assert found.count(language) >= 0.8 * len(words)
 
 
 @pytest.mark.parametrize(("language", "text"), GREETINGS.items())
-def test_two_words_are_told_among_twelve_languages(language: str, text: str) -> None:
+def test_two_words_are_detected_among_twelve_languages(language: str, text: str) -> None:
     assert best(Detector(TWELVE), text) == language
 
 
 @pytest.mark.parametrize("text", ["HALLO", "hallo", "Hallo!", "„Hallo“", " Hallo\n"])
-def test_case_marks_and_layout_make_no_difference(text: str) -> None:
+def test_case_punctuation_and_layout_do_not_matter(text: str) -> None:
     detector = Detector(["de", "en"])
     assert detector.detect(text) == detector.detect("Hallo")
 
@@ -102,7 +102,7 @@ def test_case_marks_and_layout_make_no_difference(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "42", "😀", "1.5 – 3 %", "https://example.com/about?page=the", "a.b@example.org"]
 )
-def test_what_is_no_language_has_no_confidence_and_english_first(text: str) -> None:
+def test_text_without_language_has_confidence_0_and_english_first(text: str) -> None:
     guesses = Detector(["de", "en", "fr"]).detect(text)
     assert [(one.language, one.confidence) for one in guesses] == [("en", 0), ("de", 0), ("fr", 0)]
 
@@ -120,24 +120,24 @@ def test_what_is_no_language_has_no_confidence_and_english_first(text: str) -> N
         ("Juče sam otišao na pijacu da kupim hleb.", "sr-Latn"),
     ],
 )
-def test_codes_of_models_are_understood(text: str, code: str) -> None:
+def test_codes_of_all_standards_are_detected(text: str, code: str) -> None:
     codes = ["deu_Latn", "eng_Latn", "pt-BR", "nb", "zh-Hant", "zh-Hans", "sr-Cyrl", "sr-Latn"]
     assert best(Detector(codes), text) == code
 
 
-def test_variants_that_nothing_tells_apart_share_the_confidence() -> None:
+def test_indistinguishable_variants_share_the_confidence() -> None:
     [first, second, _] = Detector(["pt-BR", "pt-PT", "de"]).detect(SENTENCES["pt"])
     assert {first.language, second.language} == {"pt-BR", "pt-PT"}
     assert first.confidence == second.confidence == 50
 
 
-def test_a_code_that_nobody_knows_is_never_found() -> None:
+def test_an_unknown_code_is_never_detected() -> None:
     guesses = Detector(["de", "tlh"]).detect(SENTENCES["de"])
     assert [(one.language, one.confidence > 0) for one in guesses] == [("de", True), ("tlh", False)]
 
 
 @given(st.text(), st.sets(st.sampled_from([*SENTENCES, "zh-Hant", "nb", "tlh"]), min_size=1))
-def test_any_text_has_whole_confidences_best_first(text: str, languages: set[str]) -> None:
+def test_confidences_are_sorted_integers_for_any_text(text: str, languages: set[str]) -> None:
     guesses = Detector(languages).detect(text)
     confidences = [guess.confidence for guess in guesses]
     assert {guess.language for guess in guesses} == languages
@@ -146,14 +146,14 @@ def test_any_text_has_whole_confidences_best_first(text: str, languages: set[str
     assert sum(confidences) <= 100 + len(confidences) / 2  # each is rounded
 
 
-def test_threads_get_what_one_alone_gets() -> None:
+def test_concurrent_results_equal_sequential_ones() -> None:
     detector = Detector(SENTENCES)
     texts = list(SENTENCES.values()) * 10
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(detector.detect, texts)) == list(map(detector.detect, texts))
 
 
-def test_the_detector_needs_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_detector_needs_no_writable_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -36,16 +36,16 @@ def test_the_examples_in_the_docstrings() -> None:
         ("<p>Ja {a}<b>{b}</b>%s, der <code>x</code>{c} Hund\ufffc.</p>", "html"),
     ],
 )
-def test_what_is_not_changed_comes_out_as_it_was(text: str, form: Format) -> None:
+def test_a_copied_text_is_unchanged(text: str, form: Format) -> None:
     assert unchanged(take_apart(text, form, "all" if form == "text" else "sentences")) == text
 
 
-def test_markup_without_a_word_stays_as_it_is_written() -> None:
+def test_markup_without_words_is_unchanged() -> None:
     html = "<p>Ja.</p><p>&nbsp;</p><td>12,50&#160;&euro;</td><pre>&lt;</pre> &mdash; <hr>"
     assert unchanged(take_apart(html, "html")) == html
 
 
-def test_a_sentence_is_translated_whole_whatever_tags_are_in_it() -> None:
+def test_a_sentence_with_tags_is_translated_as_a_whole() -> None:
     document = take_apart("<p>Der <b>alte Hund</b> schläft <i>heute</i>.</p>", "html", "sentences")
     assert [sentence.text for sentence in document.sentences] == ["Der alte Hund schläft heute."]
     target = "Today the old dog sleeps."
@@ -55,7 +55,7 @@ def test_a_sentence_is_translated_whole_whatever_tags_are_in_it() -> None:
     )
 
 
-def test_what_stands_right_behind_a_word_stands_behind_its_translation() -> None:
+def test_a_part_attached_to_a_word_follows_its_translation() -> None:
     document = take_apart("<p>Das Ende<img src=a> naht heute.</p>", "html", "sentences")
     [sentence] = document.sentences
     target = "Today the end is near."
@@ -63,7 +63,7 @@ def test_what_stands_right_behind_a_word_stands_behind_its_translation() -> None
     assert assembled(document, [target], [alignment]) == "<p>Today the end<img src=a> is near.</p>"
 
 
-def test_what_a_translation_brings_is_escaped_in_markup_only() -> None:
+def test_translations_are_escaped_only_in_markup() -> None:
     for form, expected in (("html", "a &lt; b"), ("text", "a < b")):
         document = take_apart("Ja", form, "all")  # type: ignore[arg-type]
         assert assembled(document, ["a < b"], [None]) == expected
@@ -92,7 +92,7 @@ def test_what_a_translation_brings_is_escaped_in_markup_only() -> None:
         "{a}@user",
     ],
 )
-def test_placeholders_are_no_words_and_come_back(placeholder: str) -> None:
+def test_placeholders_are_hidden_and_restored(placeholder: str) -> None:
     [sentence] = take_apart(f"Der Hund sieht {placeholder}, ja.", "text").sentences
     assert placeholder not in sentence.text
     [name] = sentence.stand_ins
@@ -104,7 +104,7 @@ def test_placeholders_are_no_words_and_come_back(placeholder: str) -> None:
     assert not sentence.came_through(f"{name.name} and {name.name}")
 
 
-def test_a_placeholder_within_a_word_is_cut_around() -> None:
+def test_a_word_is_split_around_a_placeholder() -> None:
     document = take_apart("Der Hund{s} schläft.", "text")
     assert [one.text for one in document.sentences] == ["Der Hund", "schläft."]
     assert unchanged(document) == "Der Hund{s} schläft."
@@ -113,7 +113,7 @@ def test_a_placeholder_within_a_word_is_cut_around() -> None:
 @pytest.mark.parametrize(
     "text", ["It`s fine (really), isn`t it?", "Don`t {know}, `git pull`s fine"]
 )
-def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
+def test_accents_typed_as_apostrophes_do_not_split_a_sentence(text: str) -> None:
     [sentence] = take_apart(text, "text").sentences
     assert sentence.text.count("'") == 2
 
@@ -134,7 +134,7 @@ def test_accents_typed_as_apostrophes_do_not_tear_a_sentence(text: str) -> None:
         ("<p>Menu <a>soubor</a><a>nový</a></p>", "html", ["Menu soubor", "nový"]),
     ],
 )
-def test_elements_side_by_side_cut_no_word_of_xml(
+def test_adjacent_elements_do_not_split_a_word_in_xml(
     text: str, form: Format, sentences: list[str]
 ) -> None:
     assert [one.text for one in take_apart(text, form).sentences] == sentences
@@ -154,12 +154,12 @@ def test_elements_side_by_side_cut_no_word_of_xml(
         ("translate", False),
     ],
 )
-def test_only_the_attributes_for_it_keep_a_text(attributes: str, is_kept: bool) -> None:
+def test_only_translate_attributes_exclude_text(attributes: str, is_kept: bool) -> None:
     document = take_apart(f"<p {attributes}>Der Hund</p>", "html")
     assert [one.text for one in document.sentences] == ([] if is_kept else ["Der Hund"])
 
 
-def test_tags_within_a_clause_without_spaces_go_around_its_words() -> None:
+def test_tags_in_a_clause_without_spaces_enclose_its_words() -> None:
     document = take_apart("<p>今天<b>天气</b>很好。</p>", "html")
     [sentence] = document.sentences
     alignment = aligned(sentence.text, "The weather is nice.", [2, 2, 4, 5, 6])
@@ -183,7 +183,7 @@ def test_code_in_segments_of_tmx_and_xliff_is_kept() -> None:
     assert sentence.text == "Ein kursives Wort!"
 
 
-def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
+def test_names_in_the_text_are_not_used_as_stand_ins() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1
     assert take_apart("50 % der Hunde", "text").sentences[0].stand_ins == ()
@@ -200,7 +200,7 @@ def test_names_that_the_text_has_do_not_stand_in_for_others() -> None:
         ("<p><b>Ja,</b><i>gut</i></p>", ["Ja,gut"]),
     ],
 )
-def test_elements_that_stand_side_by_side_without_a_space_are_texts_of_their_own(
+def test_adjacent_elements_without_a_space_are_separate_texts(
     html: str, sentences: list[str]
 ) -> None:
     document = take_apart(html, "html", "sentences")

@@ -35,7 +35,7 @@ def apart(text: str, code: str, form: Format = "text") -> Document:
 
 
 @CODES
-def test_a_paragraph_is_its_sentences(code: str) -> None:
+def test_a_paragraph_is_split_into_its_sentences(code: str) -> None:
     text = ("" if code in ("zh", "ja") else " ").join(SENTENCES[code])
     document = apart(text, code)
     expected = list(SENTENCES[code])
@@ -46,7 +46,7 @@ def test_a_paragraph_is_its_sentences(code: str) -> None:
 
 
 @CODES
-def test_what_is_protected_is_no_part_of_a_sentence(code: str) -> None:
+def test_protected_parts_are_hidden_in_every_language(code: str) -> None:
     first = SENTENCES[code][0]
     kept = ["{name}", "https://a.example/b?c=1", "%d", "`x = 1`", "/etc/app/x.conf"]
     for one in kept:
@@ -57,7 +57,7 @@ def test_what_is_protected_is_no_part_of_a_sentence(code: str) -> None:
 
 
 @CODES
-def test_tags_emoji_and_entities_come_through(code: str) -> None:
+def test_tags_emoji_and_entities_are_preserved(code: str) -> None:
     first, second = SENTENCES[code]
     html = f"<p><b>{first}</b> 🎉 {second} &amp; H<sub>2</sub>O <img src='a'/></p>"
     document = apart(html, code, "html")
@@ -66,7 +66,7 @@ def test_tags_emoji_and_entities_come_through(code: str) -> None:
 
 
 @CODES
-def test_markdown_tables_and_lists_come_through(code: str) -> None:
+def test_markdown_tables_and_lists_are_preserved(code: str) -> None:
     first, second = SENTENCES[code]
     text = f"# {first}\n\n- [ ] {second}\n- **{first}**\n\n| {first} | {second} |\n|---|---|\n| x | y |\n"
     document = apart(text, code)
@@ -75,7 +75,7 @@ def test_markdown_tables_and_lists_come_through(code: str) -> None:
 
 
 @CODES
-def test_a_number_that_is_lost_is_noticed_and_protected(code: str) -> None:
+def test_a_lost_number_is_detected_and_protected(code: str) -> None:
     first = SENTENCES[code][0]
     rule, run = Numbers(), Run(first)
     assert rule.came_through(run, Run("It has 3 of them."))
@@ -85,7 +85,7 @@ def test_a_number_that_is_lost_is_noticed_and_protected(code: str) -> None:
 
 
 @CODES
-def test_only_scripts_with_capitals_know_sentences_in_capitals(code: str) -> None:
+def test_sentences_in_capitals_exist_only_in_scripts_with_case(code: str) -> None:
     language = profile(code)
     text = language.upper(SENTENCES[code][1])
     rules = {"truecase": language.lower, "source": language, "target": profile("en")}
@@ -116,8 +116,6 @@ WORDS = st.sampled_from([*MARKS, *(word for pair in SENTENCES.values() for word 
 
 @given(st.lists(WORDS, max_size=12), st.sampled_from(sorted(SENTENCES)), st.booleans())
 @settings(max_examples=300)
-def test_whatever_they_are_put_together_to_nothing_is_lost(
-    words: list[str], code: str, is_html: bool
-) -> None:
+def test_random_combinations_are_preserved(words: list[str], code: str, is_html: bool) -> None:
     text = " ".join(words)
     assert unchanged(apart(text, code, "html" if is_html else "text")) == text

@@ -43,7 +43,7 @@ LARGEST = 50_000
         "z.B. ",
     ],
 )
-def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
+def test_the_largest_repetitive_text_is_unchanged(unit: str) -> None:
     for text in (
         unit * (LARGEST // len(unit)),
         f"Ja{unit[0]}" + unit[-1] * LARGEST,
@@ -56,7 +56,7 @@ def test_the_largest_text_of_one_thing_comes_out_as_it_was(unit: str) -> None:
 
 
 @pytest.mark.parametrize(("unit", "kept"), [("😀 Ja ", "😀"), ("*a* ", "*"), ("a\u00ad", "a")])
-def test_the_largest_text_of_what_is_lifted_out_loses_nothing(unit: str, kept: str) -> None:
+def test_the_largest_text_of_symbols_is_preserved(unit: str, kept: str) -> None:
     text = unit * (LARGEST // len(unit))
     parts = take_apart(text, "text").parts
     found = sum(
@@ -71,7 +71,7 @@ def test_the_largest_text_of_what_is_lifted_out_loses_nothing(unit: str, kept: s
 @pytest.mark.parametrize(
     "unit", ["<!--", "<![CDATA[", "<?", "<code>", "<a b='", "</a ", "<i></i>x"]
 )
-def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
+def test_the_largest_repetitive_markup_is_preserved(unit: str) -> None:
     text = unit * (LARGEST // len(unit))
     for kind in KINDS:
         assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
@@ -80,6 +80,6 @@ def test_the_largest_markup_of_one_thing_loses_nothing(unit: str) -> None:
 
 @given(st.text(alphabet="<>/ab\"'=! -&;[]?", max_size=40), st.sampled_from(KINDS))
 @settings(max_examples=1000)
-def test_any_input_comes_through_the_tokens_whole(text: str, kind: lexer.Kind) -> None:
+def test_tokens_preserve_any_input(text: str, kind: lexer.Kind) -> None:
     assert "".join(token.raw for token in lexer.tokens(text, kind)) == text
     take_apart(text, kind, "sentences")

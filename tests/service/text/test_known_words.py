@@ -25,14 +25,14 @@ TABLE = "de\tpart\thaus boot\nen\tpart\thouse\nde\tword\tei\n"
         "x" * 41,
     ],
 )
-def test_words_are_known_and_their_forms_and_compounds_and_when_mistyped(word: str) -> None:
+def test_words_forms_compounds_and_typos_are_known(word: str) -> None:
     assert word in GERMAN
 
 
 @pytest.mark.parametrize(
     "word", ["Siemens", "Holtkamp", "Hausing", "Bootke", "Eiboot", "Xyz", "Verhundlung"]
 )
-def test_others_are_not(word: str) -> None:
+def test_other_words_are_unknown(word: str) -> None:
     assert word not in GERMAN
 
 
@@ -69,7 +69,7 @@ def test_all_directions_of_a_bundle_share_a_table(tmp_path: Path) -> None:
         ("words.tsv.xz", lzma.compress(bytes(20 << 20)), "has more than 16777216 bytes"),
     ],
 )
-def test_a_table_that_is_none_is_told(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+def test_an_invalid_table_is_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(BundleError, match=message):

@@ -20,16 +20,16 @@ LABELS = ["als", "az", "de", "en", "he", "fa", "no", "nn", "pt", "sh", "sq", "sr
         *(("als_Latn", "sq"), ("gsw", "als")),  # Wikipedia's code of Alemannic is that of Tosk
     ],
 )
-def test_a_code_has_a_label(code: str, label: str) -> None:
+def test_codes_are_mapped_to_labels(code: str, label: str) -> None:
     assert label_of(code, LABELS) == label
 
 
 @pytest.mark.parametrize("code", ["ace_Arab", "", "-", "_de", "x" * 100, "xx-de"])
-def test_a_code_of_another_language_has_none(code: str) -> None:
+def test_codes_of_unknown_languages_have_no_label(code: str) -> None:
     assert label_of(code, LABELS) is None
 
 
-def test_languages_of_iso_639_3_can_be_found() -> None:
+def test_iso_639_3_codes_are_mapped_to_labels() -> None:
     codes = [
         "afr", "amh", "ara", "arb", "azj", "bel", "ben", "bos", "bul", "cat", "ces", "cmn",
         "cym", "dan", "deu", "ekk", "ell", "eng", "epo", "eus", "fas", "fil", "fin", "fra",
@@ -53,7 +53,7 @@ def test_languages_of_iso_639_3_can_be_found() -> None:
         *(("CJK", "Hani"), ("ARMENIAN", "Armn"), ("BENGALI", "Beng"), ("KHMER", "Khmr")),
     ],
 )
-def test_letters_have_the_script_that_their_names_begin_with(name: str, script: str) -> None:
+def test_scripts_match_the_unicode_names_of_letters(name: str, script: str) -> None:
     letters = [
         one
         for one in map(chr, range(0x10000))
@@ -63,7 +63,7 @@ def test_letters_have_the_script_that_their_names_begin_with(name: str, script: 
     assert found >= 0.9 * len(letters)  # rare and historic letters are spread over many blocks
 
 
-def test_most_letters_decide() -> None:
+def test_the_script_is_that_of_most_letters() -> None:
     assert script_of("Das Wort für Hund ist собака") == "Latn"
     assert script_of("42") == "Latn"
     assert script_of("東京は大きい") == "Kana"
@@ -78,7 +78,7 @@ def test_serbian_has_two_scripts_and_japanese_uses_han() -> None:
     assert not is_written_in("el", "Latn")
 
 
-def test_a_code_without_a_script_is_in_the_usual_one() -> None:
+def test_a_code_without_a_script_has_the_usual_one() -> None:
     assert not fits("zh", "你們", "Hani")
     assert fits("zh", "你们", "Hani")
     assert fits("sr", "Где", "Cyrl")
@@ -87,7 +87,7 @@ def test_a_code_without_a_script_is_in_the_usual_one() -> None:
     assert fits("ja", "東京", "Hani")
 
 
-def test_letters_of_no_script_of_their_own_are_in_any() -> None:
+def test_letters_of_rare_scripts_fit_any_language() -> None:
     assert script_of("ʼ") == "Latn"
     assert script_of("ーー") in ("", "Kana")
     assert script_of("") == "Latn"

@@ -148,7 +148,7 @@ def grows(name: str, pattern: Callable[[int], str], length: int = CHARACTERS) ->
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_every_step_takes_time_in_proportion_to_its_text(name: str) -> None:
+def test_every_step_takes_linear_time(name: str) -> None:
     found = {said: grows(name, pattern) for said, pattern in PATTERNS.items()}
     assert {said: wrong for said, wrong in found.items() if wrong} == {}
 
@@ -158,7 +158,7 @@ def test_every_step_takes_time_in_proportion_to_its_text(name: str) -> None:
     st.sampled_from(["text", "xml", "prepared", "text again", "html again"]),
 )
 @settings(max_examples=30)
-def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
+def test_any_repetition_takes_linear_time(units: list[str], name: str) -> None:
     assert grows(name, partial(repeated, "".join(units))) == ""
 
 
@@ -181,7 +181,7 @@ def test_so_does_whatever_is_repeated(units: list[str], name: str) -> None:
         ("text", "-=", 50_000, ("a", "b")),
     ],
 )
-def test_so_does_a_text_as_long_as_may_be_asked_for(
+def test_the_longest_text_takes_linear_time(
     name: str, unit: str, length: int, around: tuple[str, str]
 ) -> None:
     before, behind = around
@@ -190,7 +190,7 @@ def test_so_does_a_text_as_long_as_may_be_asked_for(
 
 
 @pytest.mark.parametrize("unread", "\x01\x7f\u061c\u200b\u200c\u200e\u200f\ufeff\ufffd")
-def test_an_alignment_is_no_larger_than_tokens_make_it(unread: str) -> None:
+def test_the_size_of_an_alignment_is_bounded_by_tokens(unread: str) -> None:
     text = f"a{unread * 1_000} b"
     assert len(TOKENIZER.encode_with_spans(text)[0]) <= 10
     assert [text[begin:end] for begin, end in words.word_spans(text)] == ["a", "b"]

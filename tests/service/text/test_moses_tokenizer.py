@@ -68,7 +68,7 @@ CASES = [(language, options) for language in TEXTS for options in OPTIONS]
 
 
 @pytest.mark.parametrize(("language", "options"), CASES)
-def test_texts_are_cut_and_joined_as_by_moses(make: Make, language: str, options: str) -> None:
+def test_texts_are_split_and_joined_like_by_moses(make: Make, language: str, options: str) -> None:
     tokenizer, joiner = make(language, options), sacremoses.MosesDetokenizer(language)
     for text in TEXTS[language]:
         pieces = by_moses(language, options, text)
@@ -81,7 +81,7 @@ def test_texts_are_cut_and_joined_as_by_moses(make: Make, language: str, options
 
 
 @pytest.mark.parametrize(("language", "options"), CASES)
-def test_each_piece_knows_its_characters(make: Make, language: str, options: str) -> None:
+def test_every_piece_has_its_span(make: Make, language: str, options: str) -> None:
     tokenizer = make(language, options)
     for text in TEXTS[language]:
         ids, spans = tokenizer.encode_with_spans(text)
@@ -95,7 +95,7 @@ def test_each_piece_knows_its_characters(make: Make, language: str, options: str
                 assert text[begin:end] == plain
 
 
-def test_a_word_and_a_sign_know_where_they_are(make: Make) -> None:
+def test_words_and_signs_have_their_spans(make: Make) -> None:
     tokenizer, text = make("de", "hyphens"), TEXTS["de"][1]
     spans: dict[tuple[int, int], str] = {}
     for piece, span in zip(
@@ -108,7 +108,7 @@ def test_a_word_and_a_sign_know_where_they_are(make: Make) -> None:
     assert [tokenizer.spells(one) for one in '"ü日ﬁ'] == [True, True, False, False]
 
 
-def test_what_has_no_piece_is_unknown_and_written_as_in_the_source(make: Make) -> None:
+def test_unknown_words_are_written_like_in_the_source(make: Make) -> None:
     tokenizer = make("de", "hyphens")
     [ids] = tokenizer.encode(["Das ist 日."])
     assert ids.count(1) == 1
@@ -126,7 +126,7 @@ def test_words_have_their_usual_case(make: Make) -> None:
     assert tokenizer.truecase("WIRD") == "wird"
 
 
-def test_what_moses_cannot_join_is_joined_as_in_other_languages(tmp_path: Path) -> None:
+def test_an_error_of_moses_falls_back_to_plain_joining(tmp_path: Path) -> None:
     words = ["je", "x'", "-", "li"]
     with pytest.raises(TypeError):
         sacremoses.MosesDetokenizer("cs").detokenize(words)
@@ -137,7 +137,7 @@ def test_what_moses_cannot_join_is_joined_as_in_other_languages(tmp_path: Path) 
     assert tokenizer.decode([[4, 5, 6, 7]]) == ["je x' - li"]
 
 
-def test_without_sacremoses_it_says_what_to_install(
+def test_without_sacremoses_the_error_names_the_package(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)

@@ -19,7 +19,7 @@ from tests.service.text.pipelines import aligned, assembled, take_apart
 @pytest.mark.parametrize(
     "text", ["<b>" * 101 + "Ja" + "</b>" * 101, "Ja <b>" * 101, "Ja</b> " * 101]
 )
-def test_elements_that_are_nested_too_deep_are_refused(text: str) -> None:
+def test_too_deeply_nested_elements_are_refused(text: str) -> None:
     with pytest.raises(LimitExceededError, match="nested 101 deep, the limit is 100"):
         take_apart(text, "html", "sentences")
 
@@ -62,7 +62,7 @@ def tags_of(text: str) -> list[str]:
 
 @given(st.integers(0, 2**32).map(random.Random))
 @settings(max_examples=500)
-def test_whatever_the_alignment_tags_nest_and_nothing_is_lost(rng: random.Random) -> None:
+def test_tags_nest_for_any_alignment(rng: random.Random) -> None:
     for _ in range(4):
         sources = rng.randint(1, 7)
         html = nested(rng, [f"w{index}" for index in range(sources)])
@@ -82,7 +82,7 @@ def test_whatever_the_alignment_tags_nest_and_nothing_is_lost(rng: random.Random
 
 @given(st.integers(0, 2**32).map(random.Random))
 @settings(max_examples=250)
-def test_elements_over_several_sentences_nest_too(rng: random.Random) -> None:
+def test_elements_across_sentences_nest(rng: random.Random) -> None:
     for _ in range(4):
         sentences = [f"W{index} v{index}." for index in range(rng.randint(2, 5))]
         pieces = [piece for sentence in sentences for piece in sentence.split()]

@@ -110,7 +110,7 @@ TEXTS = st.lists(st.sampled_from(PIECES) | st.just(" ") | st.characters(), max_s
 
 @pytest.mark.parametrize("name", LOOKING)
 @given(text=TEXTS)
-def test_a_rule_does_the_same_without_its_quick_look(name: str, text: str) -> None:
+def test_rules_give_the_same_result_without_the_fast_check(name: str, text: str) -> None:
     module, apply = LOOKING[name]
     with pytest.MonkeyPatch.context() as patch:
         found = apply(text)
@@ -142,7 +142,7 @@ WORDS = st.lists(
 
 @pytest.mark.parametrize("name", OF_SIGNS)
 @given(text=WORDS.filter(lambda text: Run(text).is_of_words), translation=TEXTS)
-def test_a_rule_of_signs_does_nothing_about_words(name: str, text: str, translation: str) -> None:
+def test_rules_of_signs_do_not_change_plain_words(name: str, text: str, translation: str) -> None:
     rule = OF_SIGNS[name]
     assert rule.prepare(Run(text)) == Run(text)
     assert rule.restore(Run(text), Run(translation)) == Run(translation)
@@ -150,7 +150,7 @@ def test_a_rule_of_signs_does_nothing_about_words(name: str, text: str, translat
 
 
 @given(text=WORDS.filter(lambda text: Run(text).is_of_words))
-def test_a_text_of_words_is_taken_apart_as_it_would_be_without_a_look(text: str) -> None:
+def test_plain_text_is_split_the_same_without_the_fast_check(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "is_of_words", False)
         found = plain.parse(text), labels.cut(Run(text))
@@ -158,7 +158,7 @@ def test_a_text_of_words_is_taken_apart_as_it_would_be_without_a_look(text: str)
 
 
 @given(text=WORDS | TEXTS)
-def test_plain_words_are_those_of_the_pattern(text: str) -> None:
+def test_plain_words_match_the_pattern(text: str) -> None:
     found = plain_words(text)
     assert found is None or found == re.findall(r"\w+", text)
 
@@ -167,18 +167,18 @@ def test_most_texts_have_plain_words() -> None:
     assert plain_words("Ja, um 7. Kommst du?") == ["Ja", "um", "7", "Kommst", "du"]
 
 
-def test_these_are_the_rules_of_signs() -> None:
+def test_the_list_of_rules_of_signs() -> None:
     assert {rule.name for rule in ORDER if rule.is_of_signs} == set(OF_SIGNS)
 
 
 @pytest.mark.parametrize("sign", ["-", "'", '"', ":", "  ", "..", "?!", "a.b", "×", "µ", "²", "я"])
-def test_a_text_with_another_sign_is_not_of_words(sign: str) -> None:
+def test_a_text_with_another_sign_is_not_plain(sign: str) -> None:
     assert Run("Guten Tag, Welt.").is_of_words
     assert not Run(f"Guten Tag,{sign} Welt.").is_of_words
 
 
 @pytest.mark.parametrize("rule", [(scripts, "_WORDS"), (unread, "_SIGN")])
-def test_no_character_that_is_passed_over_begins_what_is_looked_for(
+def test_skipped_characters_begin_no_match(
     rule: tuple[ModuleType, str],
 ) -> None:
     module, pattern = rule
@@ -193,7 +193,7 @@ LINES = st.lists(st.sampled_from(" \t\u00a0-*+•‣–—>#・(1٣²aA\u0301.)x
 
 
 @given(LINES)
-def test_no_line_that_is_passed_over_begins_with_a_marker(line: str) -> None:
+def test_skipped_lines_begin_with_no_marker(line: str) -> None:
     found = segmenter._MARKER.match(line)
     assert found is not None
     assert not found.end() or segmenter._MAY_BE_MARKED.match(line)
@@ -210,7 +210,7 @@ NAMES = {
 
 
 @given(*[st.lists(st.sampled_from([*NAMES, "x", " ", "-", "New Yorker", "Romy"])).map("".join)] * 2)
-def test_names_are_found_by_their_first_words(source: str, target: str) -> None:
+def test_names_are_found_by_the_first_word(source: str, target: str) -> None:
     """What is in both, wherever in a word; then whole words of the translation are replaced."""
     found = [name for name in NAMES if name in source and name in target]
     words = [set(re.findall(r"\w+", text)) for text in (source, target)]
@@ -221,7 +221,7 @@ def test_names_are_found_by_their_first_words(source: str, target: str) -> None:
 
 
 @given(TEXTS, st.booleans())
-def test_case_says_nothing_if_no_word_tells(text: str, capitalizes_nouns: bool) -> None:
+def test_the_check_for_case_agrees_with_its_definition(text: str, capitalizes_nouns: bool) -> None:
     words = re.findall(r"[^\W\d_]+", text)
     if casing._CASELESS.search(text):
         expected = False
@@ -234,7 +234,7 @@ def test_case_says_nothing_if_no_word_tells(text: str, capitalizes_nouns: bool) 
     assert casing.says_nothing(text, capitalizes_nouns) == expected
 
 
-def test_telling_words_are_frequent_ones_that_the_other_language_has_less() -> None:
+def test_telling_words_are_frequent_and_less_common_in_the_other_language() -> None:
     table = common_words()
     telling = table.telling("en", "de", lead=5)
     assert {"the", "and", "is"} <= telling
@@ -243,7 +243,7 @@ def test_telling_words_are_frequent_ones_that_the_other_language_has_less() -> N
     assert telling == {word for word, (en, de) in weights.items() if en >= 30 and en - de >= 5}
 
 
-def test_no_mark_is_looked_for_in_placeholders_where_there_is_none(
+def test_markdown_does_not_search_placeholders_without_marks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(markdown, "Placeholders")

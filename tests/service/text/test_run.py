@@ -3,14 +3,14 @@
 from service.text.run import Protected, Run, replaced, shifted
 
 
-def test_positions_follow_what_is_replaced() -> None:
+def test_positions_follow_replacements() -> None:
     places = [(1, 3, "xyz"), (5, 5, "_"), (6, 9, "")]
     assert replaced("abcdefghij", places) == "axyzde_fj"
     assert shifted([0, 1, 2, 3, 5, 6, 7, 9, 10], places) == [0, 1, 4, 4, 7, 8, 8, 8, 9]
     assert shifted([], places) == []
 
 
-def test_what_overlaps_something_protected_is_protected_beside_it() -> None:
+def test_overlapping_protection_excludes_what_is_already_protected() -> None:
     run = Run("ab%d²c d", protected=[Protected(2, 4), Protected(7, 8)])
     found = run.protecting([(0, 5), (5, 8)]).protected
     assert [(one.begin, one.end) for one in found] == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 8)]

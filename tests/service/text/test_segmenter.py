@@ -44,14 +44,14 @@ def sentences(text: str, code: str = "und") -> list[str]:
         ("en", "no end", ["no end"]),
     ],
 )
-def test_where_sentences_end(code: str, text: str, expected: list[str]) -> None:
+def test_sentences_are_split(code: str, text: str, expected: list[str]) -> None:
     assert sentences(text, code) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "\n\n", "42", "😀 !!!", "---", "3.14\t2.72", "\u2028", "* \n-"]
 )
-def test_what_has_no_letter_is_no_sentence(text: str) -> None:
+def test_a_part_without_letters_is_not_a_sentence(text: str) -> None:
     assert sentences(text) == []
     assert "".join(segment.text for segment in split(text)) == text
 
@@ -64,9 +64,7 @@ def test_what_has_no_letter_is_no_sentence(text: str) -> None:
         ("one\ntwo", ["one\ntwo"]),
     ],
 )
-def test_hard_wrapped_lines_are_joined_and_paragraphs_are_not(
-    text: str, expected: list[str]
-) -> None:
+def test_wrapped_lines_are_joined_and_paragraphs_are_not(text: str, expected: list[str]) -> None:
     segments = list(split(text, "paragraphs", profile("en")))
     assert [one.text for one in segments if one.is_sentence] == expected
     assert "".join(one.text for one in segments) == text
@@ -81,7 +79,7 @@ ALPHABET = 'aB.!? \n\t\r-*1)("„“»…😀\u00a0\u2028\u200fßÄ。」z3Iგ�
     st.sampled_from(["und", *Languages().codes]),
 )
 @settings(max_examples=500)
-def test_the_layout_is_never_lost(text: str, splitting: Splitting, code: str) -> None:
+def test_segments_always_join_to_the_text(text: str, splitting: Splitting, code: str) -> None:
     segments = list(split(text, splitting, profile(code)))
     assert "".join(segment.text for segment in segments) == text
     for segment in segments:
@@ -151,7 +149,7 @@ def test_the_layout_is_never_lost(text: str, splitting: Splitting, code: str) ->
         ("qqq", "Zo lo A. Ñuri.|Ŝe?|Ja.|Мы 3. Ы"),
     ],
 )  # fmt: skip
-def test_sentences_end_as_readers_of_their_language_see_it(code: str, marked: str) -> None:
+def test_sentences_are_split_by_the_rules_of_their_language(code: str, marked: str) -> None:
     expected = marked.split("|")
     blank = "" if code in ("zh", "ja") else " "
     inner = [one.strip("“”「」«» ") for one in sentences(blank.join(expected), code)]
@@ -159,7 +157,7 @@ def test_sentences_end_as_readers_of_their_language_see_it(code: str, marked: st
 
 
 @pytest.mark.parametrize("text", ["Bonn ist schön. ", "Zo lo 3. Ñuri A. B. Qu. "])
-def test_what_is_known_of_no_language_does_no_harm(text: str) -> None:
+def test_the_neutral_profile_preserves_any_text(text: str) -> None:
     segments = list(split(text * 20, "all", profile("und")))
     assert "".join(segment.text for segment in segments) == text * 20
 
@@ -173,11 +171,11 @@ def test_what_is_known_of_no_language_does_no_harm(text: str) -> None:
         ("de", "(A) und (B)", ["(A) und (B)"]),
     ],
 )
-def test_list_markers_are_in_letters_of_any_script(code: str, text: str, found: list[str]) -> None:
+def test_list_markers_may_be_letters_of_any_script(code: str, text: str, found: list[str]) -> None:
     assert sentences(text, code) == found
 
 
-def test_a_text_is_cut_no_further_than_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splitting_is_limited_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that one of too many sentences costs as much as may be."""
     cut, seen = segmenter._split_line, list[str]()
 

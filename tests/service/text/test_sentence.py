@@ -26,13 +26,13 @@ def only(text: str, form: Format = "text") -> Sentence:
         "<p>Siehe http://a.example/caf´e und http://a.example/x#y</p>",
     ],
 )
-def test_an_address_is_whole(html: str) -> None:
+def test_an_address_is_one_stand_in(html: str) -> None:
     [stand_in, *_] = only(html, "html").stand_ins
     assert stand_in.written in html
     assert unchanged(take_apart(html, "html", "sentences")) == html
 
 
-def test_a_sentence_that_is_left_is_as_it_was() -> None:
+def test_an_untranslated_sentence_is_unchanged() -> None:
     english = "We have had a lot of rain in their hou\u00adses and so on, etc."
     rules: dict[str, Any] = {
         "source": GERMAN,
@@ -42,7 +42,7 @@ def test_a_sentence_that_is_left_is_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("text", ["Wir essen jetzt.", "„Wir essen jetzt.“", "(Wir essen jetzt.)"])
-def test_a_translation_begins_with_a_capital_whatever_is_around_it(text: str) -> None:
+def test_the_first_letter_is_capitalised_inside_marks_and_tags(text: str) -> None:
     assert only(text).readable("we are eating now.") == "We are eating now."
 
 
@@ -52,7 +52,7 @@ def test_capitals_around_quotes_and_stand_ins() -> None:
     assert sentence.readable("Read Tom and Boston!") == "READ {name} AND http://a.example/b!"
 
 
-def test_what_is_around_a_sentence_is_around_its_second_attempt_or_there_is_none() -> None:
+def test_a_second_attempt_has_the_same_surrounding_tags() -> None:
     plain = only("<p>„Er hat 1000 Euro“</p>", "html").with_more_protected("")
     assert plain is not None
     assert plain.text == "Er hat 2010 Euro"
@@ -61,12 +61,12 @@ def test_what_is_around_a_sentence_is_around_its_second_attempt_or_there_is_none
     assert again is None or again.around == tagged.around
 
 
-def test_a_sentence_is_shown_as_its_client_wrote_it() -> None:
+def test_as_written_is_the_clients_text() -> None:
     text = "ACHTUNG, z. B. DER „HUND“ BELLT {name}!"
     assert only(text).as_written == text
 
 
-def test_words_move_with_what_is_put_back() -> None:
+def test_spans_of_words_follow_restored_parts() -> None:
     sentence = only("Der Hund sieht {name}.")
     assert sentence.words([(0, 3), (15, 18)]) == ["Der", "{name}"]
     assert sentence.readable_words("He sees Tom now.", [(3, 7), (8, 11), (12, 15)]) == [
@@ -77,7 +77,7 @@ def test_words_move_with_what_is_put_back() -> None:
 
 
 @pytest.mark.parametrize("length", range(21))
-def test_a_prefix_that_ends_within_a_word_leaves_the_words_as_they_are(length: int) -> None:
+def test_a_prefix_that_ends_within_a_word_does_not_split_it(length: int) -> None:
     translation = "The dog sleeps well."
     sentence = replace(only("Der Hund schläft gut."), prefix=translation[:length])
     spans = [(0, 3), (4, 7), (8, 14), (15, 19), (19, 20)]
@@ -85,7 +85,7 @@ def test_a_prefix_that_ends_within_a_word_leaves_the_words_as_they_are(length: i
     assert sentence.readable_words(translation, spans) == expected
 
 
-def test_a_prefix_is_no_part_of_what_must_come_through() -> None:
+def test_a_prefix_may_have_further_numbers() -> None:
     sentence = only("Das kostet {name} 5 Euro.").beginning("Well, Tom, in 2024")
     assert sentence.text == "Das kostet Boston 5 Euro."
     translation = "Well, Tom, in 2024 it costs Boston 5 euros."
@@ -94,7 +94,7 @@ def test_a_prefix_is_no_part_of_what_must_come_through() -> None:
     assert not sentence.came_through("Well, Tom, in 2024 it costs 5 euros.")
 
 
-def test_what_a_prefix_has_of_its_source_came_through() -> None:
+def test_numbers_of_the_source_may_be_in_the_prefix() -> None:
     sentence = only("Am 5. 1. 15 kostet {a} 5 Euro.").beginning("On 1/5/15, {a} costs 5")
     assert sentence.prefix == "On 1/5/15, Tom costs 5"
     assert sentence.came_through("On 1/5/15, Tom costs 5 euros.")
@@ -106,13 +106,13 @@ def test_what_a_prefix_has_of_its_source_came_through() -> None:
     assert sentence.in_pieces("") is None
 
 
-def test_a_part_of_a_number_in_a_prefix_is_no_number_of_the_source() -> None:
+def test_a_part_of_a_number_in_a_prefix_does_not_count() -> None:
     sentence = only("Es kostet 5 Euro.").with_more_protected("It costs.")
     assert sentence is not None
     assert sentence.beginning("In 2015 and 5 days").prefix == "In 2015 and 20 days"
 
 
-def test_what_stands_in_for_a_number_of_a_prefix_is_no_number_of_the_source() -> None:
+def test_a_stand_in_in_a_prefix_does_not_count_as_a_number() -> None:
     sentence = only("5 Hunde und 20 Katzen").beginning("I have 5")
     again = sentence.with_more_protected("I have 5 dogs.")
     assert again is not None
@@ -120,12 +120,12 @@ def test_what_stands_in_for_a_number_of_a_prefix_is_no_number_of_the_source() ->
     assert again.readable("I have 20 dogs and 50 cats") == "I have 5 dogs and 20 cats"
 
 
-def test_in_a_prefix_the_same_twice_has_two_stand_ins_and_a_third_time_none() -> None:
+def test_repeated_parts_of_a_prefix_use_each_stand_in_once() -> None:
     sentence = only("Aus {a} wird {a}.").beginning("{a} to {a}, {a}")
     assert sentence.prefix == "Tom to Boston, {a}"
 
 
-def test_a_number_beside_letters_of_a_script_without_spaces_stands_in_for_no_other() -> None:
+def test_a_number_beside_unspaced_letters_is_not_used_as_a_stand_in() -> None:
     [sentence] = take_apart("共20元，买了 %d 个苹果。", "text", "sentences").sentences
     assert sentence.text == "共20元，买了 50 个苹果。"
     assert sentence.pieces == ["共20元，买了 ", "50", " 个苹果。"]

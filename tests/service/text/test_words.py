@@ -20,9 +20,9 @@ from service.text.words import word_spans, words_of
         ("커피를 마신다", ["커피를", "마신다"]),
     ],
 )
-def test_words_and_marks(text: str, expected: list[str]) -> None:
+def test_words_and_punctuation_are_found(text: str, expected: list[str]) -> None:
     assert [text[begin:end] for begin, end in word_spans(text)] == expected
 
 
-def test_what_is_around_words() -> None:
+def test_text_around_words_is_split_off() -> None:
     assert words_of("¿में हूँ? ") == ("¿", "में हूँ", "? ")

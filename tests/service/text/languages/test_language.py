@@ -15,7 +15,7 @@ from service.text.languages import profile
         ("ja", "これはnato", "これはNATO"),
     ],
 )
-def test_small_letters_and_capitals(code: str, small: str, capitals: str) -> None:
+def test_lower_and_upper_case(code: str, small: str, capitals: str) -> None:
     assert profile(code).upper(small) == capitals
     assert profile(code).lower(capitals) == small
 
@@ -30,5 +30,5 @@ def test_greek_capitals_have_no_accents() -> None:
     ("code", "text", "expected"),
     [("tr", "iyi", "İyi"), ("en", "it", "It"), ("nl", "ĳs", "Ĳs"), ("ka", "ასე", "ასე"), ("hr", "ǆ", "ǅ")],
 )  # fmt: skip
-def test_a_capital_in_front(code: str, text: str, expected: str) -> None:
+def test_capitalized(code: str, text: str, expected: str) -> None:
     assert profile(code).capitalized(text) == expected

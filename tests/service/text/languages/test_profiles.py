@@ -52,14 +52,14 @@ def test_a_language_is_one_file(tmp_path: Path) -> None:
         ("code = 'de'", "code"),
     ],
 )
-def test_a_file_with_a_mistake_is_refused_by_name(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_file_is_refused_by_name(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "xqq.toml").write_text(text, "utf-8")
     with pytest.raises(ValueError, match=r"xqq\.toml") as caught:
         Languages(tmp_path).profile("xqq")
     assert said in str(caught.value)
 
 
-def test_all_files_are_profiles() -> None:
+def test_all_files_are_valid_profiles() -> None:
     languages = Languages()
     for code in languages.codes:
         assert languages.profile(code).sentence_marks
@@ -93,7 +93,9 @@ def test_all_files_are_profiles() -> None:
         ("x" * 40_000, "word_length", 0),
     ],
 )
-def test_what_is_known_of_a_language(code: str, field: str, expected: object) -> None:
+def test_a_profile_inherits_from_script_and_defaults(
+    code: str, field: str, expected: object
+) -> None:
     assert getattr(profile(code), field) == expected
 
 
@@ -102,7 +104,7 @@ def test_a_profile_is_read_once() -> None:
     assert profile("und") is NEUTRAL
 
 
-def test_nothing_is_known_of_no_language() -> None:
+def test_the_neutral_profile_has_no_words() -> None:
     assert not any([NEUTRAL.abbreviations, NEUTRAL.starters, NEUTRAL.speech, NEUTRAL.quotes])
 
 

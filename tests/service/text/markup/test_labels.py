@@ -33,7 +33,7 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ("Da | hier\n- Eins → Zwei", ["Da", "hier", "Eins", "Zwei"], "0 | 1\n- 2 → 3"),
     ],
 )
-def test_labels_of_a_path_are_translated_by_themselves(
+def test_labels_of_a_path_are_translated_separately(
     text: str, labels: list[str], written: str
 ) -> None:
     assert numbered(text, "text") == (labels, written)
@@ -50,7 +50,9 @@ def test_labels_of_a_path_are_translated_by_themselves(
         ("<li>Accueil | Contact</li>", ["Accueil", "Contact"], "<li>0 | 1</li>"),
     ],
 )
-def test_those_in_html_too(text: str, labels: list[str], written: str) -> None:
+def test_labels_of_a_path_in_html_are_translated_separately(
+    text: str, labels: list[str], written: str
+) -> None:
     assert numbered(text, "html") == (labels, written)
 
 
@@ -62,7 +64,7 @@ def test_those_in_html_too(text: str, labels: list[str], written: str) -> None:
         "<p><b>Soubor</b>→<b>..</b> A <i>b..c</i> d | <b>|</b> Ne</p>",
     ],
 )
-def test_tags_around_them_stay_in_their_order(text: str) -> None:
+def test_tags_around_labels_keep_their_order(text: str) -> None:
     assert unchanged(take_apart(text, "html")) == text
 
 
@@ -86,10 +88,10 @@ def test_tags_around_them_stay_in_their_order(text: str) -> None:
         "Das steht in « Datei › Neu",
     ],
 )
-def test_what_is_no_label_stays_in_its_sentence(text: str) -> None:
+def test_other_words_stay_in_their_sentence(text: str) -> None:
     assert len(take_apart(text, "text").sentences) == 1
 
 
-def test_a_probability_is_no_path() -> None:
+def test_a_probability_is_not_a_path() -> None:
     [sentence] = take_apart("<p>Gilt P(A | B)?</p>", "html").sentences
     assert sentence.text == "Gilt P(A | B)?"

@@ -72,7 +72,7 @@ MOVED = [
 
 
 @pytest.mark.parametrize(("start", "mark"), MOVED)
-def test_where_a_browser_may_read_otherwise_nothing_moves(start: str, mark: str) -> None:
+def test_ambiguous_markup_is_not_moved(start: str, mark: str) -> None:
     text = start + SENTENCE.format(mark)
     assert not [one for one in take_apart(text, "html", "sentences").sentences if one.tags]
     assert elements(through(text, "html")) == elements(text)
@@ -82,13 +82,13 @@ def test_where_a_browser_may_read_otherwise_nothing_moves(start: str, mark: str)
     "inner",
     ["<svg><title>Ein Bild</title><path d='m 0'/></svg>", "<select><option>Ja</option></select>"],
 )
-def test_pictures_and_lists_do_not_keep_a_page_from_being_translated(inner: str) -> None:
+def test_pages_with_images_and_lists_are_translated(inner: str) -> None:
     document = take_apart(f"<p>{inner} Der Hund schläft.</p>", "html", "sentences")
     assert "Der Hund schläft." in [one.text for one in document.sentences]
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_tag_to_a_browser_does_not_become_one(text: str) -> None:
+def test_text_never_becomes_a_tag(text: str) -> None:
     found = elements(through(text, "html"))
     assert found - elements(text) == Counter()
 
@@ -129,7 +129,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_no_element_comes_out_that_did_not_go_in(text: str) -> None:
+def test_no_elements_are_added(text: str) -> None:
     assert "".join(token.raw for token in tokens(text, "html")) == text
     assert elements(through(text, "html")) - elements(text) == Counter()
 

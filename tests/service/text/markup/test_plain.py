@@ -127,7 +127,7 @@ def test_inline_marks_are_tags(text: str, left: str, tags: Tags) -> None:
         "Zwei Leerzeichen  \nam Ende.",
     ],
 )
-def test_what_only_looks_like_markup_is_text(text: str) -> None:
+def test_lookalikes_of_markup_are_text(text: str) -> None:
     [run] = runs(text)
     assert (run.text, list(run.tags), list(run.protected)) == (text, [], [])
 
@@ -161,7 +161,7 @@ def test_what_only_looks_like_markup_is_text(text: str) -> None:
         ("---\ntitle: Start\ntags: [a]\n---\nText *da*", ["Text da"]),
     ],
 )
-def test_blocks_are_runs_of_their_own(text: str, left: list[str]) -> None:
+def test_blocks_are_separate_runs(text: str, left: list[str]) -> None:
     assert [run.text for run in runs(text)] == left
 
 
@@ -206,7 +206,7 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
         ("Von A --> B\n", ["Von A --> B\n"]),
     ],
 )
-def test_cells_and_subtitles_are_runs_of_their_own(text: str, left: list[str]) -> None:
+def test_cells_and_subtitles_are_separate_runs(text: str, left: list[str]) -> None:
     assert [run.text for run in runs(text)] == left
 
 
@@ -240,7 +240,7 @@ COUNT = "{n, plural, =0 {nic} one {# plik} other {# plików}}"
         ("{n, number, integer} {n}", ["{n, number, integer} {n}"], []),
     ],
 )
-def test_branches_of_messages_are_runs_of_their_own(
+def test_branches_of_messages_are_separate_runs(
     text: str, left: list[str], kept: list[str]
 ) -> None:
     found = runs(text)
@@ -281,7 +281,7 @@ Zeile.
 """
 
 
-def test_a_readme_comes_out_as_it_was() -> None:
+def test_an_untranslated_readme_is_unchanged() -> None:
     assert "code" not in " ".join(sentences(README))
 
 
@@ -321,7 +321,7 @@ TEXTS = st.lists(PIECES).map("".join) | st.lists(LINES).map("\n".join) | st.text
 @example("<b>" * 300 + "a")
 @example("<b>" * 99 + "„a“ „b“" + "</b>" * 99)
 @settings(max_examples=500)
-def test_whatever_the_text_nothing_is_lost(text: str) -> None:
+def test_any_text_is_preserved(text: str) -> None:
     runs(text)
     for splitting in SPLITTINGS:
         take_apart(text, "text", splitting)
@@ -331,7 +331,7 @@ def words(text: str) -> list[str]:
     return sorted(re.findall(r"\w+", text))
 
 
-def test_the_words_are_those_that_another_parser_finds() -> None:
+def test_the_words_equal_those_of_another_parser() -> None:
     source = README.split("<div")[0].replace("<kbd>Strg</kbd>", "Strg")
     inline = chain.from_iterable(token.children or [] for token in READER.parse(source))
     shown = chain.from_iterable((token, *(token.children or [])) for token in inline)
@@ -341,6 +341,6 @@ def test_the_words_are_those_that_another_parser_finds() -> None:
 
 @given(st.lists(LINES).map("\n".join))
 @settings(max_examples=100)
-def test_copied_words_are_rendered_alike(text: str) -> None:
+def test_a_copied_text_renders_the_same(text: str) -> None:
     document = take_apart(text, "text")
     assert READER.render(unchanged(document)) == READER.render(text)

@@ -11,7 +11,7 @@ from tests.service.text.pipelines import take_apart, unchanged
 
 
 @given(st.text("0123456789xa;&# ", max_size=30))
-def test_references_are_read_as_the_standard_library_reads_them(text: str) -> None:
+def test_references_are_read_like_by_the_standard_library(text: str) -> None:
     assert elements.unescaped(f"&#{text}") == html.unescape(f"&#{text}")
 
 
@@ -30,11 +30,11 @@ def test_references_are_read_as_the_standard_library_reads_them(text: str) -> No
     ],
     ids=lambda given: given[:9],
 )
-def test_references_of_any_number_are_read(text: str, read: str) -> None:
+def test_numeric_references_of_any_size_are_read(text: str, read: str) -> None:
     assert elements.unescaped(text) == read
 
 
-def test_entities_that_a_document_in_xml_declares_stay_references() -> None:
+def test_entities_declared_in_xml_stay_references() -> None:
     xml = "<r>Das H&auml;uschen von &brand; (&a.b-c;) &amp;x; &#228; &x;</r>"
     document = take_apart(xml, "xml", "sentences")
     [sentence] = document.sentences

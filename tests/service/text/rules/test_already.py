@@ -24,7 +24,9 @@ from service.text.run import Run
         ("en", "ja", "明日の電車が何時に出るか知りたいです。"),
     ],
 )
-def test_a_sentence_in_the_target_language_is_left(source: str, target: str, text: str) -> None:
+def test_a_sentence_in_the_target_language_is_not_translated(
+    source: str, target: str, text: str
+) -> None:
     assert Already(source, target).leaves(Run(text))
     assert not Already(target, source).leaves(Run(text))
 
@@ -41,11 +43,11 @@ def test_a_sentence_in_the_target_language_is_left(source: str, target: str, tex
         "",
     ],
 )
-def test_names_loan_words_and_short_texts_are_no_proof(text: str) -> None:
+def test_names_loan_words_and_short_texts_are_translated(text: str) -> None:
     assert not Already("de", "en").leaves(Run(text))
 
 
-def test_each_sentence_is_judged_by_itself_and_what_is_left_is_as_it_was() -> None:
+def test_sentences_are_checked_separately_and_left_unchanged() -> None:
     pipeline = Pipeline([Placeholders(), Already("de", "en")])
     text = "<p>Der Hund schläft heute. <b>She has</b> never &amp; ever been to {place} before.</p>"
     parts = document.take_apart(text, "html", "sentences", pipeline=pipeline).parts

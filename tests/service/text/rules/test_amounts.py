@@ -54,7 +54,7 @@ def came_through(languages: str, source: str, translation: str) -> bool:
         ("ar-de", "١٬٢٣٤٫٥", "1.234,5"),
     ],
 )
-def test_an_amount_may_be_written_in_another_way(
+def test_an_amount_may_be_written_in_another_form(
     languages: str, source: str, translation: str
 ) -> None:
     assert came_through(languages, source, translation)
@@ -87,9 +87,7 @@ def test_an_amount_may_be_written_in_another_way(
         ),
     ],
 )
-def test_what_only_looks_alike_is_not_the_same(
-    languages: str, source: str, translation: str
-) -> None:
+def test_similar_amounts_are_different(languages: str, source: str, translation: str) -> None:
     assert not came_through(languages, source, translation)
 
 
@@ -109,7 +107,7 @@ def test_what_only_looks_alike_is_not_the_same(
         ("en", "3 MİLLION dogs", ["3"]),
     ],
 )
-def test_a_power_that_few_languages_count_in_is_protected_with_its_number(
+def test_an_uncommon_power_of_ten_is_protected_with_its_number(
     language: str, text: str, kept: list[str]
 ) -> None:
     protected = Numbers(profile(language), profile("en")).protect(Run(text), Run("")).protected

@@ -32,7 +32,7 @@ def tokenizer() -> Tokenizer:
         ("WİR WARTEN", "WİR WARTEN", "We wait", "WE WAIT"),  # a small İ is two characters
     ],
 )  # fmt: skip
-def test_what_is_asked_and_what_comes_back(
+def test_case_is_normalised_for_the_model_and_restored(
     text: str, asked: str, answer: str, expected: str
 ) -> None:
     document = take_apart(text, "text", **LOWER)
@@ -55,12 +55,14 @@ def test_what_is_asked_and_what_comes_back(
         ("Ja.", "", ""),
     ],
 )
-def test_a_sentence_begins_as_its_source_does(source: str, translation: str, expected: str) -> None:
+def test_the_first_letter_has_the_case_of_the_source(
+    source: str, translation: str, expected: str
+) -> None:
     found = Case(str).restore(Run(source), Run(translation))
     assert found.text == expected
 
 
-def test_markup_is_written_as_markup_is() -> None:
+def test_case_is_restored_around_markup() -> None:
     document = take_apart("<p>HUND &amp; KATZE {name}</p>", "html", "sentences", **LOWER)
     [sentence] = document.sentences
     assert sentence.text == "Hund & katze Tom"
@@ -85,7 +87,7 @@ def test_markup_is_written_as_markup_is() -> None:
         ("20 km", False, "20 km"),
     ],
 )
-def test_words_get_the_case_that_they_have_mostly(
+def test_words_get_their_usual_case(
     tokenizer: Tokenizer, text: str, nouns: bool, asked: str
 ) -> None:
     source = profile("de" if nouns else "en")
@@ -94,7 +96,7 @@ def test_words_get_the_case_that_they_have_mostly(
     assert sentence.text == asked
 
 
-def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> None:
+def test_placeholders_and_tags_keep_their_places(tokenizer: Tokenizer) -> None:
     html = "<p>DER <b>HUND</b> IST BEI {Name}</p>"
     [sentence] = take_apart(html, "html", "sentences", truecase=tokenizer.truecase).sentences
     assert sentence.text == "Der Hund ist bei Tom"
@@ -102,13 +104,13 @@ def test_placeholders_and_tags_stay_where_they_were(tokenizer: Tokenizer) -> Non
     assert sentence.readable("Tom's dog") == "{Name}'S DOG"
 
 
-def test_no_name_that_is_in_capitals_stands_in_for_a_placeholder(tokenizer: Tokenizer) -> None:
+def test_names_in_the_text_are_not_used_as_stand_ins_in_any_case(tokenizer: Tokenizer) -> None:
     [sentence] = take_apart("TOM SIEHT {name}", "text", truecase=tokenizer.truecase).sentences
     assert sentence.text == "Tom sieht Boston"
     assert sentence.readable("Tom sees Boston") == "TOM SEES {name}"
 
 
-def test_a_text_that_would_become_longer_stays_as_it_is() -> None:
+def test_a_text_whose_length_would_change_is_left_unchanged() -> None:
     assert in_truecase("İKİ ÜÇ DÖRT", str.lower, keeps_acronyms=False) == "İKİ ÜÇ DÖRT"
 
 
@@ -134,7 +136,7 @@ def test_only_scripts_with_case_have_capitals(text: str, expected: bool) -> None
 
 
 @pytest.mark.parametrize("text", ["მე თბილისში ვცხოვრობ", "これは nato です か", "हम यहाँ रहते हैं"])
-def test_of_a_script_without_case_it_says_nothing_about_case(text: str) -> None:
+def test_a_text_with_few_cased_words_is_not_in_capitals(text: str) -> None:
     assert not says_nothing(text, capitalizes_nouns=False)
 
 
@@ -147,7 +149,7 @@ def test_of_a_script_without_case_it_says_nothing_about_case(text: str) -> None:
         ("ru", "de", "ВХОДА НЕТ!", "Входа нет!", "Kein Zutritt!", "KEIN ZUTRITT!"),
     ],
 )
-def test_capitals_are_those_of_their_language(
+def test_upper_case_follows_the_language(
     source: str, target: str, text: str, asked: str, answer: str, expected: str
 ) -> None:
     languages: dict[str, Any] = {"source": profile(source), "target": profile(target)}
@@ -157,13 +159,13 @@ def test_capitals_are_those_of_their_language(
     assert assembled(document, [answer], [None]) == expected
 
 
-def test_a_turkish_sentence_begins_with_its_own_capital() -> None:
+def test_a_turkish_sentence_begins_with_a_dotted_capital() -> None:
     for code, translation, expected in (("tr", "iyi.", "İyi."), ("ka", "ასე.", "ასე.")):
         case = Case(str, target=profile(code))
         assert case.restore(Run("How?"), Run(translation)).text == expected
 
 
-def test_a_vocabulary_is_asked_for_the_small_letters_of_the_language(tokenizer: Tokenizer) -> None:
+def test_lower_case_for_the_vocabulary_follows_the_language(tokenizer: Tokenizer) -> None:
     assert tokenizer.truecase("IŞIK", profile("tr")) in ("Işık", "ışık")
     assert tokenizer.within("Iğdır", profile("tr")) in ("Iğdır", "ığdır")
 

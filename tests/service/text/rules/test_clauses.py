@@ -15,7 +15,7 @@ LONG = (
 )
 
 
-def test_a_long_sentence_is_cut_at_marks_outside_of_brackets() -> None:
+def test_a_long_sentence_is_split_at_marks_outside_brackets() -> None:
     assert Clauses(12).cut(LONG) == [
         "Als der alte Mann gestern Abend nach Hause kam,",
         "fand er (wie immer, sagte er) die Tür offen,",
@@ -23,12 +23,12 @@ def test_a_long_sentence_is_cut_at_marks_outside_of_brackets() -> None:
     ]
 
 
-def test_it_is_first_cut_at_the_mark_nearest_its_middle() -> None:
+def test_the_first_split_is_at_the_mark_nearest_the_middle() -> None:
     assert [len(part.split()) for part in Clauses(20).cut(LONG)] == [18, 13]
 
 
 @pytest.mark.parametrize("max_words", [0, 31, 100])
-def test_one_that_is_not_too_long_stays_whole(max_words: int) -> None:
+def test_a_short_sentence_is_not_split(max_words: int) -> None:
     assert len(LONG.split()) == 31
     assert Clauses(max_words).cut(LONG) == [LONG]
 
@@ -42,7 +42,7 @@ def test_one_that_is_not_too_long_stays_whole(max_words: int) -> None:
     ],
     ids=["quotes", "too short", "figures"],
 )
-def test_where_no_mark_divides_clauses_it_stays_whole(text: str) -> None:
+def test_a_sentence_without_suitable_marks_is_not_split(text: str) -> None:
     assert Clauses(10).cut(text) == [text]
 
 
@@ -52,7 +52,7 @@ WITHOUT_MARKS = (
 )
 
 
-def test_what_has_no_mark_and_is_twice_too_long_is_cut_at_words_that_begin_sentences() -> None:
+def test_an_overlong_sentence_without_marks_is_split_before_starters() -> None:
     german = Clauses(11, source=profile("de"))
     assert german.cut(WITHOUT_MARKS) == [
         "Gestern fuhren wir mit dem Rad zum See und schwammen ein wenig",
@@ -62,13 +62,13 @@ def test_what_has_no_mark_and_is_twice_too_long_is_cut_at_words_that_begin_sente
     assert Clauses(13, source=profile("de")).cut(WITHOUT_MARKS) == [WITHOUT_MARKS]
 
 
-def test_where_there_is_none_any_blank_will_do() -> None:
+def test_an_overlong_sentence_without_starters_is_split_at_any_space() -> None:
     parts = Clauses(10).cut("Wort " * 40 + "Ende.")
     assert [len(part.split()) for part in parts] == [11, 10, 20]
 
 
 @given(st.lists(st.sampled_from(["Wort", "wort,", "3,", "–", "(", ")", '"', "wort;"]), min_size=1))
-def test_clauses_are_the_sentence_and_none_is_too_short(words: list[str]) -> None:
+def test_clauses_cover_the_sentence_and_none_is_too_short(words: list[str]) -> None:
     text = " ".join(words)
     parts = Clauses(10).cut(text)
     assert " ".join(parts) == text
@@ -108,7 +108,7 @@ PIECES = ["Wort", "a", "b,", "c;", "3,", "–", "-", "(", ")", '"', " ", "d,", "
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=200), st.integers(1, 30), st.booleans())
-def test_clauses_are_what_their_definition_says(
+def test_clauses_match_a_reference_implementation(
     words: list[str], max_words: int, spaced: bool
 ) -> None:
     text = (" " if spaced else "").join(words)
@@ -130,7 +130,7 @@ def test_clauses_are_what_their_definition_says(
         (["eins;", "zwei,", "drei."], ["One", "Two.", "Three"], "One; two, three"),
     ],
 )
-def test_marks_between_are_those_of_the_source(
+def test_marks_between_clauses_are_those_of_the_source(
     sources: list[str], translations: list[str], joined: str
 ) -> None:
     clauses = Clauses(0, lambda text: text[0].lower() + text[1:])
@@ -148,7 +148,7 @@ ENUMERATION = {
     ("code", "max_words", "counts"),
     [("zh", 14, [24, 21]), ("ja", 14, [22, 23]), ("th", 14, [35, 60]), ("zh", 40, [45])],
 )
-def test_where_blanks_separate_no_words_characters_are_counted(
+def test_without_spaces_between_words_characters_are_counted(
     code: str, max_words: int, counts: list[int]
 ) -> None:
     text = ENUMERATION[code]
@@ -157,7 +157,7 @@ def test_where_blanks_separate_no_words_characters_are_counted(
     assert "".join(parts).replace(" ", "") == text.replace(" ", "")
 
 
-def test_words_within_a_name_are_no_clauses() -> None:
+def test_names_are_not_split() -> None:
     text = "ฉันซื้อ iPhone 15 Pro Max ใหม่ที่ร้านใหญ่ใกล้บ้าน เพราะว่าเครื่องเก่าของฉันเสียเมื่อวานนี้แล้ว"
     parts = Clauses(12, source=profile("th")).cut(text)
     assert [part.split()[0][:4] for part in parts] == ["ฉันซ", "เพรา"]
@@ -172,7 +172,7 @@ def test_words_within_a_name_are_no_clauses() -> None:
         ("am", "ትናንት ጠዋት ከጓደኛዬ ጋር ወደ ገበያ ሄድኩ እና፣ ዳቦ እና ወይራ እና አይብ ከሽማግሌው ገዛን።"),
     ],
 )  # fmt: skip
-def test_commas_of_all_scripts_part_clauses(code: str, text: str) -> None:
+def test_commas_of_all_scripts_separate_clauses(code: str, text: str) -> None:
     parts = Clauses(12, source=profile(code)).cut(text)
     assert len(parts) == 2
     assert " ".join(parts) == text
@@ -183,7 +183,7 @@ def test_commas_of_all_scripts_part_clauses(code: str, text: str) -> None:
         st.sampled_from(["日本", "，", "、", "。", " ", "a", "(", "「", "ไทย", ", "]), max_size=80
     )
 )
-def test_nothing_but_blanks_is_lost_between_clauses(pieces: list[str]) -> None:
+def test_only_whitespace_is_dropped_between_clauses(pieces: list[str]) -> None:
     text = "".join(pieces)
     for code in ("ja", "th", "und"):
         parts = Clauses(4, source=profile(code)).cut(text)
@@ -207,7 +207,7 @@ def test_nothing_but_blanks_is_lost_between_clauses(pieces: list[str]) -> None:
         ("el", ["he came;", "she left."], ["ήρθε", "έφυγε."], "ήρθε· έφυγε."),
     ],
 )
-def test_marks_between_are_written_as_the_target_has_them(
+def test_marks_between_clauses_are_written_like_in_the_target_language(
     code: str, sources: list[str], translations: list[str], joined: str
 ) -> None:
     source = profile("th" if code == "de" else "und")

@@ -20,7 +20,7 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
         ),
     ],
 )
-def test_what_are_marks(text: str, left: str, tags: list[tuple[int, str]]) -> None:
+def test_marks_are_taken_out(text: str, left: str, tags: list[tuple[int, str]]) -> None:
     run = Directions().prepare(Run(text))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == tags
@@ -30,11 +30,11 @@ def test_what_are_marks(text: str, left: str, tags: list[tuple[int, str]]) -> No
     "text",
     ["**Achtung:** Das ist *sehr* gut. **Noch einer. Und** einer.", "*a* **b** ~~c~~ :) **d**"],
 )
-def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+def test_a_copied_text_is_unchanged(text: str) -> None:
     assert unchanged(take_apart(text, "text")) == text
 
 
-def test_they_go_where_their_words_go() -> None:
+def test_marks_follow_their_words() -> None:
     document = take_apart("Der **alte** Hund schläft.", "text")
     [sentence] = document.sentences
     translation = "Sleeping is the old dog."
@@ -44,7 +44,7 @@ def test_they_go_where_their_words_go() -> None:
     )
 
 
-def test_isolates_go_where_their_words_go() -> None:
+def test_isolates_follow_their_words() -> None:
     document = take_apart("Der \u2068alte\u2069 Hund schläft.", "text")
     [sentence] = document.sentences
     assert sentence.text == "Der alte Hund schläft."
@@ -55,6 +55,6 @@ def test_isolates_go_where_their_words_go() -> None:
     )
 
 
-def test_around_a_whole_sentence_no_alignment_is_needed() -> None:
+def test_marks_around_a_sentence_need_no_alignment() -> None:
     parts = take_apart("**Ja, gut!** ~~Nein!~~ *Doch* *nicht*", "text").parts
     assert [len(one.tags) for one in parts if isinstance(one, Sentence)] == [0, 0, 4]

@@ -22,7 +22,7 @@ def test_units_and_formulas_are_kept_whole(html: str, kept: list[str]) -> None:
     assert not kept or unchanged(document) == html
 
 
-def test_the_space_behind_an_image_stays_behind_it() -> None:
+def test_the_space_after_an_image_stays_after_it() -> None:
     document = take_apart("<p>Der <img/> alte Hund</p>", "html", "sentences")
     [sentence] = document.sentences
     assert sentence.text == "Der alte Hund"
@@ -33,7 +33,7 @@ def test_the_space_behind_an_image_stays_behind_it() -> None:
 @pytest.mark.parametrize(
     "mark", ["<sup>3</sup>", '<sup><a href="#f1">12</a></sup>', "<sup><b>[</b>4<b>]</b></sup>"]
 )
-def test_the_number_of_a_footnote_is_no_part_of_its_word(mark: str) -> None:
+def test_the_number_of_a_footnote_is_not_part_of_the_word(mark: str) -> None:
     html = f"<p>Sie kaufte das Buch{mark} gestern.</p>"
     document = take_apart(html, "html", "sentences")
     [sentence] = document.sentences
@@ -42,6 +42,6 @@ def test_the_number_of_a_footnote_is_no_part_of_its_word(mark: str) -> None:
     assert unchanged(document) == html
 
 
-def test_raised_words_are_translated() -> None:
+def test_superscript_words_are_translated() -> None:
     [sentence] = take_apart("<p>Die Firma<sup>neu</sup> ist da.</p>", "html", "sentences").sentences
     assert "neu" in sentence.text or "neu" in sentence.stand_ins[0].written

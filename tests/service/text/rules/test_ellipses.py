@@ -36,13 +36,13 @@ RULE = Ellipses()
         ("Nr. 5. Ende", "Nr. 5. Ende"),
     ],
 )
-def test_a_model_sees_none(text: str, seen: str) -> None:
+def test_ellipses_are_hidden_from_the_model(text: str, seen: str) -> None:
     run = RULE.prepare(Run(text))
     assert run.text == seen
     assert run.written().replace(" ", "") == text.replace(" ", "")
 
 
-def test_those_at_an_end_are_around_the_sentence() -> None:
+def test_ellipses_at_the_ends_are_restored() -> None:
     document = take_apart("… dann weg ...", "text", pipeline=Pipeline([RULE]))
     assert [str(getattr(part, "text", part)) for part in document.parts] == [
         "… ",
@@ -51,28 +51,28 @@ def test_those_at_an_end_are_around_the_sentence() -> None:
     ]
 
 
-def test_no_dot_is_left_in_front_of_one() -> None:
+def test_a_restored_ellipsis_replaces_the_final_dot() -> None:
     assert RULE.restore(Run("Bitte warten..."), Run("Please wait.")).text == "Please wait"
     assert RULE.restore(Run("Bitte warten."), Run("Please wait.")).text == "Please wait."
 
 
 @pytest.mark.parametrize("translation", ["What?", "What.", "What"])
-def test_the_first_mark_of_a_row_stands_in_front_of_the_rest(translation: str) -> None:
+def test_further_marks_follow_the_first_one(translation: str) -> None:
     [sentence] = take_apart("Was?!?!", "text", pipeline=Pipeline([RULE])).sentences
     assert sentence.around == ((), ("!?!",))
     assert sentence.readable(translation) == "What?"
 
 
-def test_tags_stay_in_order() -> None:
+def test_tags_keep_their_order() -> None:
     run = RULE.prepare(Run("Er ... geht heim", [Tag(7, "<b>", "open"), Tag(11, "</b>", "close")]))
     assert run.written() == "Er ... <b>geht</b> heim"
 
 
-def test_gaps_to_fill_in_are_none() -> None:
+def test_gaps_in_a_cloze_text_are_not_ellipses() -> None:
     run = Placeholders().prepare(Run("Ich, ........, gehe"))
     assert RULE.prepare(run) == run
 
 
 @given(st.text(alphabet="aB .…?!", max_size=40))
-def test_nothing_but_blanks_is_lost(text: str) -> None:
+def test_only_whitespace_is_lost(text: str) -> None:
     assert RULE.prepare(Run(text)).written().replace(" ", "") == text.replace(" ", "")

@@ -21,16 +21,18 @@ RULE = Letters("abcdefghijklmnopqrstuvwxyzäöüß\u00e0".__contains__)
         ("nur ascii, 5 €", "only 5", True),
     ],
 )
-def test_what_must_come_through(source: str, translation: str, is_whole: bool) -> None:
+def test_words_with_unknown_letters_are_demanded(
+    source: str, translation: str, is_whole: bool
+) -> None:
     assert RULE.came_through(Run(source), Run(translation)) is is_whole
 
 
-def test_what_is_protected_is_looked_for_by_others() -> None:
+def test_words_beside_protected_ones_are_demanded() -> None:
     source, kept = Run("così so", protected=[Protected(0, 4)]), [Protected(0, 4)]
     assert RULE.came_through(source, Run("Tom so"))
     assert not RULE.came_through(Run("così così", protected=kept), Run("così so", protected=kept))
 
 
-def test_such_words_are_protected() -> None:
+def test_demanded_words_are_protected() -> None:
     run = RULE.protect(Run("das wort così und für łódź"), Run(""))
     assert [run.text[one.begin : one.end] for one in run.protected] == ["così", "łódź"]

@@ -47,13 +47,13 @@ def table(tmp_path: Path) -> Path:
         ("de-fr", "nach Norwegen", "vers Norwegen", "vers Norwegen"),
     ],
 )
-def test_what_was_copied_is_looked_up(
+def test_copied_names_are_translated_by_the_table(
     table: Path, direction: str, source: str, translation: str, mended: str
 ) -> None:
     assert translated(Names.read(table, *direction.split("-")), source, translation) == mended
 
 
-def test_what_is_protected_is_spared() -> None:
+def test_protected_names_are_not_translated() -> None:
     names, translation = Names({"Norwegen": "Norway"}), Run("Norwegen", (), [Protected(0, 8)])
     assert names.restore(Run("Norwegen"), translation).text == "Norwegen"
 
@@ -66,14 +66,16 @@ def test_what_is_protected_is_spared() -> None:
         (b"de\ten\n\xff\tB\n", "cannot be read: .*invalid start byte"),
     ],
 )
-def test_a_wrong_table_is_told_where(tmp_path: Path, content: bytes, message: str) -> None:
+def test_an_invalid_table_is_refused_with_the_place(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     path = tmp_path / "names.tsv"
     path.write_bytes(content)
     with pytest.raises(BundleError, match=message):
         Names.read(path, "de", "en")
 
 
-def test_an_empty_table_has_none(tmp_path: Path) -> None:
+def test_an_empty_table_has_no_names(tmp_path: Path) -> None:
     path = tmp_path / "names.tsv"
     path.write_bytes(b"")
     assert translated(Names.read(path, "de", "en"), "A", "A") == "A"

@@ -54,7 +54,9 @@ def came_through(source: str, translation: str, languages: str = "de-en") -> boo
         ("hi-en", "मेरे पास २५ किताबें हैं", "I have 25 books"),
     ],
 )
-def test_they_may_be_written_otherwise(languages: str, source: str, translation: str) -> None:
+def test_numbers_may_be_written_in_another_form(
+    languages: str, source: str, translation: str
+) -> None:
     assert came_through(source, translation, languages)
 
 
@@ -96,7 +98,7 @@ def test_they_may_be_written_otherwise(languages: str, source: str, translation:
         ("en-de", "at 7 o'clock pm", "um 7 Uhr"),
     ],
 )
-def test_none_may_be_another(languages: str, source: str, translation: str) -> None:
+def test_changed_numbers_are_rejected(languages: str, source: str, translation: str) -> None:
     assert not came_through(source, translation, languages)
 
 
@@ -117,12 +119,12 @@ def test_none_may_be_another(languages: str, source: str, translation: str) -> N
         ("ohne Zahl", []),
     ],
 )
-def test_what_is_protected_when_they_did_not_come_through(text: str, protected: list[str]) -> None:
+def test_lost_numbers_are_protected(text: str, protected: list[str]) -> None:
     run = RULE.protect(Run(text), Run())
     assert [run.text[one.begin : one.end] for one in run.protected] == protected
 
 
-def test_tags_within_a_number_stay_in_it() -> None:
+def test_tags_within_a_number_are_protected_with_it() -> None:
     run = RULE.protect(
         Run("um 1730 Uhr", [Tag(5, "<sup>", "open"), Tag(7, "</sup>", "close")]), Run()
     )
@@ -134,7 +136,7 @@ def sentence(text: str) -> Sentence:
     return Sentence(text, stages=(Run(text),), pipeline=Pipeline([RULE]))
 
 
-def test_a_second_attempt_has_other_numbers_in_their_places() -> None:
+def test_protected_numbers_have_other_numbers_as_stand_ins() -> None:
     again = sentence("Im Jahr 1848 um 17:48 Uhr in Raum 12").with_more_protected("")
     assert again is not None
     assert again.text == "Im Jahr 2010 um 10:15 in Raum 20"
@@ -154,9 +156,7 @@ def test_a_second_attempt_has_other_numbers_in_their_places() -> None:
         ("Die v7 der b8", "The <a><b>", False),
     ],
 )
-def test_numbers_that_became_one_have_not_come_through(
-    text: str, translation: str, comes_through: bool
-) -> None:
+def test_merged_numbers_are_rejected(text: str, translation: str, comes_through: bool) -> None:
     rules = Pipeline([Placeholders(("<a>", "<b>")), RULE])
     again = Sentence(text, stages=(Run(text),), pipeline=rules).with_more_protected("")
     assert again is not None
@@ -174,7 +174,7 @@ def test_numbers_that_became_one_have_not_come_through(
         ("en-fr", "We eat at 12:05 PM.", "On mange à {}.", "On mange à 12:05."),
     ],
 )
-def test_a_second_attempt_has_times_of_day_by_24_hours(
+def test_protected_times_of_day_are_on_the_24_hour_clock(
     languages: str, text: str, translation: str, written: str
 ) -> None:
     rule = Numbers(*map(profile, languages.split("-")))
@@ -185,13 +185,13 @@ def test_a_second_attempt_has_times_of_day_by_24_hours(
     assert again.readable(translation) == written
 
 
-def test_a_half_of_the_day_behind_a_protected_time_is_an_error() -> None:
+def test_am_or_pm_after_a_protected_time_is_rejected() -> None:
     again = sentence("Wir essen um 14 Uhr.").with_more_protected("")
     assert again is not None
     assert not again.came_through(f"We eat at {again.stand_ins[0].name} p.m.")
 
 
-def test_where_there_are_too_many_there_is_no_second_attempt_but_in_pieces() -> None:
+def test_too_many_numbers_are_translated_in_pieces() -> None:
     text = " und ".join(f"{number}{number}" for number in range(1, 9))
     assert sentence(text).with_more_protected("") is None
     pieces = sentence(text).in_pieces("")
@@ -206,7 +206,7 @@ def test_where_there_are_too_many_there_is_no_second_attempt_but_in_pieces() -> 
         min_size=1,
     )
 )
-def test_whatever_they_are_the_same_ones_come_through_and_one_less_does_not(
+def test_equal_numbers_are_accepted_and_a_missing_one_is_rejected(
     figures: list[object],
 ) -> None:
     source = " Wort, ".join(map(str, figures))
@@ -215,7 +215,7 @@ def test_whatever_they_are_the_same_ones_come_through_and_one_less_does_not(
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_any_text_is_protected_and_comes_back(text: str, translation: str) -> None:
+def test_protection_preserves_any_text(text: str, translation: str) -> None:
     RULE.came_through(Run(text), Run(translation))
     assert RULE.protect(Run(text), Run()).with_markup().text == text
     in_pieces = sentence(text).in_pieces("")
@@ -223,7 +223,7 @@ def test_any_text_is_protected_and_comes_back(text: str, translation: str) -> No
     assert in_pieces is None or in_pieces.readable("".join(in_pieces.pieces)) == text
 
 
-def test_a_number_stands_in_for_the_number_of_a_plural() -> None:
+def test_a_plural_has_a_number_as_stand_in() -> None:
     parts = take_apart("{n, plural, one {# Hund} other {# Hunde}}", "text").parts
     assert [part.text for part in parts if not isinstance(part, str)] == ["20 Hund", "20 Hunde"]
 
@@ -236,7 +236,7 @@ def test_a_number_stands_in_for_the_number_of_a_plural() -> None:
         ("I am fifteen.", "Ich bin 15.", True),
     ],
 )
-def test_halves_of_the_day_become_no_hours(source: str, translation: str, is_fine: bool) -> None:
+def test_am_and_pm_do_not_count_as_hours(source: str, translation: str, is_fine: bool) -> None:
     rule = Numbers(profile("en"), profile("de"))
     assert rule.came_through(Run(source), Run(translation)) == is_fine
     protected = rule.protect(Run(source), Run(translation)).protected

@@ -20,12 +20,12 @@ from tests.service.text.pipelines import take_apart
         ("Jeśli a < b", "If b is > a", False),
     ],
 )
-def test_as_many_are_demanded(text: str, translation: str, is_whole: bool) -> None:
+def test_the_number_of_operators_must_match(text: str, translation: str, is_whole: bool) -> None:
     [sentence] = take_apart(text, "text").sentences
     assert sentence.pipeline.came_through(sentence.source, Run(translation)) is is_whole
 
 
-def test_where_one_is_lost_all_are_protected() -> None:
+def test_if_one_operator_is_lost_all_are_protected() -> None:
     [sentence] = take_apart("Nastavení > Účet > Heslo", "text").sentences
     again = sentence.with_more_protected("")
     assert again is not None
@@ -35,6 +35,6 @@ def test_where_one_is_lost_all_are_protected() -> None:
     assert [one.strip() for one in pieces.pieces[::2]] == ["Nastavení", "Účet", "Heslo"]
 
 
-def test_a_bar_is_one_too() -> None:
+def test_a_vertical_bar_is_an_operator() -> None:
     [sentence] = take_apart("<p>Platí P(A | B).</p>", "html").sentences
     assert not sentence.pipeline.came_through(sentence.source, Run("P (A, B) holds."))

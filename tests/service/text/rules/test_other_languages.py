@@ -106,12 +106,12 @@ def is_letter(character: str) -> bool:
 
 
 @EACH
-def test_quotes_that_are_not_moved_come_back_as_they_were(code: str, sample: Sample) -> None:
+def test_quotes_of_a_copied_text_are_unchanged(code: str, sample: Sample) -> None:
     assert unchanged(take_apart(sample.quoted, "text", source=profile(code))) == sample.quoted
 
 
 @EACH
-def test_between_blanks_a_model_sees_no_quotes(code: str, sample: Sample) -> None:
+def test_quotes_are_hidden_from_the_model(code: str, sample: Sample) -> None:
     seen = Quotes().prepare(Run(sample.quoted)).text
     expected = re.sub('[„”“«»"\u00a0]|(?<=«) ', "", sample.quoted.replace("\u00a0»", "»"))
     assert seen == (sample.quoted if code in ("zh", "ja", "ko") else expected)
@@ -134,13 +134,13 @@ def test_between_blanks_a_model_sees_no_quotes(code: str, sample: Sample) -> Non
         ("ko", "“Tom”"),
     ],
 )
-def test_a_translation_has_the_quotes_of_its_language(code: str, expected: str) -> None:
+def test_a_translation_has_quotes_of_the_target_language(code: str, expected: str) -> None:
     assert unchanged(take_apart('"Tom"', "text", target=profile(code))) == expected
 
 
 @EACH
 @pytest.mark.parametrize("dots", ["…", "...", "……"])
-def test_ellipses_come_through(code: str, sample: Sample, dots: str) -> None:
+def test_ellipses_are_preserved(code: str, sample: Sample, dots: str) -> None:
     text = f"{sample.sentence[:-1]}{dots}"
     assert Ellipses().prepare(Run(text)).text == sample.sentence[:-1]
     assert unchanged(take_apart(text, "text", source=profile(code))) == text
@@ -148,7 +148,7 @@ def test_ellipses_come_through(code: str, sample: Sample, dots: str) -> None:
 
 @EACH
 @pytest.mark.parametrize(("row", "first"), [("?!", "?"), ("!!!", "!"), ("？！", "？")])
-def test_of_a_row_of_marks_a_model_sees_the_first(
+def test_only_the_first_of_several_marks_is_shown_to_the_model(
     code: str, sample: Sample, row: str, first: str
 ) -> None:
     words = sample.sentence.rstrip(".。।")
@@ -157,7 +157,7 @@ def test_of_a_row_of_marks_a_model_sees_the_first(
 
 
 @EACH
-def test_slashes_come_through(code: str, sample: Sample) -> None:
+def test_slashes_are_preserved(code: str, sample: Sample) -> None:
     rule, run = Slashes(), Run(sample.pair)
     assert rule.restore(run, rule.prepare(run)).text == sample.pair
     assert unchanged(take_apart(sample.pair, "text", source=profile(code))) == sample.pair
@@ -167,21 +167,21 @@ def test_slashes_come_through(code: str, sample: Sample) -> None:
 
 
 @EACH
-def test_an_amount_is_kept_whole(code: str, sample: Sample) -> None:
+def test_an_amount_is_protected_as_a_whole(code: str, sample: Sample) -> None:
     run = Unread(is_letter).prepare(Run(f"{sample.name} {sample.amount} {sample.name}"))
     found = [run.text[one.begin : one.end] for one in run.protected]
     assert found == ([] if code == "zh" else [sample.amount])  # 元 is a letter
 
 
 @EACH
-def test_a_model_of_latin_is_given_no_other_script(code: str, sample: Sample) -> None:
+def test_unknown_scripts_are_hidden_from_the_model(code: str, sample: Sample) -> None:
     run = Scripts(str.isascii).prepare(Run(f"Yes, {sample.name}!"))
     is_latin = unicodedata.name(sample.name[0]).startswith("LATIN")
     assert run.unprotected() == (f"Yes, {sample.name}!" if is_latin else "Yes, !")
 
 
 @EACH
-def test_direction_marks_are_around_their_word(code: str, sample: Sample) -> None:
+def test_direction_marks_stay_around_their_word(code: str, sample: Sample) -> None:
     text = sample.sentence.replace(
         sample.sentence.split()[0], f"\u2068{sample.sentence.split()[0]}\u2069", 1
     )
@@ -192,16 +192,14 @@ def test_direction_marks_are_around_their_word(code: str, sample: Sample) -> Non
 
 
 @EACH
-def test_english_is_left_where_english_is_asked_for(code: str, sample: Sample) -> None:
+def test_english_is_not_translated_into_english(code: str, sample: Sample) -> None:
     rule = Already(code, "en")
     assert rule.leaves(Run("The dog has been sleeping here since the morning."))
     assert not rule.leaves(Run(sample.sentence))
 
 
 @EACH
-def test_what_is_invisible_in_a_word_is_gone_and_what_shapes_it_is_not(
-    code: str, sample: Sample
-) -> None:
+def test_invisible_characters_are_removed_except_joiners(code: str, sample: Sample) -> None:
     rule, name = Spelling(is_letter), sample.name
     assert rule.prepare(Run(f"{name[0]}\u2060{name[1:]}")).text == name or code == "hi"
     for joiner in "\u200c\u200d":  # which Persian and Hindi spell with
@@ -212,7 +210,7 @@ def test_what_is_invisible_in_a_word_is_gone_and_what_shapes_it_is_not(
 
 
 @EACH
-def test_moses_makes_quotes_and_dashes_plain_and_nothing_else(code: str, sample: Sample) -> None:
+def test_moses_normalises_only_quotes_and_dashes(code: str, sample: Sample) -> None:
     rule = Punctuation(code)
     assert rule.prepare(Run(sample.sentence)).text == sample.sentence
     plain = re.sub("[„”“]|«\u00a0?|\u00a0?»", '"', sample.quoted)
@@ -221,7 +219,7 @@ def test_moses_makes_quotes_and_dashes_plain_and_nothing_else(code: str, sample:
 
 
 @EACH
-def test_a_copied_town_is_translated(code: str, sample: Sample) -> None:
+def test_a_copied_name_is_translated_by_the_table(code: str, sample: Sample) -> None:
     names = Names({sample.name: sample.english})
     text = sample.name if code in WITHOUT_BLANKS else f"{sample.name}, {sample.name}"
     expected = text.replace(sample.name, sample.english)
@@ -229,7 +227,7 @@ def test_a_copied_town_is_translated(code: str, sample: Sample) -> None:
 
 
 @EACH
-def test_own_digits_are_numbers(code: str, sample: Sample) -> None:
+def test_digits_of_other_scripts_are_numbers(code: str, sample: Sample) -> None:
     rule = Numbers(profile(code), profile("en"))
     source = Run(f"{sample.name} {sample.twelve} {sample.name}")
     assert rule.came_through(source, Run(f"{sample.english} 12 {sample.english}"))
@@ -239,7 +237,7 @@ def test_own_digits_are_numbers(code: str, sample: Sample) -> None:
 
 
 @EACH
-def test_clauses_are_cut_at_commas_and_joined_with_them(code: str, sample: Sample) -> None:
+def test_clauses_are_split_at_commas_and_joined_with_them(code: str, sample: Sample) -> None:
     clause = sample.sentence.rstrip(".。।")
     text = sample.comma.join([f"{clause} {clause}" if " " in clause else clause * 3] * 4)
     rule = Clauses(10, source=profile(code), target=profile(code))

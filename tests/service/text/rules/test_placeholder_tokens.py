@@ -31,13 +31,13 @@ def sentence(text: str) -> Sentence | None:
         ("Ein <p0> und {name}", "Ein <p0> und <p1>"),  # the text's own is left to the text
     ],
 )
-def test_tokens_stand_in_order(text: str, seen: str) -> None:
+def test_tokens_are_used_in_order(text: str, seen: str) -> None:
     found = sentence(text)
     assert found is not None
     assert found.text == seen
 
 
-def test_the_translation_has_what_they_stand_for_wherever_they_come_out() -> None:
+def test_tokens_are_replaced_wherever_they_occur() -> None:
     found = sentence("{count} Dateien von {name}")
     assert found is not None
     assert found.came_through("<p1>'s <p0> files")
@@ -47,31 +47,31 @@ def test_the_translation_has_what_they_stand_for_wherever_they_come_out() -> Non
 @pytest.mark.parametrize(
     "lost", ["files", "<p0> files", "<p0> <p0> files of <p1>", "<p2> <p0> of <p1>"]
 )
-def test_each_is_to_come_out_once(lost: str) -> None:
+def test_each_token_must_occur_exactly_once(lost: str) -> None:
     found = sentence("{count} Dateien von {name}")
     assert found is not None
     assert not found.came_through(lost)
 
 
-def test_a_token_that_the_text_has_itself_may_come_out() -> None:
+def test_a_token_in_the_text_itself_is_allowed() -> None:
     for text in ("Ein <p0> und {name}", "Ein <p0>"):
         found = sentence(text)
         assert found is not None
         assert found.came_through(found.text)
 
 
-def test_of_more_than_there_are_tokens_no_sentence_is_made() -> None:
+def test_too_many_placeholders_for_the_tokens_yield_no_sentence() -> None:
     assert sentence("{a} {b} {c} {d} sind da") is None
 
 
 @given(st.text(alphabet="ab {}%<p01>.", max_size=30))
-def test_what_the_model_does_not_change_comes_out_as_it_was(text: str) -> None:
+def test_a_copied_text_is_unchanged(text: str) -> None:
     found = sentence(text)
     if found is not None and found.came_through(found.text):
         assert found.readable(found.text) == text
 
 
-def test_a_vocabulary_without_them_is_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_without_the_tokens_is_refused(tmp_path: Path) -> None:
     tokenizer = Tokenizer(TINY_VOCABULARY)
     with pytest.raises(BundleError, match="<p0>"):
         Pipeline.make(
@@ -83,6 +83,6 @@ def test_a_vocabulary_without_them_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tokens", [["p0"], ["<p 0>"], [""], "<p0>", [3]])
-def test_a_manifest_names_tokens_in_pointed_brackets(tokens: object) -> None:
+def test_tokens_must_be_in_angle_brackets(tokens: object) -> None:
     with pytest.raises(ValueError, match="placeholders"):
         checked("placeholders", {"tokens": tokens})

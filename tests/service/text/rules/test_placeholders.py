@@ -70,7 +70,7 @@ def protected(text: str) -> list[str]:
         ("je 10%(netto)auf, %(netto)s", ["%(netto)s"]),
     ],
 )  # fmt: skip
-def test_what_is_found(text: str, found: list[str]) -> None:
+def test_placeholders_are_found(text: str, found: list[str]) -> None:
     assert protected(text) == found
 
 
@@ -91,7 +91,9 @@ def test_what_is_found(text: str, found: list[str]) -> None:
 @pytest.mark.parametrize(
     "text", ["请在{}中查看。", "これは{}、そして", "นี่คือ{}ครับ", "가격은 {}을 보세요"]
 )
-def test_words_of_scripts_without_spaces_are_no_part_of_one(text: str, kept: str) -> None:
+def test_words_in_scripts_without_spaces_are_not_part_of_a_placeholder(
+    text: str, kept: str
+) -> None:
     assert protected(text.format(kept)) == [kept]
 
 
@@ -117,7 +119,7 @@ def test_words_of_scripts_without_spaces_are_no_part_of_one(text: str, kept: str
         ),
     ],
 )
-def test_addresses_may_have_parts_in_such_a_script(text: str, found: list[str]) -> None:
+def test_addresses_may_contain_scripts_without_spaces(text: str, found: list[str]) -> None:
     assert protected(text) == found
 
 
@@ -132,14 +134,14 @@ def test_addresses_may_have_parts_in_such_a_script(text: str, found: list[str]) 
         ("<p>Frag <b>@</b>anna mal</p>", "<b>@</b>anna"),
     ],
 )
-def test_tags_within_one_stay_within_it(html: str, kept: str) -> None:
+def test_tags_within_a_placeholder_stay_in_it(html: str, kept: str) -> None:
     document = take_apart(html, "html", "sentences")
     [sentence] = document.sentences
     assert [one.written for one in sentence.stand_ins] == [kept]
     assert unchanged(document) == html
 
 
-def test_of_one_that_begins_in_another_element_than_it_ends_the_first_part_is_protected() -> None:
+def test_a_placeholder_across_elements_is_protected_up_to_the_tag() -> None:
     html = "<p><b>Frag @an</b>na mal</p>"
     document = take_apart(html, "html", "sentences")
     assert [one.text for one in document.sentences] == ["Frag", "na mal"]
@@ -155,5 +157,5 @@ def test_a_hashtag_at_the_end_keeps_its_tags_too() -> None:
 
 
 @given(st.text(alphabet="ab.%{}$&;/\\_[]#@ <1", max_size=40))
-def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+def test_a_copied_text_is_unchanged(text: str) -> None:
     assert unchanged(take_apart(text, "text")) == text

@@ -30,7 +30,7 @@ from service.text.run import Protected, Run, Tag
         ("en", "Plain text, nothing else.", "Plain text, nothing else."),
     ],
 )
-def test_it_is_written_in_the_plainest_way(language: str, text: str, expected: str) -> None:
+def test_punctuation_is_normalised(language: str, text: str, expected: str) -> None:
     assert Punctuation(language).prepare(Run(text)).text == expected
 
 
@@ -38,7 +38,7 @@ PARTS = ["a", "Wort", "3", " ", "  ", "\xa0", *"()„“”–—´‘’‚…�
 
 
 @pytest.mark.parametrize("language", ["en", "de", "pl"])
-def test_it_is_what_the_normalizer_itself_makes(language: str) -> None:
+def test_punctuation_equals_moses_own_normalizer(language: str) -> None:
     rule, rng = Punctuation(language), random.Random(0)
     peer = sacremoses.MosesPunctNormalizer(language, norm_numbers=False)
     for _ in range(3000):
@@ -48,7 +48,7 @@ def test_it_is_what_the_normalizer_itself_makes(language: str) -> None:
         assert rule.prepare(Run(text)).text.strip() == peer.normalize(text), text
 
 
-def test_what_is_protected_stays_and_tags_move_with_their_words() -> None:
+def test_protected_parts_are_unchanged_and_tags_follow_their_words() -> None:
     run = Run("„a–b“ – c", [Tag(8, "<b>", "open"), Tag(9, "</b>", "close")], [Protected(1, 4)])
     prepared = Punctuation("en").prepare(run)
     assert prepared.text == '"a–b" - c'

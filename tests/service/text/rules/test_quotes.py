@@ -41,7 +41,7 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
         ),
     ],
 )
-def test_which_are_taken(text: str, left: str, tags: list[tuple[int, str]]) -> None:
+def test_quotes_are_taken_out(text: str, left: str, tags: list[tuple[int, str]]) -> None:
     run = Quotes().prepare(Placeholders().prepare(Run(text)))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == tags
@@ -53,7 +53,7 @@ def test_elements_around_and_beside_them_nest() -> None:
 
 
 @pytest.mark.parametrize("text", ['„Ja“, sagte er. Ein "gutes" Wort.', "»Ja, gut«\n'Nicht doch'"])
-def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+def test_a_copied_text_is_unchanged(text: str) -> None:
     assert unchanged(take_apart(text, "text")) == text
 
 
@@ -61,9 +61,7 @@ def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
     ("target", "expected"),
     [("en", 'Sleeping is the "old" dog.'), ("und", "Sleeping is the „old“ dog.")],
 )
-def test_they_go_where_their_words_go_as_the_language_writes_them(
-    target: str, expected: str
-) -> None:
+def test_quotes_follow_their_words_in_the_target_style(target: str, expected: str) -> None:
     document = take_apart("Der „alte“ Hund schläft.", "text", target=profile(target))
     [sentence] = document.sentences
     translation, links = "Sleeping is the old dog.", [3, 3, 0, 1, 2, 4]
@@ -71,7 +69,7 @@ def test_they_go_where_their_words_go_as_the_language_writes_them(
     assert assembled(document, [translation], [alignment]) == expected
 
 
-def test_around_a_whole_sentence_no_alignment_is_needed() -> None:
+def test_quotes_around_a_sentence_need_no_alignment() -> None:
     parts = take_apart('"Ja, gut"\n*"Nein"*', "text").parts
     assert [len(one.tags) for one in parts if isinstance(one, Sentence)] == [0, 0]
 
@@ -93,21 +91,21 @@ def test_around_a_whole_sentence_no_alignment_is_needed() -> None:
         ("„<b>Ja</b>“", "„<b>{Ja}</b>“"),
     ],
 )
-def test_those_around_a_sentence_are_not_in_it(text: str, marked: str) -> None:
+def test_quotes_around_a_sentence_are_not_part_of_it(text: str, marked: str) -> None:
     form: Format = "html" if "<" in text else "text"
     parts = take_apart(text, form).parts
     assert "".join(one if isinstance(one, str) else f"{{{one.text}}}" for one in parts) == marked
 
 
 @pytest.mark.parametrize("text", ['DE89 3704 "', '" Eins.', 'Eins "'])
-def test_blanks_beside_other_quotes_stay(text: str) -> None:
+def test_spaces_beside_other_quotes_are_kept(text: str) -> None:
     for code in ("de", "fr", "ar"):
         parts = take_apart(text, "text", target=profile(code)).parts
         written = "".join(one if isinstance(one, str) else one.text for one in parts)
         assert len(written) == len(text)
 
 
-def test_around_a_sentence_too_they_are_as_the_language_writes_them() -> None:
+def test_quotes_around_a_sentence_have_the_target_style() -> None:
     parts = take_apart("« Eins. Zwei »", "text", target=profile("de")).parts
     assert [one for one in parts if isinstance(one, str)] == ["„", " ", "“"]  # without blanks
 
@@ -116,7 +114,7 @@ def test_around_a_sentence_too_they_are_as_the_language_writes_them() -> None:
     ("target", "expected"),
     [("en", 'a "kind" dog'), ("de", "a „kind“ dog"), ("und", "a «\u00a0kind » dog")],
 )
-def test_french_ones_have_blanks_within(target: str, expected: str) -> None:
+def test_french_quotes_have_inner_spaces(target: str, expected: str) -> None:
     [sentence] = take_apart("un «\u00a0bon » chien", "text", target=profile(target)).sentences
     assert sentence.text == "un bon chien"
     alignment = aligned(sentence.text, "a kind dog", [0, 1, 2])
@@ -133,5 +131,7 @@ def test_french_ones_have_blanks_within(target: str, expected: str) -> None:
         ("Elle dit : «", [], 'Elle dit : "'),
     ],
 )
-def test_only_blanks_beside_french_ones_go(text: str, symbol: list[Tag], expected: str) -> None:
+def test_only_spaces_inside_french_quotes_are_removed(
+    text: str, symbol: list[Tag], expected: str
+) -> None:
     assert Quotes("\"\"''").prepare(Run(text, symbol)).written() == expected

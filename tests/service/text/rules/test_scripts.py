@@ -28,19 +28,21 @@ def everything(_: str) -> bool:
         ("20 °C, 3 €, „Ja – nein", latin, "20, 50, „Ja – nein"),
     ],
 )
-def test_what_the_model_is_asked(text: str, spells: Callable[[str], bool], asked: str) -> None:
+def test_words_in_unknown_scripts_are_hidden_from_the_model(
+    text: str, spells: Callable[[str], bool], asked: str
+) -> None:
     [sentence] = take_apart(text, "text", spells=spells).sentences
     assert sentence.text == asked
     assert sentence.readable(asked) == text
 
 
-def test_a_text_of_nothing_else_is_no_sentence() -> None:
+def test_a_text_of_unknown_scripts_only_is_not_a_sentence() -> None:
     document = take_apart("Привет, как дела? 日本語", "text", spells=latin)
     assert document.sentences == []
     assert assembled(document, [], []) == "Привет, как дела? 日本語"
 
 
-def test_beside_what_is_marked_as_untouched() -> None:
+def test_unknown_scripts_beside_ignored_elements() -> None:
     html = '<p><b>日本語</b> und <span translate="no">Русский</span> und Русский</p>'
     document = take_apart(html, "html", "sentences", spells=latin)
     [sentence] = document.sentences
@@ -50,7 +52,7 @@ def test_beside_what_is_marked_as_untouched() -> None:
     )
 
 
-def test_beside_what_has_begun_as_a_placeholder() -> None:
+def test_unknown_scripts_beside_placeholders() -> None:
     [sentence] = take_apart("Gestern sprach @Иван Петров: %sм.", "text", spells=latin).sentences
     assert sentence.text == "Gestern sprach Tom: Boston."
     assert sentence.readable("Tom, Boston") == "@Иван Петров, %sм"
@@ -65,7 +67,7 @@ def test_beside_what_has_begun_as_a_placeholder() -> None:
         ("ja", "彼は髙橋です", "髙", "彼はTom橋です"),
     ],
 )
-def test_a_letter_that_is_missing_keeps_nothing_else_of_its_own_language(
+def test_an_unknown_letter_protects_only_its_own_word(
     language: str, text: str, unknown: str, asked: str
 ) -> None:
     document = take_apart(
@@ -76,7 +78,7 @@ def test_a_letter_that_is_missing_keeps_nothing_else_of_its_own_language(
     assert unchanged(document) == text
 
 
-def test_what_a_vocabulary_spells() -> None:
+def test_letters_that_the_vocabulary_can_spell() -> None:
     spells = Tokenizer(TINY_BUNDLE / "sentencepiece.model").spells
     assert all(map(spells, "Hund"))
     assert spells("\uff28")  # FULLWIDTH LATIN CAPITAL LETTER H, which is an H to it
@@ -93,6 +95,6 @@ def test_what_a_vocabulary_spells() -> None:
         ("Hier, 東京　大阪 und አዲስ አበባ።", "Hier, Tom und Boston"),
     ],
 )
-def test_words_of_another_script_have_its_marks_and_figures(text: str, asked: str) -> None:
+def test_words_in_another_script_include_its_marks_and_digits(text: str, asked: str) -> None:
     [sentence] = take_apart(text, "text", spells=latin).sentences
     assert sentence.text == asked

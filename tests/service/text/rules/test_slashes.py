@@ -16,19 +16,19 @@ from service.text.run import Protected, Run
         ("Hund", "Hund", "dog / hound", "dog / hound"),
     ],
 )
-def test_they_have_spaces_for_the_model_only(
+def test_only_the_model_sees_spaces_around_slashes(
     text: str, prepared: str, translation: str, restored: str
 ) -> None:
     assert Slashes().prepare(Run(text)).text == prepared
     assert Slashes().restore(Run(text), Run(translation)).text == restored
 
 
-def test_those_of_an_address_are_spared() -> None:
+def test_slashes_in_addresses_are_unchanged() -> None:
     run = Run("abc/def", (), [Protected(0, 7)])
     assert Slashes().prepare(run) is run
 
 
-def test_a_word_that_is_lost_is_noticed_and_slashes_are_protected() -> None:
+def test_slashes_are_protected_if_a_word_is_lost() -> None:
     rule, run = Slashes(), Run("Mai/Juni/Juli, 3 km/h und so/so")
     assert rule.came_through(run, Run("May / June/July, 3 km/h and so"))
     assert not rule.came_through(run, Run("May and June/July"))

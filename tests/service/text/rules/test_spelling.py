@@ -18,11 +18,11 @@ from tests.service.text.pipelines import take_apart
         ("", ""),
     ],
 )
-def test_what_a_model_is_given(text: str, expected: str) -> None:
+def test_invisible_characters_are_removed_for_the_model(text: str, expected: str) -> None:
     assert Spelling(str.isprintable).prepare(Run(text)).text == expected
 
 
-def test_marks_on_letters_that_the_vocabulary_lacks_are_left_out() -> None:
+def test_combining_marks_that_the_vocabulary_lacks_are_removed() -> None:
     rule = Spelling("abcdefghijklmnopqrstuvwxyz \u00fc\u0301".__contains__)
     for text, expected in (
         ("d\u0336u\u0336rch", "durch"),
@@ -34,7 +34,7 @@ def test_marks_on_letters_that_the_vocabulary_lacks_are_left_out() -> None:
         assert rule.prepare(Run(text)).text == expected
 
 
-def test_tags_stay_where_they_were() -> None:
+def test_tags_keep_their_places() -> None:
     html = "<p>Das <b>Donau&shy;dampf&shy;schiff</b> <i>geht`s</i></p>"
     [sentence] = take_apart(html, "html", "sentences").sentences
     assert sentence.text == "Das Donaudampfschiff geht's"
@@ -52,10 +52,10 @@ def test_tags_stay_where_they_were() -> None:
         ("Er kam --x.", "He — came.", "He — came."),
     ],
 )
-def test_dashes_come_back_as_they_were_typed(source: str, translation: str, expected: str) -> None:
+def test_dashes_are_restored_as_typed(source: str, translation: str, expected: str) -> None:
     rule = Spelling(str.isprintable)
     assert rule.restore(Run(source), Run(translation)).text == expected
 
 
-def test_a_vocabulary_without_dashes_is_given_none() -> None:
+def test_dashes_that_the_vocabulary_lacks_are_not_used() -> None:
     assert Spelling(str.isascii).prepare(Run("ja -- nein")).text == "ja -- nein"

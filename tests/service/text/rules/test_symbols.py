@@ -94,7 +94,7 @@ WITH_MARKS = (
         ),
     ],
 )
-def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int, str]]) -> None:
+def test_symbols_are_taken_out(text: str, left: str, taken: list[tuple[int, str]]) -> None:
     run = Symbols().prepare(Placeholders().prepare(Run(text)))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == taken
@@ -112,11 +112,11 @@ def test_what_is_taken_out_of_a_text(text: str, left: str, taken: list[tuple[int
         "\u202aHallo \u2068Anna\u2069, komm\u202c\u200e \uf0c9",
     ],
 )
-def test_what_is_not_changed_comes_out_as_it_was(text: str) -> None:
+def test_a_copied_text_is_unchanged(text: str) -> None:
     assert unchanged(take_apart(text, "text")) == text
 
 
-def test_at_the_edges_of_a_sentence_no_alignment_is_needed() -> None:
+def test_symbols_at_the_edges_need_no_alignment() -> None:
     parts = take_apart("😀 Das ist toll 😀 Gut, 👍 ja! 👋", "text").parts
     needing = [part.tags for part in parts if isinstance(part, Sentence)]
     assert [len(tags) for tags in needing] == [2]
@@ -126,7 +126,7 @@ def test_at_the_edges_of_a_sentence_no_alignment_is_needed() -> None:
     ]  # fmt: skip
 
 
-def test_a_sign_of_a_word_stays_behind_it_wherever_that_goes() -> None:
+def test_a_trademark_sign_follows_its_word() -> None:
     [sentence] = take_apart("Am 31.12.1999 ™ kam Acme® hier an.", "text").sentences
     source, target = sentence.text, "Acme arrived here on 31.12.1999."
     links = [7, 6, 8, 0, *range(1, 6), 10]  # the source's word for each of the target's
@@ -134,13 +134,13 @@ def test_a_sign_of_a_word_stays_behind_it_wherever_that_goes() -> None:
     assert found.written() == "Acme® arrived here on 31.12.1999 ™."
 
 
-def test_within_an_element_they_stay_in_it() -> None:
+def test_symbols_within_an_element_stay_in_it() -> None:
     html = "<p>Der <b>Hund 😀</b> <i>👍 schläft</i>.</p>"
     order = ["<b>", "😀", "</b>", "<i>", "👍", "</i>"]
     [sentence] = take_apart(html, "html", "sentences").sentences
     assert [tag.raw.strip() for tag in sentence.tags] == order
 
 
-def test_a_smiley_that_ends_in_what_is_protected_is_none() -> None:
+def test_a_smiley_that_overlaps_a_protected_part_is_not_a_symbol() -> None:
     document = take_apart(r"ja :\\srv\a", "text")
     assert unchanged(document) == r"ja :\\srv\a"

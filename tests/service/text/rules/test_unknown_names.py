@@ -28,13 +28,13 @@ RULE = UnknownNames(KNOWN)
         ("Haus", "House", True),
     ],
 )
-def test_a_name_must_be_in_the_translation(
+def test_an_unknown_name_must_be_in_the_translation(
     source: str, translation: str, came_through: bool
 ) -> None:
     assert RULE.came_through(Run(source), Run(translation)) is came_through
 
 
-def test_names_are_protected_when_the_sentence_is_done_again() -> None:
+def test_lost_names_are_protected() -> None:
     pipeline = Pipeline([RULE])
     [sentence] = document.take_apart(
         "Wir warten auf Maren Holtkamp.", "text", pipeline=pipeline
@@ -51,24 +51,24 @@ def test_names_are_protected_when_the_sentence_is_done_again() -> None:
     )
 
 
-def test_names_that_came_through_are_protected_with_those_that_did_not() -> None:
+def test_all_names_are_protected_if_one_is_lost() -> None:
     sentence = Run("Wir kennen Holtkamp, Hausmann und das Haus.")
     protected = RULE.protect(sentence, Run("We know wood camp, Hausmann and the house.")).protected
     assert [sentence.text[one.begin : one.end] for one in protected] == ["Holtkamp", "Hausmann"]
 
 
-def test_names_that_are_translated_by_a_table_are_not_demanded() -> None:
+def test_names_in_the_table_are_not_demanded() -> None:
     rule = UnknownNames(KNOWN, Names({"Nanking": "Nanjing"}).words)
     assert rule.came_through(Run("Nach Nanking"), Run("To Nanjing"))
     assert not RULE.came_through(Run("Nach Nanking"), Run("To Nanjing"))
 
 
-def test_what_is_protected_is_protected_once() -> None:
+def test_protected_names_are_not_protected_again() -> None:
     run = Run("Holtkamp und Holtkamp", (), [Protected(0, 8)])
     assert RULE.protect(run, Run()).protected == [Protected(0, 8), Protected(13, 21)]
 
 
-def test_without_a_table_of_the_language_nothing_is_demanded() -> None:
+def test_without_known_words_no_name_is_demanded() -> None:
     rule = UnknownNames(KnownWords(()))
     assert rule.came_through(Run("Holtkamp"), Run("wood camp"))
     assert rule.protect(Run("Holtkamp"), Run()) == Run("Holtkamp")

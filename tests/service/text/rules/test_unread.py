@@ -38,9 +38,7 @@ def protected(text: str, spells: Callable[[str], bool]) -> list[str]:
         ("Im 3. Stock", []),
     ],
 )
-def test_figures_that_are_no_digits_are_protected_whatever_the_vocabulary_has(
-    text: str, found: list[str]
-) -> None:
+def test_superscripts_and_fractions_are_always_protected(text: str, found: list[str]) -> None:
     assert protected(text, everything) == found
 
 
@@ -62,9 +60,7 @@ def test_figures_that_are_no_digits_are_protected_whatever_the_vocabulary_has(
         ("Der \u0378 Hund", ["\u0378"]),  # not assigned
     ],
 )
-def test_signs_that_the_vocabulary_lacks_are_protected_with_their_amount(
-    text: str, found: list[str]
-) -> None:
+def test_unknown_signs_are_protected_with_their_amount(text: str, found: list[str]) -> None:
     assert protected(text, ascii_only) == found
     others = [one for one in found if normalize("NFKC", one) != one]
     assert protected(text, everything) == others
@@ -78,7 +74,7 @@ def test_signs_that_the_vocabulary_lacks_are_protected_with_their_amount(
         ("Er fand in /tmp/x2 10⁶ Zeilen.", "/tmp/x2 10⁶"),
     ],
 )
-def test_a_unit_behind_a_placeholder_is_protected_with_it(text: str, kept: str) -> None:
+def test_a_unit_after_a_placeholder_is_protected_with_it(text: str, kept: str) -> None:
     [sentence] = take_apart(text, "text", spells=everything).sentences
     assert [one.original for one in sentence.stand_ins] == [kept]
 
@@ -92,30 +88,30 @@ def test_a_unit_behind_a_placeholder_is_protected_with_it(text: str, kept: str) 
         "XIXᵉ siècle",
     ],
 )
-def test_forms_of_another_width_are_read_as_what_they_are(text: str) -> None:
+def test_fullwidth_forms_are_read_like_the_usual_ones(text: str) -> None:
     assert protected(text, everything) == []
 
 
-def test_single_letters_with_marks_that_the_vocabulary_lacks_are_protected() -> None:
+def test_single_letters_with_unknown_marks_are_protected() -> None:
     spells = "abcdeimnrstwx\u00fc".__contains__
     assert protected("Das Mittel x\u0304, n\u0308 und mu\u0308de", spells) == ["x\u0304", "n\u0308"]
     assert protected("Ein u\u0308 und Z\u0338a\u0338l", spells) == []
 
 
-def test_an_amount_has_a_number_in_its_place() -> None:
+def test_a_protected_amount_has_a_number_as_stand_in() -> None:
     [sentence] = take_apart("Das Brot kostet 3,49 € heute.", "text", spells=ascii_only).sentences
     assert sentence.text == "Das Brot kostet 20 heute."
     assert sentence.readable("Today, bread is 20.") == "Today, bread is 3,49 €."
 
 
-def test_a_sign_of_a_word_is_lifted_out_of_it() -> None:
+def test_a_sign_is_taken_out_of_its_word() -> None:
     [sentence] = take_apart("Mein Auto® ist © neu†.", "text").sentences
     assert sentence.text == "Mein Auto ist neu."
     assert [tag.raw.strip() for tag in sentence.tags] == ["®", "©", "†"]
 
 
 @pytest.mark.parametrize("sign", "®©™℠†‡°")
-def test_a_sign_right_behind_a_number_stays_there(sign: str) -> None:
+def test_a_sign_directly_after_a_number_stays_there(sign: str) -> None:
     text = f"Seit 1999{sign} ist sie gewachsen."
     [sentence] = take_apart(
         text, "text", spells=everything if sign in "®©" else ascii_only
@@ -134,14 +130,14 @@ def test_a_sign_right_behind_a_number_stays_there(sign: str) -> None:
         "Die Office365®-Benutzer sind zufrieden.",
     ],
 )
-def test_a_sign_behind_the_number_of_a_word_keeps_nothing_untranslated(text: str) -> None:
+def test_a_sign_after_a_words_number_does_not_protect_the_word(text: str) -> None:
     [sentence] = take_apart(text, "text", spells=everything).sentences
     assert sentence.stand_ins == ()
     assert len(sentence.text) >= len(text) - 1
 
 
 @given(st.text(alphabet="a1.,-·½²€ §'\u00a0", max_size=40))
-def test_whatever_the_text_it_stays_what_it_is(text: str) -> None:
+def test_any_text_is_preserved(text: str) -> None:
     run = Unread(ascii_only).prepare(Run(text))
     assert run.text == text
     ends = [at for one in run.protected for at in (one.begin, one.end)]
