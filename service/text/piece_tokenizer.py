@@ -11,7 +11,7 @@ from typing import Any
 
 from service.errors import BundleError, quoted
 from service.models.bundle_files import read_text
-from service.text.tokenizer import Tokenizer
+from service.text.tokenizer import Tokenizer, unwrapped
 
 NAMES = {"<pad>": "pad", "<unk>": "unk", "</s>": "eos"}
 UNSPELLED = {*NAMES, "<s>"}
@@ -65,7 +65,7 @@ class PieceTokenizer(Tokenizer):
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the ids of a sentence, and each one's span of characters."""
-        found = self._processor.encode(sentence, return_type="offset_mapping")
+        found = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
         return [self.id_of(piece) for piece in found["pieces"]], found["offsets"]
 
     def unknown_pieces(self, sentence: str) -> list[str]:

@@ -19,6 +19,11 @@ CAPITALS_LEAD = 1.5
 """Nats by which a word may be more probable with a capital, because it often begins a sentence."""
 
 
+def unwrapped(sentence: str) -> str:
+    """Replace line breaks and tabs by spaces, as not every SentencePiece model does so itself."""
+    return sentence.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+
+
 class Tokenizer:
     """One vocabulary of a bundle. Safe for threads."""
 
@@ -73,11 +78,11 @@ class Tokenizer:
 
         SentencePiece is called once per sentence: for a list, it starts threads, which takes longer.
         """
-        return [self._processor.encode(sentence) for sentence in sentences]
+        return [self._processor.encode(unwrapped(sentence)) for sentence in sentences]
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the ids of a sentence, and each one's span of characters."""
-        found = self._processor.encode(sentence, return_type="offset_mapping")
+        found = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
         return found["ids"], found["offsets"]
 
     def within(self, text: str, language: Language = NEUTRAL) -> str:
@@ -116,7 +121,7 @@ class Tokenizer:
 
     def pieces(self, sentence: str) -> list[str]:
         """Split a sentence into pieces."""
-        found: list[str] = self._processor.encode(sentence, out_type=str)
+        found: list[str] = self._processor.encode(unwrapped(sentence), out_type=str)
         return found
 
     def unknown_pieces(self, sentence: str) -> list[str]:  # noqa: ARG002
