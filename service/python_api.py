@@ -1,7 +1,7 @@
 """Translation from Python, without HTTP, settings or metrics: `from service import Translator`."""
 
 import asyncio
-import threading
+import atexit
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -9,13 +9,12 @@ from collections.abc import (
     Iterable,
     Iterator,
 )
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 from service.engine.config import EngineConfig
 from service.models.bundle import DEFAULT_BUNDLE, load
@@ -23,6 +22,7 @@ from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.text.run import Format
 from service.text.segmenter import Splitting
+from service.translation.background import Background, taken
 from service.translation.types import (
     Done,
     Event,
@@ -31,7 +31,6 @@ from service.translation.types import (
     TranslationOptions,
 )
 
-Result = TypeVar("Result")
 Work = Callable[..., Coroutine[Any, Any, list[Translation]]]
 """A request. It may be called with a callback for each translated sentence."""
 
@@ -39,8 +38,6 @@ NO_LIMIT = 1_000_000_000
 """Limit for texts, sentences and tokens, which the caller already has in memory."""
 MAX_BEAM_SIZE = 128
 NO_TIMEOUT_SECONDS = 365 * 86_400.0
-WATCH_SECONDS = 1.0
-"""Interval between checks of the engine."""
 
 
 class Options(TypedDict, total=False):
@@ -68,12 +65,10 @@ class Translator:
     def __init__(self, models: ModelSet) -> None:
         """Use models that have been started; see `load`."""
         self._models = models
-        self._lock = threading.Lock()
-        self._is_closed = False
-        self._loop = asyncio.new_event_loop()
-        self._closed = asyncio.Event()
-        self._thread = threading.Thread(target=self._serve, name="translator", daemon=True)
-        self._thread.start()
+        self._background = Background("translator", models.check)  # notices an engine that hangs
+        atexit.register(
+            self.close
+        )  # the exit of a thread that runs a graph would abort the process
 
     @classmethod
     def load(
@@ -152,12 +147,12 @@ class Translator:
             InvalidRequestError: a language, an option or a text is invalid.
             AbandonedError, EngineError, RefusedError: see `service.errors`.
             TypeError: an option is unknown, or a text is not a str.
-            RuntimeError: the translator is closed.
+            RuntimeError: the translator is closed, or was loaded before this process was forked.
         """
         work = self._work(texts, source, target, options, timeout_seconds)
-        future = self._start(work())
+        future = self._background.start(work())
         try:
-            translations = future.result()
+            translations = taken(future.result())
         except BaseException:  # including KeyboardInterrupt: the result is no longer wanted
             future.cancel()
             raise
@@ -196,8 +191,8 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Like `translate`, as a coroutine on any event loop; cancelling it cancels the work."""
         work = self._work(texts, source, target, options, timeout_seconds)
-        future = self._start(work())
-        translations = await asyncio.wrap_future(future)
+        future = self._background.start(work())
+        translations = taken(await asyncio.wrap_future(future))
         return translations[0] if isinstance(texts, str) else translations
 
     def stream(
@@ -218,11 +213,11 @@ class Translator:
         """
         queue: SimpleQueue[Event | None] = SimpleQueue()
         work = self._work(texts, source, target, options, timeout_seconds)
-        future = self._start(_feed(work, queue.put))
+        future = self._background.start(_feed(work, queue.put))
         try:
             while (event := queue.get()) is not None:
                 yield event
-            future.result()
+            taken(future.result())
         finally:
             future.cancel()
 
@@ -243,23 +238,23 @@ class Translator:
                 loop.call_soon_threadsafe(queue.put_nowait, event)
 
         work = self._work(texts, source, target, options, timeout_seconds)
-        future = self._start(_feed(work, put))
+        future = self._background.start(_feed(work, put))
         try:
             while (event := await queue.get()) is not None:
                 yield event
-            future.result()
+            taken(future.result())
         finally:
             future.cancel()
 
     def close(self) -> None:
-        """Stop. Unfinished requests fail with `service.errors.CancelledError`. May be called repeatedly."""
-        with self._lock:
-            if self._is_closed:
-                return
-            self._is_closed = True
-        self._models.close()
-        self._loop.call_soon_threadsafe(self._closed.set)
-        self._thread.join()
+        """Stop. Unfinished requests fail with `service.errors.CancelledError`. May be called repeatedly.
+
+        A translator that is still open when the program ends is closed then.
+        """
+        if self._background.refuse_new():
+            atexit.unregister(self.close)
+            self._models.close()
+            self._background.end()
 
     def __enter__(self) -> Self:
         return self
@@ -286,28 +281,6 @@ class Translator:
         given, chosen = _texts(texts), TranslationOptions(**options)
         timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
         return partial(self._models.translate, given, source, target, chosen, timeout)
-
-    def _start(self, work: Coroutine[Any, Any, Result]) -> "Future[Result]":
-        """Start work on the translator's own thread."""
-        with (
-            self._lock
-        ):  # so that `close` comes before or after: work scheduled earlier still finishes
-            if self._is_closed:
-                work.close()
-                raise RuntimeError("the translator is closed")
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def _serve(self) -> None:
-        """Run the event loop until `close`."""
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._watch())
-
-    async def _watch(self) -> None:
-        """Check the engine until `close`; if it hangs, pending requests fail."""
-        while not self._closed.is_set():
-            self._models.check()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._closed.wait(), WATCH_SECONDS)
 
 
 async def _feed(work: Work, put: Callable[[Event | None], None]) -> None:

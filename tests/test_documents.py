@@ -106,7 +106,6 @@ def test_every_error_is_documented_with_its_status() -> None:
     leaves = {code for code, kind in kinds.items() if not kind.__subclasses__()}
     never_seen = {code for code, kind in kinds.items() if status_of(kind) == CLIENT_LEFT}
     of_starlette = {"not_found", "method_not_allowed"}
-    never_seen.add("body_incomplete")  # its client has disconnected
     assert (leaves - never_seen) | of_starlette | _codes_of_refusals() - never_seen <= told.keys()
     for code, status in told.items():
         if code in kinds:

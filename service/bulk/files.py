@@ -50,10 +50,13 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
         The files in order, and the files of a folder that are skipped because of their suffix.
 
     Raises:
-        BulkError: an option for the layout is missing, the folder has no suitable file, or `out` is in it.
+        BulkError: an option for the layout is missing, the folder has no suitable file, `out` is in it, or
+            `source` is a pipe or a device, which cannot be read again to continue a run.
         OSError: there is no such file.
     """
     if not source.is_dir():
+        if source.exists() and not source.is_file():
+            raise BulkError(f"{source} is neither a file nor a folder")
         layout = layout_of(source, wanted)
         return [File(source, part, out.suffix, layout, source.stat().st_size)], []
     if out.resolve().is_relative_to(source.resolve()):

@@ -184,6 +184,8 @@ class Scheduler:
     def clear(self) -> list[DecodingSequence]:
         """Remove and return all waiting and running sentences."""
         everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
+        for sequence in everybody:  # so that `abort` does not count it again
+            sequence.status = SequenceStatus.DONE
         self._queue.clear()
         self._long.clear()
         self.num_waiting = self.waiting_tokens = 0

@@ -277,6 +277,33 @@ def test_closing_a_translator_fails_pending_requests() -> None:
         translator.translate(TEXT, "de", "en")
 
 
+def test_a_program_may_end_in_the_middle_of_a_translation() -> None:
+    code = (
+        "import threading\nfrom service import Translator\n"
+        f"translators = [Translator.load({str(TINY_BUNDLE)!r}, num_workers=2) for _ in range(4)]\n"
+        "for translator in translators:\n"
+        f"    events = translator.stream([{TEXT!r}] * 2000, 'de', 'en', beam_size=8)\n"
+        "    print(next(events).target)\n"
+        "    threading.Thread(target=list, args=(events,), daemon=True).start()"
+    )
+    assert run(code).splitlines() == [ENGLISH] * 4
+
+
+def test_a_fork_of_the_process_is_told_that_it_has_no_translator() -> None:
+    code = (
+        "import os\nfrom service import Translator\n"
+        f"translator = Translator.load({str(TINY_BUNDLE)!r}, num_workers=1)\n"
+        "if os.fork():\n"
+        "    print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "else:\n"
+        "    try:\n"
+        f"        translator.translate({TEXT!r}, 'de', 'en')\n"
+        "    except RuntimeError:\n"
+        "        os._exit(7)"
+    )
+    assert run(code) == "7"
+
+
 def test_options_are_the_fields_of_translation_options() -> None:
     assert list(Options.__annotations__) == [one.name for one in fields(TranslationOptions)]
 

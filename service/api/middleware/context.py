@@ -11,7 +11,7 @@ from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.errors import ERROR_CODE, answer, identifying
+from service.api.errors import ERROR_CODE, TOLD_STATUS, answer, identifying
 from service.api.stream import EVENT_STREAM, error_event
 from service.errors import NotReadyError
 from service.logs import request_id
@@ -105,8 +105,8 @@ class RequestContext:
             seconds = time.perf_counter() - started
             self.in_flight -= 1
             route = getattr(scope.get("route"), "path", "unmatched")
-            status = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
-            error = scope.get(ERROR_CODE, "")
+            own = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
+            status, error = scope.get(TOLD_STATUS, own), scope.get(ERROR_CODE, "")
             self.access_log.record(method, route, status, seconds, error)
 
 

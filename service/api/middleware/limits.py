@@ -7,7 +7,8 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import client_state
-from service.api.errors import answer
+from service.api.errors import CLIENT_LEFT, answer
+from service.errors import ClientLeftError
 
 Refusal = tuple[int, str, str]
 """Status, message and code."""
@@ -100,11 +101,8 @@ class BodyLimit:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":  # for log and metrics only
-                return (
-                    HTTPStatus.BAD_REQUEST,
-                    f"Invalid request: the connection was closed after {body.size} bytes of body",
-                    "body_incomplete",
-                )
+                reason = f"the client closed its connection after {body.size} bytes of body"
+                return CLIENT_LEFT, reason, ClientLeftError.code
             piece = len(message.get("body", b""))
             if refusal := self._refusal_by_size(body.size + piece, body.size):
                 return refusal

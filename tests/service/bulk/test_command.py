@@ -113,6 +113,7 @@ def test_an_interrupt_keeps_finished_lines(tmp_path: Path) -> None:
         (["{in}", "--out", "{out}", "--column", "0"], "--column must be at least 1, but is 0"),
         (["{in}", "--out", "{in}"], "in.txt exists already: delete it, or name another output"),
         (["{none}", "--out", "{out}"], "{none}: No such file or directory"),
+        (["{pipe}", "--out", "{out}"], "{pipe} is neither a file nor a folder"),
         (["{folder}"], "is a folder: --out OUT translates it line by line"),
         (["{in}", "--out", "{out}"], "line 2 is not UTF-8: byte 1 is 0xff"),
         (["{in}", "--out", "{out}", "--target", "fr"], "fr is not supported"),
@@ -123,8 +124,9 @@ def test_errors_are_reported(
 ) -> None:
     (tmp_path / "in.txt").write_bytes(b"Hund\n\xff\n")
     names = {"folder": tmp_path} | {
-        name: tmp_path / f"{name}.txt" for name in ("in", "out", "none")
+        name: tmp_path / f"{name}.txt" for name in ("in", "out", "none", "pipe")
     }
+    os.mkfifo(names["pipe"])
     arguments = [*OPTIONS, *(option.format(**names) for option in options)]
     try:
         status = main(arguments)

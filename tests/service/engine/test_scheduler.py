@@ -188,3 +188,13 @@ def test_clear_returns_all_sentences() -> None:
     scheduler.schedule(0, now=0.0)
     assert {id(s) for s in scheduler.clear()} == {id(s) for s in line}
     assert scheduler.is_idle
+
+
+def test_what_is_forgotten_may_still_be_given_up() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1))
+    line = [sequence() for _ in range(3)]
+    scheduler.add(line)
+    scheduler.schedule(0, now=0.0)
+    assert set(scheduler.clear()) == set(line)
+    scheduler.abort(line)
+    assert (scheduler.num_waiting, scheduler.waiting_tokens, scheduler.waiting_cost) == (0, 0, 0)

@@ -61,8 +61,8 @@ def test_a_disconnect_during_the_body_is_not_a_failure(
     headers = [(b"content-length", b"50")]
     fields = {"method": "POST", "path": "/translate", "headers": headers}
     status, body = asyncio.run(ask(create_app(settings), fields, receive=receive))
-    assert status == 400
-    assert b"closed after 6 bytes" in body
+    assert status == 499
+    assert b"after 6 bytes" in body
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
