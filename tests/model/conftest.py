@@ -11,7 +11,7 @@ from model.transformer import Transformer
 from tests import toy
 from tests.make_tiny_bundle import CONFIG
 
-torch.set_num_threads(1)  # networks of these sizes only lose by more
+torch.set_num_threads(1)  # more threads slow such small networks down
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def config() -> Config:
         bleu_sentences=3,
         checkpoint_every=4,
         keep_checkpoints=3,
-        precision="fp32",  # what is measured may differ between two runs that are compared
+        precision="fp32",  # a measured choice may differ between the runs that are compared
     )
     return replace(CONFIG, model=replace(CONFIG.model, dropout=0.2), training=training)
 

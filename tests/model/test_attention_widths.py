@@ -11,9 +11,7 @@ from tests import toy
 from tests.conftest import TINY_BUNDLE
 
 
-def test_a_head_that_looks_everywhere_is_as_wide_as_its_sentences_and_a_saturated_one_is_1_wide() -> (
-    None
-):
+def test_uniform_heads_are_as_wide_as_the_sentences_and_saturated_heads_are_1_wide() -> None:
     checkpoint = bundle.load(TINY_BUNDLE)
     chosen = toy.sentences()[::40]
     text = {"de": [pair[0] for pair in chosen], "en": [pair[1] for pair in chosen]}

@@ -30,7 +30,7 @@ def saved(config: Config, tmp_path: Path) -> tuple[Path, list[Checkpoint]]:
     return tmp_path, written
 
 
-def test_what_is_loaded_is_what_was_saved(saved: tuple[Path, list[Checkpoint]]) -> None:
+def test_a_saved_checkpoint_is_loaded_unchanged(saved: tuple[Path, list[Checkpoint]]) -> None:
     run, written = saved
     folders = checkpoints.list_checkpoints(run)
     assert [folder.name for folder in folders] == ["step_0000020", "step_0000030", "step_0000040"]
@@ -45,7 +45,7 @@ def test_what_is_loaded_is_what_was_saved(saved: tuple[Path, list[Checkpoint]]) 
     assert checkpoints.load_training_state(folders[-1]) == {"place": 40}
 
 
-def test_a_write_that_was_killed_leaves_the_previous_one(
+def test_a_partly_written_checkpoint_is_ignored(
     saved: tuple[Path, list[Checkpoint]],
 ) -> None:
     run, _ = saved
@@ -56,7 +56,7 @@ def test_a_write_that_was_killed_leaves_the_previous_one(
     assert checkpoints.load_run(run, 1).step == 40
 
 
-def test_the_average_is_the_mean_of_the_last(saved: tuple[Path, list[Checkpoint]]) -> None:
+def test_loading_a_run_averages_its_last_checkpoints(saved: tuple[Path, list[Checkpoint]]) -> None:
     run, written = saved
     mean = checkpoints.load_run(run, 2)
     assert mean.step == 40
@@ -65,7 +65,7 @@ def test_the_average_is_the_mean_of_the_last(saved: tuple[Path, list[Checkpoint]
         torch.testing.assert_close(tensor, expected)
 
 
-def test_runs_with_the_same_beginning_have_an_average_and_others_none(
+def test_only_runs_with_equal_networks_and_vocabularies_can_be_averaged(
     saved: tuple[Path, list[Checkpoint]],
 ) -> None:
     _, [first, second, *_] = saved
@@ -84,14 +84,16 @@ def test_runs_with_the_same_beginning_have_an_average_and_others_none(
         checkpoints.average([other, second])
 
 
-def test_a_network_comes_back_in_evaluation_mode(saved: tuple[Path, list[Checkpoint]]) -> None:
+def test_a_loaded_network_is_in_evaluation_mode(saved: tuple[Path, list[Checkpoint]]) -> None:
     run, _ = saved
     network = checkpoints.load_run(run, 1).network()
     assert not network.training
     assert network.config == replace(CONFIG.model, dropout=0.2)
 
 
-def test_damage_is_named(saved: tuple[Path, list[Checkpoint]], tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_an_error_that_names_it(
+    saved: tuple[Path, list[Checkpoint]], tmp_path: Path
+) -> None:
     run, _ = saved
     (run / "step_0000040" / "weights.pt").write_bytes(b"not torch's")
     with pytest.raises(CheckpointError, match="step_0000040: damaged checkpoint"):

@@ -27,21 +27,21 @@ GOOD = (
         ((GOOD[0], "Das Wetter in den Bergen ist heute wieder sehr schön."), "wrong language"),
     ],
 )
-def test_each_rule_drops_what_it_says(pair: tuple[str, str], reason: str | None) -> None:
+def test_each_rule_drops_the_pairs_that_break_it(pair: tuple[str, str], reason: str | None) -> None:
     def detect(text: str) -> tuple[str, float]:
         return ("en" if "the" in text.lower().split() else "de", 0.99)
 
     assert Rules(("de", "en"), detect=detect).reason(pair) == reason
 
 
-def test_duplicates_are_pairs_and_case_does_not_count() -> None:
+def test_duplicates_are_whole_pairs_that_differ_at_most_in_case() -> None:
     rules = Rules(("de", "en"))
     assert rules.reason(GOOD) is None
     assert rules.reason((GOOD[0].upper(), GOOD[1].upper())) == "duplicate"
     assert rules.reason((GOOD[0], "An old dog sleeps before the big house today.")) is None
 
 
-def test_a_folder_comes_out_aligned_and_counted(
+def test_a_cleaned_folder_is_aligned_and_every_dropped_pair_is_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw, out = tmp_path / "raw", tmp_path / "clean"
@@ -69,7 +69,9 @@ def test_a_folder_comes_out_aligned_and_counted(
     assert reasons == ["empty", "duplicate", "wrong language", "not UTF-8"]
 
 
-def test_mistakes_end_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unusable_folders_and_unaligned_files_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "train.de").write_text("a\nb\n")
     (tmp_path / "train.en").write_text("a\n")
     options = ["--languages", "de", "en", "--any-language", "--out"]
@@ -77,4 +79,6 @@ def test_mistakes_end_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "must not be the folder of the text" in capsys.readouterr().err
     assert main([str(tmp_path), *options, str(tmp_path / "out")]) == 1
     assert "train.en: ends at line 1, but the other side continues" in capsys.readouterr().err
-    assert not (tmp_path / "out" / "train.de").exists(), "half a corpus would be taken for a whole"
+    assert not (tmp_path / "out" / "train.de").exists(), (
+        "a partial corpus could be mistaken for a complete one"
+    )

@@ -77,7 +77,7 @@ def collected(arguments: list[str], out: Path, name: str) -> list[tuple[str, str
     return list(zip(*sides, strict=True))
 
 
-def test_folders_give_what_is_translated_into_the_language(
+def test_folders_are_searched_for_texts_translated_into_the_language(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [str(folder), "--languages", "de", "en", "--name", "ours"]
@@ -88,8 +88,8 @@ def test_folders_give_what_is_translated_into_the_language(
         ("Öffne das Tor", "Open the gate"),  # in two contexts
         ("Guten Morgen.", "Good morning."),
     ]
-    told = capsys.readouterr().out
-    assert told.startswith("5 pairs of 3 files; left out: ")
+    printed = capsys.readouterr().out
+    assert printed.startswith("5 pairs of 3 files; left out: ")
     for count in (
         "3 not translated, or fuzzy",
         "1 with plural forms",
@@ -98,10 +98,10 @@ def test_folders_give_what_is_translated_into_the_language(
         "1 with placeholders or markup",
         "1 empty or the same on both sides",
     ):
-        assert count in told
+        assert count in printed
 
 
-def test_sentences_alone_if_asked(folder: Path) -> None:
+def test_only_sentences_are_kept_with_the_option(folder: Path) -> None:
     command = [str(folder / "locale/de/app.po"), "--languages", "de", "en", "--sentences"]
     assert [pair[0] for pair in collected(command, folder / "out", "train")] == [
         "Das Tor ist zu.",
@@ -109,7 +109,7 @@ def test_sentences_alone_if_asked(folder: Path) -> None:
     ]
 
 
-def test_messages_may_be_in_either_language(tmp_path: Path) -> None:
+def test_messages_can_be_in_either_language(tmp_path: Path) -> None:
     path = tmp_path / "en.mo"
     catalogue = polib.POFile()
     catalogue.append(polib.POEntry(msgid="Guten Abend", msgstr="Good evening"))
@@ -145,7 +145,7 @@ def test_messages_may_be_in_either_language(tmp_path: Path) -> None:
         (("zeilen-\nweise", "line  by line"), [("zeilen- weise", "line by line")]),
     ],
 )
-def test_texts_are_cut_where_both_sides_go_together(
+def test_texts_are_split_where_both_sides_have_matching_sentences(
     text: tuple[str, str], pairs: list[tuple[str, str]]
 ) -> None:
     assert cut(text) == pairs
@@ -160,7 +160,7 @@ def test_texts_are_cut_where_both_sides_go_together(
         ("notes.txt", "Hallo", "notes.txt: no .po, .mo, .tmx file found"),
     ],
 )
-def test_what_cannot_be_read_is_named(
+def test_files_that_cannot_be_read_are_errors_that_name_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str, message: str
 ) -> None:
     path = tmp_path / name
@@ -170,5 +170,5 @@ def test_what_cannot_be_read_is_named(
     assert not (tmp_path / "out" / "train.de").exists()
 
 
-def test_a_file_named_twice_is_read_once(folder: Path) -> None:
+def test_a_file_given_twice_is_read_once(folder: Path) -> None:
     assert len(find_files([folder, folder / "office.tmx"])) == 3

@@ -1,4 +1,4 @@
-"""Presets load, and errors name the wrong option."""
+"""Presets load, and errors name the invalid option."""
 
 import dataclasses
 import json
@@ -20,24 +20,24 @@ from model.config import (
 
 
 @pytest.mark.parametrize("preset", ["tiny", "small", "base", "big", "multi30k"])
-def test_presets_load_and_survive_json(preset: str) -> None:
+def test_presets_load_and_are_unchanged_by_json(preset: str) -> None:
     config = load_config(preset)
     assert Config.from_mapping(json.loads(json.dumps(config.to_mapping())), "x") == config
 
 
-def test_every_line_of_the_reference_preset_is_commented() -> None:
+def test_every_option_in_the_reference_preset_has_a_comment() -> None:
     for line in (PRESETS / "small.toml").read_text(encoding="utf-8").splitlines():
         assert "=" not in line.partition("#")[0] or "#" in line, line
 
 
-def test_the_reference_preset_names_every_option_with_its_default_or_its_own_value() -> None:
+def test_the_reference_preset_names_every_option() -> None:
     text = (PRESETS / "small.toml").read_text(encoding="utf-8")
     for section in (ModelConfig, DataConfig, TrainingConfig, CorpusConfig):
         for field in dataclasses.fields(section):
             assert re.search(rf"^(# )?(\[data\.)?{field.name}\b", text, re.MULTILINE), field.name
 
 
-def test_corpora_are_weighed_by_name(tmp_path: Path) -> None:
+def test_corpora_are_configured_by_name(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     preset = (PRESETS / "small.toml").read_text(encoding="utf-8")
     path.write_text(preset + '[data.corpora.news]\nweight = 2\n[data.corpora."a.b"]\n')
@@ -46,7 +46,7 @@ def test_corpora_are_weighed_by_name(tmp_path: Path) -> None:
     assert Config.from_mapping(json.loads(json.dumps(config.to_mapping())), "x") == config
 
 
-def test_overrides_go_on_top() -> None:
+def test_overrides_replace_the_values_of_the_preset() -> None:
     config = load_config(
         "small",
         [
@@ -115,12 +115,12 @@ def test_overrides_go_on_top() -> None:
         ("training.precision=fp8", "training.precision = 'fp8' must be one of auto, bf16, fp32"),
     ],
 )
-def test_mistakes_are_named(override: str, message: str) -> None:
+def test_invalid_overrides_are_errors_that_name_the_option(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_config("small", [override])
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_unknown_presets_and_invalid_toml_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="neither a TOML file nor one of the presets base, big"):
         load_config("medium")
     broken = tmp_path / "x.toml"

@@ -34,7 +34,7 @@ def test_neighbours_are_dropped_independently_of_each_other() -> None:
     )
 
 
-def test_the_gradient_goes_where_the_value_went() -> None:
+def test_the_gradient_is_dropped_and_scaled_like_the_value() -> None:
     x = torch.randn(7, 3, requires_grad=True)
     result = dropped(0.4, x)
     result.sum().backward()  # type: ignore[no-untyped-call]
@@ -43,7 +43,7 @@ def test_the_gradient_goes_where_the_value_went() -> None:
     assert 0 < int((x.grad == 0).sum()) < x.numel()
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_determines_which_elements_are_dropped() -> None:
     x = torch.ones(5, 13)
     assert torch.equal(dropped(0.5, x), dropped(0.5, x))
     assert not torch.equal(dropped(0.5, x), dropped(0.5, x, seed=2))
@@ -51,7 +51,7 @@ def test_the_seed_decides() -> None:
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3, 5), (0, 4)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_shape_and_type_stay(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+def test_shape_and_dtype_are_preserved(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     result = dropped(0.5, torch.ones(shape, dtype=dtype))
     assert (result.shape, result.dtype) == (shape, dtype)
     assert set(result.flatten().tolist()) <= {0.0, 2.0}

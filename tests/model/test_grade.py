@@ -27,7 +27,9 @@ def _read(folder: Path, name: str) -> list[tuple[str, ...]]:
     return list(zip(*sides, strict=True))
 
 
-def test_the_loss_of_a_pair_is_that_of_the_pair_alone(tiny_bundle: Path, tmp_path: Path) -> None:
+def test_the_loss_of_a_pair_in_a_batch_equals_its_loss_alone(
+    tiny_bundle: Path, tmp_path: Path
+) -> None:
     _write(tmp_path / "data", "train", toy.sentences()[::7])
     model = bundle.load(tiny_bundle)
     network = model.network()
@@ -45,7 +47,7 @@ def test_the_loss_of_a_pair_is_that_of_the_pair_alone(tiny_bundle: Path, tmp_pat
         assert found[number] == pytest.approx(alone, abs=1e-3)
 
 
-def test_true_pairs_are_easy_and_false_ones_hard(
+def test_true_pairs_are_graded_easy_and_false_pairs_hard(
     tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     true = toy.sentences()[:60]
@@ -101,7 +103,7 @@ def test_bounds_in_the_wrong_order_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_texts_own_folder_and_sides_of_two_lengths_are_refused(
+def test_the_folder_of_the_text_and_sides_of_different_lengths_are_refused(
     tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "data"

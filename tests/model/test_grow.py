@@ -35,7 +35,9 @@ def with_model(one: Checkpoint, **changes: Any) -> Checkpoint:
 
 
 @pytest.mark.parametrize("cell", ["attention", "ssru"])
-def test_a_grown_network_computes_exactly_the_same(trained: Checkpoint, cell: str) -> None:
+def test_a_grown_network_computes_exactly_what_the_original_does(
+    trained: Checkpoint, cell: str
+) -> None:
     wanted = replace(trained.config.model, num_encoder_layers=5, num_decoder_layers=3)
     if cell == "ssru":
         wanted = replace(wanted, decoder_cell="ssru", num_decoder_layers=1)
@@ -49,7 +51,7 @@ def test_a_grown_network_computes_exactly_the_same(trained: Checkpoint, cell: st
 
 
 @pytest.mark.parametrize(("count", "origins"), [(3, [0, 0, 1]), (4, [0, 0, 1, 1]), (2, [0, 1])])
-def test_new_layers_are_copies_that_stand_evenly_between_the_old_ones(
+def test_new_layers_are_copies_spread_evenly_between_the_old_ones(
     trained: Checkpoint, count: int, origins: list[int]
 ) -> None:
     deeper = grown(trained, replace(trained.config.model, num_encoder_layers=count))
@@ -83,7 +85,7 @@ def test_new_layers_are_copies_that_stand_evenly_between_the_old_ones(
         ),
     ],
 )
-def test_what_cannot_grow_is_refused_with_both_values(
+def test_other_changes_of_size_are_errors_that_name_both_values(
     trained: Checkpoint, bundle_has: dict[str, Any], wanted: dict[str, Any], message: str
 ) -> None:
     sizes = replace(trained.config.model, **wanted)
@@ -110,7 +112,7 @@ def test_every_layer_of_a_grown_network_learns(
         assert not weights.equal(before[name]) or name.endswith("w_k.bias"), name
 
 
-def test_grow_needs_something_to_grow(capsys: pytest.CaptureFixture[str]) -> None:
+def test_grow_without_init_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["tiny", "--data", "x", "--out", "y", "--grow"])
     assert "--grow needs --init" in capsys.readouterr().err

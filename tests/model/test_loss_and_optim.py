@@ -18,7 +18,7 @@ from model.transformer import Transformer
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize("rows", [1, 128, 300])
-def test_the_loss_and_its_gradient_are_torchs(smoothing: float, rows: int) -> None:
+def test_the_loss_and_its_gradient_equal_those_of_torch(smoothing: float, rows: int) -> None:
     torch.manual_seed(rows)
     logits = torch.randn(rows, 37, requires_grad=True)
     targets = torch.randint(0, 37, (rows,))
@@ -39,13 +39,15 @@ def test_the_loss_and_its_gradient_are_torchs(smoothing: float, rows: int) -> No
     assert not sums.nll.requires_grad
 
 
-def test_padding_alone_has_no_loss() -> None:
+def test_padding_has_no_loss() -> None:
     sums = label_smoothed_loss(torch.randn(4, 9), torch.zeros(4, dtype=torch.long), 0, 0.1)
     assert (float(sums.smoothed), int(sums.tokens)) == (0.0, 0)
 
 
 @pytest.mark.parametrize("rows", [1, 128, 300])
-def test_the_divergence_and_its_gradients_are_the_mean_of_torchs_two(rows: int) -> None:
+def test_the_divergence_and_its_gradients_are_the_mean_of_torchs_in_both_directions(
+    rows: int,
+) -> None:
     torch.manual_seed(rows)
     first, second = torch.randn(2, rows, 37).mul(3).unbind()
     targets = torch.randint(1, 37, (rows,))
@@ -63,12 +65,12 @@ def test_the_divergence_and_its_gradients_are_the_mean_of_torchs_two(rows: int) 
         torch.testing.assert_close(mine.grad, expected.grad)
 
 
-def test_a_prediction_is_not_apart_from_itself() -> None:
+def test_the_divergence_from_itself_is_zero() -> None:
     logits = torch.randn(6, 11)
     assert float(divergence(logits, logits, torch.ones(6, dtype=torch.long), pad_id=0)) == 0.0
 
 
-def test_the_schedule_is_equation_3() -> None:
+def test_the_learning_rate_follows_equation_3() -> None:
     d_model, warmup = 512, 4000
     for step in (1, 2, 3999, 4000, 4001, 100_000):
         expected = 512**-0.5 * min(1 / step**0.5, step / 4000**1.5)
@@ -80,13 +82,13 @@ def test_the_schedule_is_equation_3() -> None:
         learning_rate(0, d_model, warmup)
 
 
-def test_the_cooldown_falls_from_one_to_nothing() -> None:
+def test_the_cooldown_falls_linearly_towards_zero() -> None:
     assert [cooldown(step, 10, 4) for step in (1, 7, 8, 9, 10)] == [1, 1, 0.75, 0.5, 0.25]
     assert cooldown(10, 10, 0) == 1
 
 
-def test_the_time_that_is_left_counts_as_the_same_share_of_the_steps() -> None:
-    """Four of ten steps of falling are the last 40 % of the time; the smaller of both counts."""
+def test_the_cooldown_follows_the_share_of_time_left_if_that_is_lower() -> None:
+    """A cooldown of four of ten steps takes the last 40 % of the time; the lower factor applies."""
     shares = (1.0, 0.5, 0.4, 0.3, 0.1, 0.0)
     found = [cooldown(1, 10, 4, share) for share in shares]
     assert found == pytest.approx([1, 1, 1, 0.75, 0.25, 0])
@@ -94,10 +96,10 @@ def test_the_time_that_is_left_counts_as_the_same_share_of_the_steps() -> None:
     assert cooldown(1, 10, 0, 0.1) == 1
 
 
-def test_muon_moves_the_matrices_of_the_layers_equally_in_every_direction(
+def test_muons_first_step_has_equal_singular_values_and_adam_updates_the_rest(
     network: Transformer,
 ) -> None:
-    """Its first step is along U V^T of the gradient U S V^T, as long as `muon_rate_factor` says."""
+    """The first step is along U V^T of the gradient U S V^T, scaled by `muon_rate_factor`."""
     before = copy.deepcopy(network.state_dict())
     torch.manual_seed(0)
     for parameter in network.parameters():
@@ -123,7 +125,7 @@ def test_muon_moves_the_matrices_of_the_layers_equally_in_every_direction(
     )
 
 
-def test_saved_moments_are_gone_on_from_at_the_rates_of_today(network: Transformer) -> None:
+def test_a_resumed_optimizer_keeps_its_moments_and_uses_the_new_rates(network: Transformer) -> None:
     before = TrainingConfig(optimizer="muon", muon_rate_factor=5.0)
     today = replace(before, muon_rate_factor=10.0, adam_betas=(0.8, 0.9))
     for parameter in network.parameters():
@@ -149,7 +151,7 @@ def test_saved_moments_are_gone_on_from_at_the_rates_of_today(network: Transform
     torch.testing.assert_close(moved[1], 2 * moved[0], rtol=1e-3, atol=1e-6)
 
 
-def test_without_muon_all_is_adams(network: Transformer) -> None:
+def test_without_muon_all_parameters_are_updated_as_by_adam(network: Transformer) -> None:
     other = copy.deepcopy(network)
     for ours, theirs in zip(network.parameters(), other.parameters(), strict=True):
         ours.grad = torch.randn_like(ours)
@@ -161,7 +163,7 @@ def test_without_muon_all_is_adams(network: Transformer) -> None:
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
-def test_muon_moves_as_torchs_own_does_which_computes_in_bf16(shape: tuple[int, int]) -> None:
+def test_muons_steps_equal_those_of_torch(shape: tuple[int, int]) -> None:
     torch.manual_seed(0)
     start = torch.randn(shape)
     ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())

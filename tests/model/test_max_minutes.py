@@ -55,7 +55,7 @@ def timed(config: Config) -> Config:
     return replace(config, training=training)
 
 
-def shares_of_the_schedule(clock: Clock, config: Config) -> list[float]:
+def cooldowns(clock: Clock, config: Config) -> list[float]:
     """Return the factor of each update's learning rate."""
     warmup, factor = config.training.warmup_steps, config.training.learning_rate_factor
     return [
@@ -64,7 +64,7 @@ def shares_of_the_schedule(clock: Clock, config: Config) -> list[float]:
     ]
 
 
-def test_a_run_ends_in_time_and_its_rate_has_fallen_by_then(
+def test_a_run_ends_in_time_after_the_learning_rate_has_cooled_down(
     timed: Config,
     corpus_folder: Path,
     tmp_path: Path,
@@ -75,7 +75,7 @@ def test_a_run_ends_in_time_and_its_rate_has_fallen_by_then(
     caplog.set_level("INFO")
     train(timed, corpus_folder, tmp_path / "run", clock=clock)
     begun_at = [0, 1, 2, 5, 6, 7]
-    assert shares_of_the_schedule(clock, timed) == pytest.approx(
+    assert cooldowns(clock, timed) == pytest.approx(
         [min(1, (10 - minute) / 5) for minute in begun_at]
     )
     assert checkpoint.load_run(tmp_path / "run", 1).step == 6
@@ -83,7 +83,7 @@ def test_a_run_ends_in_time_and_its_rate_has_fallen_by_then(
     assert "at most 5.0 min left" in capsys.readouterr().err
 
 
-def test_the_minutes_of_earlier_sessions_count(
+def test_the_minutes_before_a_resumption_count(
     timed: Config, corpus_folder: Path, tmp_path: Path, clock: Clock
 ) -> None:
     first = replace(timed, training=replace(timed.training, max_minutes=1.5))
@@ -91,24 +91,24 @@ def test_the_minutes_of_earlier_sessions_count(
         train(config, corpus_folder, tmp_path / "run", clock=clock)
         clock.wait(1000)  # between two sessions
     # after two updates, a checkpoint
-    found = shares_of_the_schedule(clock, timed)[2:]
+    found = cooldowns(clock, timed)[2:]
     assert found == pytest.approx([min(1, (10 - minute) / 5) for minute in (2, 5, 6, 7)])
     train(timed, corpus_folder, tmp_path / "run", clock=clock)
-    assert checkpoint.load_run(tmp_path / "run", 1).step == 6, "its time was over"
+    assert checkpoint.load_run(tmp_path / "run", 1).step == 6, "no time was left"
 
 
-def test_all_processes_go_by_the_clock_of_the_first(
+def test_all_processes_use_the_clock_of_the_first(
     timed: Config, corpus_folder: Path, tmp_path: Path, clock: Clock
 ) -> None:
-    lefts = iter([1.0, 0.5, 0.1, 0.0])
+    times_left = iter([1.0, 0.5, 0.1, 0.0])
 
     class Second(Processes):
         def sums(self, values: Sequence[float]) -> list[float]:
             *others, time_left = super().sums(values)
-            assert time_left == 0.0, "its own clock is not heard"
-            return [*others, next(lefts)]
+            assert time_left == 0.0, "only the first process reports its clock"
+            return [*others, next(times_left)]
 
     quiet = replace(timed, training=replace(timed.training, log_every=100))
     second = Second(rank=1)
     train(quiet, corpus_folder, tmp_path / "run", processes=second, clock=clock)
-    assert shares_of_the_schedule(clock, timed) == pytest.approx([1, 1, 0.2])
+    assert cooldowns(clock, timed) == pytest.approx([1, 1, 0.2])

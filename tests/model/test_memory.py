@@ -21,11 +21,11 @@ print(faults(), keep_freed_memory(), faults())
 """
 
 
-def test_freed_memory_is_used_again_where_the_c_library_can_be_told_so() -> None:
+def test_freed_memory_is_reused_with_glibc() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True
     )
-    before, told, after = done.stdout.split()
-    if told != "True":
+    before, supported, after = done.stdout.split()
+    if supported != "True":
         pytest.skip("not glibc")
     assert int(after) < 100 < int(before)

@@ -12,30 +12,30 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize(
     ("speedup", "expected"), [(2.3, torch.bfloat16), (1.1, torch.float32), (0.5, torch.float32)]
 )
-def test_a_cpu_trains_in_bf16_only_where_that_is_much_the_faster(
+def test_a_cpu_trains_in_bf16_only_if_that_is_much_faster(
     monkeypatch: pytest.MonkeyPatch, speedup: float, expected: torch.dtype
 ) -> None:
     monkeypatch.setattr(precision, "bf16_speedup", lambda: speedup)
     assert choose_precision("auto", CPU) == expected
 
 
-def test_what_was_asked_for_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_given_precision_is_used_without_a_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "bf16_speedup", lambda: pytest.fail("measured"))
     assert choose_precision("fp32", CPU) == torch.float32
     assert choose_precision("bf16", CPU) == torch.bfloat16
 
 
-def test_the_speedup_is_that_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_speedup_is_the_ratio_of_measured_times(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10_000))
-    taken = {torch.float32: 3, torch.bfloat16: 1}
-    begun: list[torch.dtype] = []
+    durations = {torch.float32: 3, torch.bfloat16: 1}
+    dtypes: list[torch.dtype] = []
 
     def ones(*shape: int, dtype: torch.dtype) -> torch.Tensor:
-        begun.append(dtype)
+        dtypes.append(dtype)
         return torch.zeros(1, 1, dtype=dtype)
 
     def perf_counter() -> float:
-        for _ in range(taken[begun[-1]] - 1):
+        for _ in range(durations[dtypes[-1]] - 1):
             next(clock)
         return float(next(clock))
 

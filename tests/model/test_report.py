@@ -44,7 +44,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_the_page_is_whole_and_needs_nothing_beside_it(
+def test_the_page_is_valid_html_without_external_resources(
     run: Path, corpus_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(run), "--data", str(corpus_folder), "--sentences", "2"]) == 0
@@ -62,7 +62,7 @@ def test_the_page_is_whole_and_needs_nothing_beside_it(
     assert source in page.text
 
 
-def test_a_run_too_short_to_have_reported_has_a_page(
+def test_a_run_without_logged_steps_has_a_page(
     config: Config, corpus_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     short = replace(config.training, max_steps=2, log_every=100)
@@ -74,7 +74,7 @@ def test_a_run_too_short_to_have_reported_has_a_page(
     assert "--sentences: 0 must be at least 1" in capsys.readouterr().err
 
 
-def test_bleu_by_length_is_sacrebleus_of_those_sentences() -> None:
+def test_bleu_by_length_is_sacrebleus_score_of_those_sentences() -> None:
     short, long = ["a b c"] * 12, ["a b c d e f g"] * 12
     translated = Translated(
         "de-en",
@@ -84,10 +84,10 @@ def test_bleu_by_length_is_sacrebleus_of_those_sentences() -> None:
     )
     scores = translated.bleu_by_length()
     expected = sacrebleu.corpus_bleu(["one two three four"] * 12, [["one two three five"] * 12])
-    assert scores == [expected.score, expected.score, None, None, None], "one is too few"
+    assert scores == [expected.score, expected.score, None, None, None], "one sentence is too few"
 
 
-def test_translations_stand_beside_their_own_references(
+def test_translations_are_paired_with_their_own_references(
     run: Path, corpus_folder: Path, config: Config
 ) -> None:
     checkpoint = load_run(run, 1)
@@ -97,7 +97,7 @@ def test_translations_stand_beside_their_own_references(
     assert len(found.translations) == 6
 
 
-def test_a_step_that_was_done_again_counts_once_and_half_a_line_is_passed_over(
+def test_repeated_steps_are_read_once_and_a_truncated_line_is_ignored(
     tmp_path: Path,
 ) -> None:
     reports = log.RunLog(tmp_path)
@@ -113,14 +113,14 @@ def test_a_step_that_was_done_again_counts_once_and_half_a_line_is_passed_over(
     assert [report["loss"] for report in after].count(99.0) == 1
 
 
-def test_a_run_that_is_none_is_an_error(
+def test_a_missing_run_is_an_error(
     tmp_path: Path, corpus_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path / "nothing"), "--data", str(corpus_folder)]) == 1
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
 
 
-def test_tensorboard_gets_the_same_values(
+def test_tensorboard_has_the_values_of_the_log(
     config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")

@@ -12,7 +12,7 @@ PAD = 0
 
 
 @pytest.mark.parametrize("lists", [1, 30])
-def test_the_expected_loss_and_its_gradient_are_those_of_the_plain_formula(lists: int) -> None:
+def test_the_expected_loss_and_its_gradient_equal_those_of_the_formula(lists: int) -> None:
     torch.manual_seed(lists)
     logits = torch.randn(lists * 5, 7, 23).mul(2).requires_grad_()
     lengths = torch.randint(2, 8, (lists * 5,))
@@ -39,7 +39,7 @@ def test_the_expected_loss_and_its_gradient_are_those_of_the_plain_formula(lists
     torch.testing.assert_close(gradient, logits.grad)
 
 
-def test_learning_makes_the_better_candidate_the_likelier(network: Transformer) -> None:
+def test_training_makes_the_better_candidate_more_likely(network: Transformer) -> None:
     source = torch.tensor([[4, 5, 6, 3], [4, 7, 3, PAD]])
     target_out = torch.tensor([[5, 6, 3], [8, 3, PAD], [9, 9, 3], [10, 3, PAD]])
     target_in = torch.tensor([[2, 5, 6], [2, 8, PAD], [2, 9, 9], [2, 10, PAD]])
@@ -59,7 +59,7 @@ def test_learning_makes_the_better_candidate_the_likelier(network: Transformer) 
     assert losses[-1] >= 0.1 + 0.3, "no candidate is better than the best"
 
 
-def test_each_source_is_read_for_all_of_its_candidates(network: Transformer) -> None:
+def test_each_source_is_used_for_all_of_its_candidates(network: Transformer) -> None:
     sources, targets = torch.randint(4, 11, (3, 5)), torch.randint(4, 11, (6, 4))
     together = network(sources, targets)
     for row in range(6):

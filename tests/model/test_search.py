@@ -22,7 +22,7 @@ def log_probability(network: Transformer, source: list[int], ids: tuple[int, ...
 
 
 @torch.inference_mode()
-def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(network: Transformer) -> None:
+def test_a_beam_as_wide_as_the_search_space_ranks_all_translations(network: Transformer) -> None:
     source = [5, 7, 9, EOS_ID]
     every = sorted(
         (
@@ -40,7 +40,7 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(network: Transformer)
     )
 
 
-def test_one_beam_is_greedy_and_a_batch_is_its_sentences(network: Transformer) -> None:
+def test_a_beam_of_one_equals_greedy_search_in_a_batch(network: Transformer) -> None:
     torch.manual_seed(1)
     sources = [[*torch.randint(4, 11, (length,)).tolist(), EOS_ID] for length in (2, 5, 7, 3)]
     width = max(map(len, sources))
@@ -52,13 +52,15 @@ def test_one_beam_is_greedy_and_a_batch_is_its_sentences(network: Transformer) -
         assert list(alone.ids) == together
 
 
-def test_the_limit_is_source_plus_50() -> None:
+def test_the_length_limit_is_that_of_the_source_plus_50() -> None:
     assert max_target_length(len([8, 5, 6, 7, EOS_ID])) == 3 + 50
 
 
 @torch.inference_mode()
-def test_options_cut_the_space_and_nothing_else(network: Transformer) -> None:
-    """Minimum length, no repeated bigram and a prefix: the result is the best of all that satisfy them."""
+def test_searches_with_options_find_all_translations_that_satisfy_them(
+    network: Transformer,
+) -> None:
+    """Search with a minimum length and no repeated token, and with a prefix."""
     source = [5, 7, 9, EOS_ID]
 
     def scored(prefix: tuple[int, ...], size: int, allowed: list[int]) -> list[tuple[int, ...]]:

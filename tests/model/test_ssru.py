@@ -12,7 +12,7 @@ from model.transformer import Transformer
 
 
 @torch.no_grad()
-def test_its_state_is_a_mean_that_forgets() -> None:
+def test_outputs_equal_those_of_the_formula() -> None:
     torch.manual_seed(0)
     unit, x = SSRU(6), torch.randn(2, 5, 6)
     found = unit(x)
@@ -27,7 +27,9 @@ def test_its_state_is_a_mean_that_forgets() -> None:
                 assert found[row, step, i].item() == pytest.approx(max(0.0, cell[i]), abs=1e-6)
 
 
-def test_a_network_has_it_in_the_place_of_self_attention(network: Transformer) -> None:
+def test_a_recurrent_decoder_has_no_self_attention_and_depends_on_the_past_only(
+    network: Transformer,
+) -> None:
     torch.manual_seed(0)
     recurrent = Transformer(replace(network.config, decoder_cell="ssru"), 0).eval()
     names = [name for name, _ in recurrent.named_parameters() if name.startswith("decoder.0")]
@@ -46,7 +48,7 @@ def test_a_network_has_it_in_the_place_of_self_attention(network: Transformer) -
     assert "decoder.0.self" not in maps
 
 
-def test_it_learns() -> None:
+def test_every_parameter_has_a_gradient() -> None:
     network = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0, decoder_cell="ssru"), 0)
     network(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
     assert all(parameter.grad is not None for parameter in network.parameters())

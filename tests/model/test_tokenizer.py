@@ -19,7 +19,7 @@ def tokenizer(corpus_folder: Path, config: Config) -> Tokenizer:
     return Tokenizer(train_tokenizer(config, text["de"] + text["en"], "x"))
 
 
-def test_the_vocabulary_gives_text_back_and_no_text_can_spell_a_tag(tokenizer: Tokenizer) -> None:
+def test_text_is_unchanged_by_encoding_and_cannot_contain_a_tag(tokenizer: Tokenizer) -> None:
     texts = ["Der alte Hund schläft.", "the small cat sings today."]
     assert tokenizer.decode(tokenizer.encode(texts)) == texts
     tags = {tokenizer.tag_id("de"), tokenizer.tag_id("en")}
@@ -29,7 +29,7 @@ def test_the_vocabulary_gives_text_back_and_no_text_can_spell_a_tag(tokenizer: T
         tokenizer.tag_id("fr")
 
 
-def test_a_vocabulary_that_the_text_cannot_give_is_an_error_with_the_limit(config: Config) -> None:
+def test_a_vocabulary_too_large_for_the_text_is_an_error_with_the_limit(config: Config) -> None:
     with pytest.raises(
         VocabularyError, match=r"data: cannot give a vocabulary of 72 tokens: .*<= \d+"
     ):
@@ -52,7 +52,7 @@ def pieces_of(config: Config, text: list[str], **data: Any) -> sentencepiece.Sen
 
 
 @pytest.mark.parametrize("vocab_type", ["unigram", "bpe"])
-def test_a_symbol_is_one_piece_whatever_stands_beside_it(
+def test_a_symbol_is_one_piece_in_any_context(
     config: Config, text: list[str], vocab_type: str
 ) -> None:
     symbols = ("<p0>", "<p1>")
@@ -72,18 +72,16 @@ def test_a_symbol_is_one_piece_whatever_stands_beside_it(
 
 
 @pytest.mark.parametrize("vocab_type", ["unigram", "bpe"])
-def test_digits_are_split_where_that_is_wanted(
-    config: Config, text: list[str], vocab_type: str
-) -> None:
+def test_digits_are_split_if_configured(config: Config, text: list[str], vocab_type: str) -> None:
     merged = pieces_of(config, text, vocab_type="bpe").encode("Am 20242024", out_type=str)
-    assert re.search(r"\d\d", "|".join(merged)), "what this text would give else"
+    assert re.search(r"\d\d", "|".join(merged)), "without the option, digits are merged"
     split = pieces_of(config, text, vocab_type=vocab_type, split_digits=True)
     for number in ("20242024", "17.024,20", "Mai2024"):
         digits = [one for one in split.encode(number, out_type=str) if any(map(str.isdigit, one))]
         assert digits == [one for one in number if one.isdigit()]
 
 
-def test_two_vocabularies_are_kept_apart_and_one_is_kept_once(
+def test_separate_vocabularies_are_saved_apart_and_a_joint_one_once(
     tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     other = Tokenizer(tokenizer.model)

@@ -38,7 +38,7 @@ def uninterrupted(config: Config, corpus_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("stop_at", [1, 4, 7, 11])
-def test_a_resumed_run_has_the_losses_and_weights_of_one_never_stopped(
+def test_a_resumed_run_has_the_losses_and_weights_of_an_uninterrupted_one(
     config: Config, corpus_folder: Path, tmp_path: Path, uninterrupted: Path, stop_at: int
 ) -> None:
     run = tmp_path / "halves"
@@ -56,7 +56,7 @@ def test_a_resumed_run_has_the_losses_and_weights_of_one_never_stopped(
         assert halves.weights[name].equal(tensor), name
 
 
-def test_accumulated_batches_are_one_large_batch(
+def test_accumulated_batches_have_the_loss_of_one_large_batch(
     config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
     """The sum over two batches of an epoch gives the same update as both in one batch."""
@@ -75,7 +75,7 @@ def test_accumulated_batches_are_one_large_batch(
     assert many == pytest.approx(one, rel=1e-5)
 
 
-def test_a_run_goes_on_in_the_precision_it_began_with(
+def test_a_resumed_run_keeps_its_precision(
     config: Config,
     corpus_folder: Path,
     tmp_path: Path,
@@ -87,11 +87,11 @@ def test_a_run_goes_on_in_the_precision_it_began_with(
         monkeypatch.setattr(precision, "bf16_speedup", lambda speedup=speedup: speedup)
         training = replace(config.training, precision="auto", max_steps=steps, checkpoint_every=2)
         train(replace(config, training=training), corpus_folder, tmp_path / "run")
-        told = [message for message in caplog.messages if "parameters" in message]
-        assert told[-1].endswith("1 x cpu, torch.bfloat16")
+        summaries = [message for message in caplog.messages if "parameters" in message]
+        assert summaries[-1].endswith("1 x cpu, torch.bfloat16")
 
 
-def test_a_bundle_gives_its_weights_back(
+def test_training_can_start_from_a_bundles_weights(
     tiny_bundle: Path,
     config: Config,
     corpus_folder: Path,
@@ -101,12 +101,14 @@ def test_a_bundle_gives_its_weights_back(
     caplog.set_level("INFO")
     plain = replace(config, model=replace(config.model, dropout=0.0, d_model=64))
     train(plain, corpus_folder, tmp_path / "run", init_bundle=tiny_bundle)
-    assert losses(tmp_path / "run")["train", 1][0] < 1.0, "it starts from what the bundle knows"
+    assert losses(tmp_path / "run")["train", 1][0] < 1.0, (
+        "training starts from the bundle's weights"
+    )
     assert checkpoint.load_run(tmp_path / "run", 1).config.model.d_model == 32
     assert "the bundle's sizes are used: d_model = 32 instead of 64" in caplog.messages
 
 
-def test_what_is_prepared_is_found_by_the_run(
+def test_a_run_uses_the_vocabulary_and_tokens_that_were_prepared(
     corpus_folder: Path, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
@@ -119,7 +121,7 @@ def test_what_is_prepared_is_found_by_the_run(
     assert checkpoint.load_run(run, 1).step == 1
 
 
-def test_a_bundles_embeddings_serve_other_layers(
+def test_a_bundles_embeddings_can_be_used_with_new_layers(
     tiny_bundle: Path, config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
     """With a learning rate near 0, tables keep the bundle's values, and layers their random ones."""
@@ -137,7 +139,7 @@ def test_a_bundles_embeddings_serve_other_layers(
         train(wider, corpus_folder, tmp_path / "wide", init_bundle=tiny_bundle, new_layers=True)
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint(
+def test_a_terminated_run_resumes_from_its_last_checkpoint(
     corpus_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = tmp_path / "run"
@@ -181,7 +183,9 @@ def test_bad_data_ends_with_a_message_and_status_1(
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_a_gpu_has_the_losses_of_a_cpu(config: Config, corpus_folder: Path, tmp_path: Path) -> None:
+def test_losses_on_a_gpu_equal_those_on_a_cpu(
+    config: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
     plain = replace(config, model=replace(config.model, dropout=0.0))
     train(plain, corpus_folder, tmp_path / "cpu")
     cuda = Processes(device=torch.device("cuda"))
@@ -192,7 +196,7 @@ def test_a_gpu_has_the_losses_of_a_cpu(config: Config, corpus_folder: Path, tmp_
         assert gpu[key][0] == pytest.approx(loss, rel=1e-3), key
 
 
-def test_training_stops_when_bleu_no_longer_rises_and_keeps_the_best(
+def test_training_stops_when_bleu_no_longer_rises_and_keeps_the_best_checkpoint(
     config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([3.0, 5.0, 4.0, 5.0, 9.0])
@@ -217,7 +221,7 @@ with joined() as processes:
 """
 
 
-def test_two_processes_are_one_with_twice_the_batches(
+def test_two_processes_equal_one_with_twice_the_batches(
     config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
     toy.write_candidates(corpus_folder)
@@ -283,7 +287,7 @@ def config_file(config: Config, folder: Path, name: str = "config") -> str:
         ("model", {"norm": "pre", "activation": "gelu", "embeddings": "separate"}),
     ],
 )
-def test_every_recipe_learns_and_resumes_exactly(
+def test_every_kind_of_training_lowers_the_loss_and_resumes_exactly(
     config: Config, corpus_folder: Path, tmp_path: Path, section: str, changes: dict[str, Any]
 ) -> None:
     toy.write_candidates(corpus_folder)

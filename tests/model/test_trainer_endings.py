@@ -58,13 +58,13 @@ train(replace(CONFIG, training=replace(steps, max_steps=3)), data, run)
 """
 
 
-def test_a_kill_while_a_checkpoint_is_written_leaves_the_previous_one(
+def test_a_run_killed_while_it_writes_a_checkpoint_resumes_from_the_previous_one(
     corpus_folder: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     done = run_python(TRAIN_TWICE, corpus_folder, run)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert (run / ".step_0000003.partial").is_dir(), "it was killed in the middle"
+    assert (run / ".step_0000003.partial").is_dir(), "it was killed while writing"
     assert checkpoint.load_run(run, 1).step == 2
     steps = replace(CONFIG.training, max_steps=4, checkpoint_every=1, batch_tokens=300)
     train(replace(CONFIG, training=replace(steps, bleu_sentences=2)), corpus_folder, run)
@@ -79,7 +79,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-def test_a_full_disk_ends_with_a_message_and_loses_nothing(
+def test_a_full_disk_is_an_error_and_earlier_checkpoints_are_preserved(
     corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit on file sizes simulates a full disk: writes beyond it fail in the same way."""
@@ -97,11 +97,11 @@ def test_a_full_disk_ends_with_a_message_and_loses_nothing(
     assert "step_0000003 could not be written: " in done.stderr
     assert "the latest complete checkpoint is step_0000002" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not list(run.glob(".step*")), "what was written of it is no more in the way"
+    assert not list(run.glob(".step*")), "the partial checkpoint is removed"
     assert checkpoint.load_run(run, 1).step == 2
 
 
-def test_a_loss_that_is_no_number_ends_it_before_anything_is_saved(
+def test_a_loss_of_nan_stops_training_before_anything_is_saved(
     config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
@@ -117,7 +117,7 @@ def test_a_loss_that_is_no_number_ends_it_before_anything_is_saved(
     assert all(math.isfinite(report["loss"]) for report in read(run))
 
 
-def test_a_checkpoint_of_another_version_is_refused_with_its_name(
+def test_a_checkpoint_of_another_version_is_an_error_that_names_it(
     config: Config, corpus_folder: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
@@ -160,7 +160,7 @@ def test_a_run_cannot_change_its_optimizer_or_its_network(
         train(replace(config, **{section: changed}), corpus_folder, tmp_path / "run")
 
 
-def test_out_of_memory_saves_the_last_whole_step_and_says_what_to_lower(
+def test_out_of_memory_saves_the_last_complete_step_and_names_the_option_to_lower(
     config: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = itertools.count(1)

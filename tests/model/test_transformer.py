@@ -21,7 +21,7 @@ from model.transformer import (
 )
 
 
-def test_attention_is_torchs_attention() -> None:
+def test_attention_equals_that_of_torch() -> None:
     torch.manual_seed(0)
     ours = MultiHeadAttention(24, 4)
     theirs = nn.MultiheadAttention(24, 4, batch_first=True)
@@ -42,7 +42,7 @@ def test_attention_is_torchs_attention() -> None:
     torch.testing.assert_close(output, ours(query, memory, padding[:, None, None]))
 
 
-def test_positions_are_the_papers_sinusoids() -> None:
+def test_positions_are_the_sinusoids_of_the_paper() -> None:
     table = sinusoids(50, 16)
     for position in (0, 1, 7, 49):
         for i in range(8):
@@ -53,7 +53,9 @@ def test_positions_are_the_papers_sinusoids() -> None:
 
 @pytest.mark.parametrize("inclusive", [False, True])
 @pytest.mark.parametrize("offset", [0, 2])
-def test_positions_as_others_have_them(inclusive: bool, offset: int) -> None:
+def test_position_layouts_of_other_toolkits_follow_their_formulas(
+    inclusive: bool, offset: int
+) -> None:
     config = ModelConfig(
         8,
         d_model=16,
@@ -72,7 +74,7 @@ def test_positions_as_others_have_them(inclusive: bool, offset: int) -> None:
             assert table[row, 8 + i].item() == pytest.approx(math.cos(angle), abs=1e-5)
 
 
-def test_embeddings_may_be_taken_as_they_are() -> None:
+def test_embeddings_are_not_scaled_if_configured() -> None:
     torch.manual_seed(0)
     scaled = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0), 0)
     plain = Transformer(replace(scaled.config, scaled_embeddings=False), 0)
@@ -83,7 +85,7 @@ def test_embeddings_may_be_taken_as_they_are() -> None:
     torch.testing.assert_close(plain.encode(source), scaled.encode(source))
 
 
-def test_positions_may_be_stored_for_each_side() -> None:
+def test_positions_can_be_stored_for_each_side() -> None:
     torch.manual_seed(0)
     computed = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0, max_positions=9), 0)
     network = Transformer(replace(computed.config, positions="stored"), 0)
@@ -98,7 +100,7 @@ def test_positions_may_be_stored_for_each_side() -> None:
     torch.testing.assert_close(network(source, target), moved(source, target))
 
 
-def test_a_bias_is_added_to_the_logits() -> None:
+def test_the_projection_bias_is_added_to_the_logits() -> None:
     torch.manual_seed(0)
     without = Transformer(ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0), 0)
     network = Transformer(replace(without.config, projection_bias=True), 0)
@@ -108,7 +110,7 @@ def test_a_bias_is_added_to_the_logits() -> None:
     torch.testing.assert_close(network(source, target), without(source, target) + bias)
 
 
-def test_no_position_sees_the_future(network: Transformer) -> None:
+def test_no_position_depends_on_later_ones(network: Transformer) -> None:
     source, target = torch.randint(4, 11, (2, 6)), torch.randint(4, 11, (2, 9))
     logits = network(source, target)
     for changed in range(9):
@@ -119,7 +121,7 @@ def test_no_position_sees_the_future(network: Transformer) -> None:
         assert difference[changed].item() > 1e-4
 
 
-def test_padding_changes_nothing(network: Transformer) -> None:
+def test_padding_does_not_change_the_logits(network: Transformer) -> None:
     source, target = torch.randint(4, 11, (1, 4)), torch.randint(4, 11, (1, 5))
     padded_source, padded_target = (nn.functional.pad(ids, (0, 3)) for ids in (source, target))
     torch.testing.assert_close(
@@ -127,7 +129,7 @@ def test_padding_changes_nothing(network: Transformer) -> None:
     )
 
 
-def test_attention_maps_are_distributions_over_what_may_be_seen(network: Transformer) -> None:
+def test_attention_maps_are_distributions_over_unmasked_positions(network: Transformer) -> None:
     source, target = torch.tensor([[5, 6, 7, 0]]), torch.tensor([[2, 5, 6]])
     maps = network.attention_maps(source, target)
     kinds = ("encoder.{}.self", "decoder.{}.self", "decoder.{}.cross")
@@ -142,7 +144,7 @@ def test_attention_maps_are_distributions_over_what_may_be_seen(network: Transfo
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
-def test_layers_are_torchs_layers(
+def test_layers_equal_those_of_torch(
     norm: Literal["post", "pre"], activation: Literal["relu", "gelu", "gelu_tanh"]
 ) -> None:
     torch.manual_seed(0)
@@ -206,15 +208,15 @@ def test_pre_norm_ends_each_stack_with_a_norm(network: Transformer) -> None:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("final_norm", ["pre", "always", "never"])
-def test_a_stack_ends_with_a_norm_where_it_is_asked_to(
+def test_a_stack_ends_with_a_norm_if_configured(
     network: Transformer,
     norm: Literal["post", "pre"],
     final_norm: Literal["pre", "always", "never"],
 ) -> None:
     other = Transformer(replace(network.config, norm=norm, final_norm=final_norm), 0)
-    asked = {"pre": norm == "pre", "always": True, "never": False}[final_norm]
+    has_norm = {"pre": norm == "pre", "always": True, "never": False}[final_norm]
     for stack in (other.encoder_norm, other.decoder_norm):
-        assert isinstance(stack, nn.LayerNorm if asked else nn.Identity)
+        assert isinstance(stack, nn.LayerNorm if has_norm else nn.Identity)
 
 
 def test_every_norm_adds_the_epsilon_to_the_variance() -> None:
@@ -228,7 +230,7 @@ def test_every_norm_adds_the_epsilon_to_the_variance() -> None:
         torch.testing.assert_close(norm(x), expected)
 
 
-def test_pre_norm_may_leave_keys_and_values_as_they_are() -> None:
+def test_pre_norm_can_leave_keys_and_values_unnormalized() -> None:
     torch.manual_seed(0)
     layer = EncoderLayer(
         ModelConfig(8, 16, 16, 2, 1, 1, dropout=0.0, norm="pre", normed_keys=False)
@@ -247,7 +249,7 @@ def test_pre_norm_may_leave_keys_and_values_as_they_are() -> None:
     torch.testing.assert_close(layer(x, everything), expected)
 
 
-def test_gelu_may_be_had_by_a_sigmoid() -> None:
+def test_gelu_can_be_approximated_by_a_sigmoid() -> None:
     feed_forward = PositionwiseFeedForward(ModelConfig(8, 4, 6, 2, activation="gelu_sigmoid"))
     x = torch.randn(5, 4)
     wide = feed_forward.w_1(x)
@@ -256,7 +258,7 @@ def test_gelu_may_be_had_by_a_sigmoid() -> None:
 
 
 @pytest.mark.parametrize(("embeddings", "tables"), [("shared", 1), ("target", 2), ("separate", 3)])
-def test_tables_are_as_many_as_configured(
+def test_the_number_of_embedding_tables_is_as_configured(
     network: Transformer, embeddings: Literal["shared", "target", "separate"], tables: int
 ) -> None:
     other = Transformer(replace(network.config, embeddings=embeddings), 0)
@@ -272,14 +274,14 @@ def test_embedding_and_projection_share_one_table(network: Transformer) -> None:
     torch.testing.assert_close(network.project(states), states @ network.embedding.weight.T)
 
 
-def test_base_has_the_papers_size() -> None:
+def test_the_base_preset_has_the_size_of_the_paper() -> None:
     sizes = replace(load_config("base").model, vocab_size=37000)
     with torch.device("meta"):
         parameters = sum(p.numel() for p in Transformer(sizes, 0).parameters())
     assert parameters == pytest.approx(65e6, rel=0.05)  # table 3
 
 
-def test_the_gradient_of_attention_survives_bf16() -> None:
+def test_the_gradient_of_attention_is_accurate_in_bf16() -> None:
     """If values are similar, the gradient of the softmax is a small difference of large numbers."""
     torch.manual_seed(0)
     attention = MultiHeadAttention(64, 1)
@@ -299,6 +301,6 @@ def test_the_gradient_of_attention_survives_bf16() -> None:
     assert torch.cosine_similarity(half, full, dim=0).item() > 0.95
 
 
-def test_too_many_positions_are_an_error_with_the_limit(network: Transformer) -> None:
+def test_too_many_positions_are_an_error_that_names_the_limit(network: Transformer) -> None:
     with pytest.raises(ValueError, match="65 positions, but the model has max_positions = 64"):
         network.encode(torch.full((1, 65), 5))

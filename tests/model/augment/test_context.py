@@ -12,7 +12,7 @@ CAT = Entry(["Katze {f}"], ["cat", "kitty"])
 NOTHING = frozenset[str](), frozenset[str]()
 
 
-def exchanged(pair: Pair, *entries: Entry, new: Entry, source: int = 0) -> Pair | None:
+def exchange(pair: Pair, *entries: Entry, new: Entry, source: int = 0) -> Pair | None:
     """Exchange a word of a pair, with `entries` as the dictionary and `new` as the only replacement."""
     ranks = tuple({word.lower(): 0 for text in side for word in text.split()} for side in new)
     words = new_words([new], source, NOTHING, (ranks[0], ranks[1]))
@@ -48,10 +48,10 @@ def exchanged(pair: Pair, *entries: Entry, new: Entry, source: int = 0) -> Pair 
         ),
     ],
 )
-def test_a_word_takes_the_place_of_one_of_its_kind(
+def test_a_word_is_replaced_by_one_of_the_same_kind_and_agreement_is_preserved(
     pair: Pair, entry: Entry, new: Entry, wanted: Pair
 ) -> None:
-    assert exchanged(pair, entry, new=new) == wanted
+    assert exchange(pair, entry, new=new) == wanted
 
 
 @pytest.mark.parametrize(
@@ -66,23 +66,23 @@ def test_a_word_takes_the_place_of_one_of_its_kind(
     ],
     ids=["no translation", "another gender", "twice", "two translations", "two words", "a name"],
 )
-def test_where_it_does_not_fit_nothing_is_exchanged(pair: Pair, new: Entry) -> None:
-    assert exchanged(pair, CAT, new=new) is None
+def test_a_word_that_does_not_fit_is_not_inserted(pair: Pair, new: Entry) -> None:
+    assert exchange(pair, CAT, new=new) is None
 
 
-def test_a_plural_that_may_be_a_dative_asks_for_another() -> None:
+def test_a_dative_plural_is_replaced_by_a_dative_plural_only() -> None:
     dogs = Entry(["Hunden {pl}"], ["dogs"])
     beetles = Entry(["Käfer {pl}"], ["beetles"])
-    assert exchanged(("mit den Hunden", "with the dogs"), dogs, new=beetles) is None
+    assert exchange(("mit den Hunden", "with the dogs"), dogs, new=beetles) is None
 
 
-def test_words_whose_forms_are_not_known_are_not_put_in() -> None:
+def test_words_with_unknown_forms_are_not_inserted() -> None:
     lion, dark = Entry(["Löwe {m}"], ["lion"]), Entry(["dunkel {adj}"], ["dark"])
     ranks = {"löwe": 0, "dunkel": 1}, {"lion": 0, "dark": 1}
     assert new_words([lion, dark], 0, NOTHING, ranks) == {}
 
 
-def test_new_words_are_usual_and_have_their_most_usual_translation() -> None:
+def test_new_words_are_common_and_have_their_most_common_translations() -> None:
     entries = [
         Entry(["Bank {f}"], ["settle"]),
         Entry(["Bank {f}", "Ruhebank {f}"], ["bench", "seat"]),
@@ -96,7 +96,7 @@ def test_new_words_are_usual_and_have_their_most_usual_translation() -> None:
     }
 
 
-def test_command_writes_a_corpus_for_each_direction(
+def test_the_command_writes_a_corpus_for_each_direction(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.de").write_text("Ich habe eine Katze.\nWas?\n")
@@ -113,7 +113,7 @@ def test_command_writes_a_corpus_for_each_direction(
         assert (tmp_path / f"train.context-{code}.en").read_text() == "I have an ant.\n"
 
 
-def test_a_list_that_is_not_there_is_named(
+def test_a_missing_word_list_is_an_error_that_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = tmp_path / "usual.de"

@@ -27,7 +27,7 @@ def dictionary(tmp_path: Path) -> Path:
     return path
 
 
-def test_each_source_gets_the_most_usual_translation(dictionary: Path) -> None:
+def test_each_source_has_the_most_common_translation(dictionary: Path) -> None:
     both = [
         ("Fz.", "AC"),
         ("Flugzeuge", "planes"),
@@ -45,12 +45,12 @@ def test_each_source_gets_the_most_usual_translation(dictionary: Path) -> None:
     }
 
 
-def test_an_abbreviation_without_one_opposite_gets_the_word() -> None:
+def test_an_abbreviation_without_a_counterpart_is_translated_by_the_word() -> None:
     entries = [Entry(["und so weiter", "/usw./"], ["and so on"])]
     assert divide(entries, ("de", "en"), NOTHING)["from-de"][1] == ("usw.", "and so on")
 
 
-def test_what_the_text_has_is_left_out_unless_it_is_a_phrase() -> None:
+def test_known_words_are_left_out_but_phrases_of_them_are_kept() -> None:
     known = frozenset(["guter", "mann", "den", "faden", "verlieren"]), frozenset({"good"})
     entries = [
         Entry(["guter Mann"], ["good man"]),
@@ -78,13 +78,13 @@ def test_what_the_text_has_is_left_out_unless_it_is_a_phrase() -> None:
         (("offen (", "open"), []),
     ],
 )
-def test_alternatives_are_taken_side_by_side(
+def test_alternatives_of_both_sides_are_paired_in_order(
     pair: tuple[str, str], pairs: list[tuple[str, str]]
 ) -> None:
     assert list(unfold(pair)) == pairs
 
 
-def test_command_writes_the_corpora(
+def test_the_command_writes_the_corpora(
     dictionary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "data"
@@ -99,7 +99,7 @@ def test_command_writes_the_corpora(
     assert (tmp_path / "out/train.examples.en").read_text() == "She's said it.\n"
 
 
-def test_a_line_that_is_no_entry_is_named(
+def test_an_invalid_line_is_an_error_that_names_it(
     dictionary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.de").write_text("Hund\n")

@@ -15,7 +15,7 @@ dies / jenes :: this
 """
 
 
-def test_entries_are_forms_without_what_is_little_used(tmp_path: Path) -> None:
+def test_entries_have_one_form_per_side_without_rare_words(tmp_path: Path) -> None:
     (tmp_path / "de-en").write_text(DICTIONARY)
     entries = list(read_entries(tmp_path / "de-en", frozenset({"zool."})))
     assert entries[0] == Entry(
@@ -25,7 +25,7 @@ def test_entries_are_forms_without_what_is_little_used(tmp_path: Path) -> None:
         "etw. (leise; langsam) sagen {vt}"
     ]  # one entry, whatever its remark contains
     firsts = [entry.first[0].split()[0] for entry in entries]
-    # no ants, which have the label, and no dogs, of which one side has more forms
+    # without ants, which have the label, and dogs, whose sides have different numbers of forms
     assert firsts == ["Flugzeug", "Flugzeuge", "etw.", "dies"]
 
 
@@ -37,5 +37,5 @@ def test_entries_are_forms_without_what_is_little_used(tmp_path: Path) -> None:
         ("Afghanistan {n} /AF/ (Kfz: /AFG/)", "Afghanistan"),
     ],
 )
-def test_remarks_go_and_words_are_written_out(text: str, plain: str) -> None:
+def test_remarks_are_removed_and_abbreviations_written_out(text: str, plain: str) -> None:
     assert write_out(text, "de") == plain

@@ -32,7 +32,7 @@ def written(kind: str, times: int = 200) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("code", writings())
-def test_months_and_marks_are_those_of_cldr(code: str) -> None:
+def test_months_and_decimal_marks_equal_those_of_cldr(code: str) -> None:
     language = writings()[code]
     assert dict(enumerate(language.months, 1)) == dates.get_month_names("wide", locale=code)
     assert language.decimal_mark == numbers.get_decimal_symbol(code)
@@ -40,7 +40,7 @@ def test_months_and_marks_are_those_of_cldr(code: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"clock", "date"}))
-def test_facts_of_each_kind_have_the_same_digits_and_letters_in_both_languages(kind: str) -> None:
+def test_facts_have_the_same_digits_and_letters_in_both_languages(kind: str) -> None:
     pairs = written(kind)
     assert len(set(pairs)) > 20 or kind in ("track", "name", "place", "street")
     for german, english in pairs:
@@ -49,7 +49,7 @@ def test_facts_of_each_kind_have_the_same_digits_and_letters_in_both_languages(k
 
 
 @pytest.mark.parametrize("kind", ["amount", "percent", "measure", "large"])
-def test_a_number_is_the_same_one_where_each_language_reads_it(kind: str) -> None:
+def test_numbers_written_in_each_language_have_the_same_value(kind: str) -> None:
     pattern = r"\d[\d.,]*"
     decimals = 0
     for german, english in written(kind):
@@ -62,7 +62,7 @@ def test_a_number_is_the_same_one_where_each_language_reads_it(kind: str) -> Non
     assert decimals > 50 or kind == "large"
 
 
-def test_a_time_is_the_same_on_a_clock_of_24_hours_and_of_12() -> None:
+def test_times_on_24_hour_and_12_hour_clocks_are_the_same() -> None:
     times = written("clock")
     for german, english in times:
         expected = datetime.strptime(german, "%H:%M Uhr").time()
@@ -70,14 +70,14 @@ def test_a_time_is_the_same_on_a_clock_of_24_hours_and_of_12() -> None:
     assert {"12", "1", "11"} <= {english.partition(":")[0] for _, english in times}
 
 
-def test_a_date_is_the_same_day() -> None:
+def test_dates_in_both_languages_are_the_same_day() -> None:
     for german, english in written("date"):
         day, month, year = english.split()
         meant = date(int(year), ENGLISH.months.index(month) + 1, int(day))
         assert german == dates.format_date(meant, "d. MMMM y", locale="de")
 
 
-def test_percents_and_sums_stand_as_each_language_has_them() -> None:
+def test_percent_and_currency_signs_are_placed_as_each_language_does() -> None:
     for german, english in written("percent"):
         assert german.endswith(" %")
         assert re.fullmatch(r"[\d.,]+%", english)
@@ -87,7 +87,7 @@ def test_percents_and_sums_stand_as_each_language_has_them() -> None:
     assert {english[0] for _, english in sums} == {"€", "$", "£"}
 
 
-def test_of_two_facts_of_a_kind_the_first_is_the_first_on_both_sides() -> None:
+def test_several_facts_of_a_kind_have_the_same_order_on_both_sides() -> None:
     pattern = "{year}, {name}, {year}", "{name}: {year} {year}"
     source = draw()
     for _ in range(50):
@@ -96,7 +96,7 @@ def test_of_two_facts_of_a_kind_the_first_is_the_first_on_both_sides() -> None:
         assert english == f"{name}: {first} {second}"
 
 
-def test_the_patterns_that_come_along_name_every_kind() -> None:
+def test_the_included_patterns_use_every_kind_of_fact() -> None:
     languages, patterns = load_patterns("de-en")
     assert languages == ("de", "en")
     assert set(re.findall(r"\{(\w+)\}", " ".join(map("".join, patterns)))) == KINDS.keys()
@@ -117,7 +117,7 @@ def test_the_patterns_that_come_along_name_every_kind() -> None:
         ("languages = [", "Invalid value"),
     ],
 )  # fmt: skip
-def test_what_are_no_patterns_is_an_error_that_names_the_place(
+def test_invalid_patterns_are_errors_that_name_the_place(
     tmp_path: Path, text: str, message: str
 ) -> None:
     path = tmp_path / "mine.toml"
@@ -128,7 +128,7 @@ def test_what_are_no_patterns_is_an_error_that_names_the_place(
         load_patterns("xy")
 
 
-def test_the_corpus_has_the_names_of_the_text_and_is_the_same_for_the_same_seed(
+def test_the_corpus_has_the_names_of_the_text_and_depends_on_the_seed_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.de").write_text("Anna wohnt in Boston.\n", encoding="utf-8")

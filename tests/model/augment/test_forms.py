@@ -30,7 +30,7 @@ def tags(text: str) -> list[str]:
     return re.findall(r"<p\d>", text)
 
 
-def test_capitals_and_marks_are_the_same_on_both_sides() -> None:
+def test_case_and_punctuation_change_alike_on_both_sides() -> None:
     of = forms()
     assert all_of(of.capitals) == {("WIEN MAG TOM.", "TOM LIKES VIENNA.")}
     assert all_of(of.title_case) == {("Wien Mag Tom.", "Tom Likes Vienna.")}
@@ -49,13 +49,13 @@ def test_capitals_and_marks_are_the_same_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize("pair", [("Ja.", "Yes"), ("Ja", "Yes."), ("Ja.", "Yes!"), ("Ja", "Yes")])
-def test_a_mark_that_only_one_side_has_stays(pair: Pair) -> None:
+def test_final_punctuation_that_differs_between_the_sides_is_unchanged(pair: Pair) -> None:
     assert not all_of(forms().without_mark, pair)
     assert not all_of(forms().other_mark, pair)
 
 
 @pytest.mark.parametrize("first_language", ["de", "xx"])
-def test_quotes_are_those_of_each_language_and_around_the_same(first_language: str) -> None:
+def test_quotes_are_those_of_each_language_around_the_same_words(first_language: str) -> None:
     seen = set()
     for one, two in all_of(forms(first_language, "en").enclosed):
         first = re.search(r"([^\w ]|_)(Wien mag Tom\.|Wien|Tom)([^\w .]|_)", one)
@@ -72,7 +72,7 @@ def test_quotes_are_those_of_each_language_and_around_the_same(first_language: s
     assert {second for _, second in seen} == STRAIGHT | TYPOGRAPHIC[1]
 
 
-def test_two_pairs_are_joined_alike_and_the_first_pair_of_all_is_not() -> None:
+def test_two_pairs_are_joined_by_the_same_separator_on_both_sides() -> None:
     of = forms()
     assert of.joined(PAIR) is None
     while of(("Ja.", "Yes.")) is None:
@@ -83,7 +83,7 @@ def test_two_pairs_are_joined_alike_and_the_first_pair_of_all_is_not() -> None:
         assert two == f"Yes.{between}{PAIR[1]}"
 
 
-def test_placeholders_stand_for_the_same_words_on_both_sides() -> None:
+def test_placeholders_replace_the_same_words_on_both_sides() -> None:
     made = all_of(forms().with_placeholders)
     assert len(made) > 50
     whole = 0
@@ -111,18 +111,18 @@ def test_placeholders_are_numbered_in_the_order_of_the_first_language_or_at_rand
     assert {tag for one, _ in made for tag in tags(one)} == {f"<p{number}>" for number in range(10)}
 
 
-def test_tags_around_a_word_touch_it_though_others_are_at_the_edge() -> None:
+def test_tags_around_a_word_touch_it_even_if_others_are_at_the_edge() -> None:
     made = all_of(forms().with_placeholders, ("Tom", "Tom"))
     assert all(one == two for one, two in made)
     assert {re.sub(r"\d", "", one) for one, _ in made} == {
-        f"{before}{word}{behind}"
+        f"{before}{word}{after}"
         for word in ("<p>", "<p>Tom<p>")
         for before in ("", "<p> ")
-        for behind in ("", " <p>")
+        for after in ("", " <p>")
     }  # fmt: skip
 
 
-def test_without_words_that_translate_each_other_placeholders_are_at_the_edges() -> None:
+def test_placeholders_are_at_the_edges_if_no_words_are_translations_of_each_other() -> None:
     pair = ("Tom und Tom aßen.", "Tom and Tim ate.")  # ambiguous
     made = {
         tuple(re.sub(r"\d", "", side) for side in new)
@@ -137,13 +137,13 @@ def test_without_words_that_translate_each_other_placeholders_are_at_the_edges()
     }
 
 
-def test_words_that_translate_each_other_are_pairs_of_the_data() -> None:
+def test_word_translations_are_the_pairs_of_single_words_in_the_data() -> None:
     pairs = [("Bank", "bank"), ("Bank", "bench"), ("der Hund", "the dog"), ("Haus 5", "house")]
     assert single_words(pairs) == {"Bank": {"bank", "bench"}}
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_slips_are_of_one_side(side: int) -> None:
+def test_typing_errors_are_on_one_side_only(side: int) -> None:
     pair = ("Über große Bären, Tom.", "Über große Bären, Tom.")
     of = Rough(side, UMLAUTS, seed=1)
     for new in all_of(of, pair):
@@ -158,7 +158,7 @@ def test_slips_are_of_one_side(side: int) -> None:
     }
 
 
-def test_a_slip_leaves_the_first_letter_and_short_words() -> None:
+def test_typing_errors_spare_first_letters_and_short_words() -> None:
     of = Rough(0, {}, seed=1)
     made = {of.slip("Hand und Fu") for _ in range(300)}
     expected = {
@@ -174,7 +174,7 @@ def test_a_slip_leaves_the_first_letter_and_short_words() -> None:
     assert made == {f"{word} und Fu" for word in expected}
 
 
-def test_the_same_seed_draws_the_same() -> None:
+def test_the_same_seed_gives_the_same_pairs() -> None:
     pairs = [(f"Wort {number} ist da.", f"Word {number} is there.") for number in range(100)]
     for make in (lambda seed: forms(seed=seed), lambda seed: Rough(0, {}, seed)):
         one, again, other = ([make(seed)(pair) for pair in pairs] for seed in (1, 1, 2))
@@ -182,14 +182,14 @@ def test_the_same_seed_draws_the_same() -> None:
         assert one == again != other
 
 
-def test_nothing_is_made_of_a_long_pair() -> None:
+def test_long_pairs_are_left_out() -> None:
     long = " ".join(["Wort"] * 61), "word"
     assert not all_of(forms(), long)
     assert not all_of(Rough(1, {}, 1), long)
     assert all_of(forms(), (long[0].removesuffix(" Wort"), "word"))
 
 
-def test_every_corpus_gets_others_beside_it(
+def test_corpora_are_written_for_every_corpus_of_the_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpora = {"": [("Das ist Wien.", "This is Vienna.")] * 40, "words.": [("Wien", "Vienna")] * 20}
@@ -212,7 +212,9 @@ def test_every_corpus_gets_others_beside_it(
     assert "copied-de: 40 pairs, of 40" in capsys.readouterr().out
 
 
-def test_an_unusable_text_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_training_text_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [str(tmp_path), "--languages", "de", "en", "--out", str(tmp_path / "out")]
     assert main(arguments) == 1
     assert "has no training text" in capsys.readouterr().err

@@ -38,14 +38,14 @@ def all_of(lexicon: Lexicon, first: str, second: str) -> set[tuple[str, str]]:
     return {new for _ in range(200) if (new := exchange((first, second)))}
 
 
-def test_an_entry_takes_the_place_of_another_on_both_sides(small: Lexicon) -> None:
+def test_an_entry_is_replaced_by_another_on_both_sides(small: Lexicon) -> None:
     assert all_of(small, "Wien ist schön.", "I like Vienna.") == {
         ("Boston ist schön.", "I like Boston."),
         ("Sankt Gallen ist schön.", "I like St. Gallen."),
     }
 
 
-def test_placeholders_are_filled_alike_and_entries_of_the_beginning_stand_there(
+def test_placeholders_are_filled_alike_and_initial_entries_occur_at_the_start_only(
     small: Lexicon,
 ) -> None:
     full = {(f"{first} {name}", name) for first in ("Otto", "Max") for name in ("Koch", "Weber")}
@@ -59,13 +59,13 @@ def test_placeholders_are_filled_alike_and_entries_of_the_beginning_stand_there(
     }
 
 
-def test_of_entries_within_one_another_the_longest_counts(small: Lexicon) -> None:
+def test_the_longest_of_nested_entries_is_replaced(small: Lexicon) -> None:
     assert all_of(small, "Sie geht mit Tom.", "She walks with Tom.") == {
         (f"Sie geht mit Herrn {name}.", f"She walks with Mr. {name}.") for name in ("Koch", "Weber")
     }
 
 
-def test_several_entries_of_a_pair_are_exchanged_each_in_its_place(small: Lexicon) -> None:
+def test_several_entries_of_a_pair_are_replaced_each_in_its_place(small: Lexicon) -> None:
     for first, second in all_of(small, "Tom mag Wien.", "Vienna is what Tom likes."):
         man, city = re.fullmatch(r"(.*) mag (.*)\.", first).groups()  # type: ignore[union-attr]
         expected = re.fullmatch(r"(.*) is what (.*) likes\.", second).groups()  # type: ignore[union-attr]
@@ -73,7 +73,7 @@ def test_several_entries_of_a_pair_are_exchanged_each_in_its_place(small: Lexico
         assert expected == (translated, man.replace("Herr", "Mr."))
 
 
-def test_a_full_stop_ends_abbreviation_and_sentence(small: Lexicon) -> None:
+def test_one_full_stop_ends_an_abbreviation_and_the_sentence(small: Lexicon) -> None:
     assert all_of(small, "Äpfel und so weiter.", "Apples and so on.") == {
         ("Äpfel usw.", "Apples etc.")
     }
@@ -88,11 +88,11 @@ def test_a_full_stop_ends_abbreviation_and_sentence(small: Lexicon) -> None:
         ("Wiener sind nett.", "People of Vienna are nice."),  # a part of a word
         ("In Wien ist Wien.", "Vienna is in Vienna."),  # ambiguous
         ("Wien ist schön.", "It is beautiful."),
-        ("Koch ist hier.", "Koch is here."),  # a part is not looked for
+        ("Koch ist hier.", "Koch is here."),  # parts are not replaced
         ("Herr Koch ist hier.", "Mr. Koch is here."),
     ],
 )
-def test_a_pair_without_one_entry_on_each_side_becomes_none(
+def test_a_pair_without_exactly_one_entry_on_each_side_is_left_out(
     small: Lexicon, first: str, second: str
 ) -> None:
     assert not all_of(small, first, second)
@@ -116,19 +116,19 @@ def test_a_pair_without_one_entry_on_each_side_becomes_none(
         ("languages = [", r"lexicon.toml: "),
     ],
 )
-def test_what_is_no_lexicon_is_an_error_that_names_the_place(
+def test_an_invalid_lexicon_is_an_error_that_names_the_place(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
         lexicon_of(tmp_path, text)
 
 
-def test_a_lexicon_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+def test_a_missing_lexicon_is_an_error_that_names_the_included_ones() -> None:
     with pytest.raises(DataError, match=r"xy: No such file.*de-en"):
         load_lexicon("xy")
 
 
-def test_the_lexicon_that_comes_along_makes_titles_of_toms(
+def test_the_included_lexicon_replaces_names_with_titles_and_languages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for code, line in (("de", "Tom lernt im Mai Polnisch."), ("en", "Tom learns Polish in May.")):
@@ -148,6 +148,8 @@ def test_the_lexicon_that_comes_along_makes_titles_of_toms(
     assert ("Türkisch" in " ".join(german)) == ("Turkish" in " ".join(english))
 
 
-def test_an_unusable_text_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_training_text_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([str(tmp_path), "de-en", "--out", str(tmp_path / "out")]) == 1
     assert "has no training text" in capsys.readouterr().err

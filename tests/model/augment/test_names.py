@@ -20,14 +20,14 @@ PAIRS = [
 NAMES = ["Bello", "Bonn", "Boston", "Tom"]
 
 
-def test_names_are_capitals_that_both_sides_share() -> None:
-    # neither nouns, which one side writes small, nor what mostly is; nor "Tom", were it mostly "Toms"
+def test_names_are_capitalized_words_that_both_sides_share() -> None:
+    # not nouns, which one side writes in lower case, nor words that mostly are; nor "Tom" if mostly "Toms"
     plain = [("Wir sind in Rom.", "We are in Rome."), ("Er ist in Wien.", "He is in Vienna.")]
     assert find_names(PAIRS + plain) == ["Bello", "Bonn", "Boston"]
     assert find_names(PAIRS + [("Tom aß.", "Tom ate.")] * 3) == NAMES
 
 
-def test_all_but_names_and_numbers_stays() -> None:
+def test_text_other_than_names_and_numbers_is_unchanged() -> None:
     exchange = Exchange(NAMES, seed=3)
     for pair in PAIRS[:3]:
         new = exchange(pair)
@@ -37,7 +37,7 @@ def test_all_but_names_and_numbers_stays() -> None:
             assert re.fullmatch(pattern, after)
 
 
-def test_both_sides_get_the_same_name_each_time_it_is_there() -> None:
+def test_every_occurrence_on_both_sides_is_replaced_by_the_same_name() -> None:
     names = [f"Name{letter * 4}" for letter in "abcdefghijklmnopqrstuvwxyz"]
     exchange = Exchange([*names, "Tom"], seed=1)
     drawn: Counter[str] = Counter()
@@ -48,7 +48,7 @@ def test_both_sides_get_the_same_name_each_time_it_is_there() -> None:
         assert new == (f"{name} sah {name}s Hund.", f"{name} saw {name}'s dog.")
         drawn[name] += 1
     assert drawn.keys() & set(names)
-    assert drawn.keys() - {*names, "Tom"}  # made of two
+    assert drawn.keys() - {*names, "Tom"}  # combinations of two names
     assert max(drawn.values()) < 30
 
 
@@ -68,7 +68,7 @@ TOWNS = [
 ]
 
 
-def test_names_are_invented_that_are_not_made_of_two() -> None:
+def test_invented_names_are_not_only_combinations_of_two_names() -> None:
     exchange = Exchange(TOWNS, seed=2)
     names = [exchange.name() for _ in range(400)]
     made_of_two = {
@@ -97,7 +97,7 @@ def test_names_are_invented_that_are_not_made_of_two() -> None:
         (["NATO", "USA"], r"NATO|USA|[A-Z][a-z]+"),
     ],
 )
-def test_names_come_of_whatever_names_there_are(names: list[str], expected: str) -> None:
+def test_names_can_be_invented_from_any_list_of_names(names: list[str], expected: str) -> None:
     exchange = Exchange(names, seed=1)
     for _ in range(200):
         name = exchange.name()
@@ -105,7 +105,7 @@ def test_names_come_of_whatever_names_there_are(names: list[str], expected: str)
         assert name.isalpha()
 
 
-def test_numbers_keep_their_length_and_decimals_their_value() -> None:
+def test_numbers_keep_their_length_and_decimals_are_unchanged() -> None:
     new = Exchange(NAMES, seed=1)(PAIRS[3])
     assert new is not None
     found = re.fullmatch(r"Es war ([1-9]\d{3}) und kostete 3,50 Mark\.", new[0])
@@ -114,13 +114,13 @@ def test_numbers_keep_their_length_and_decimals_their_value() -> None:
     assert new[1] == f"It was {found[1]}, and cost 3.50 marks."
 
 
-def test_a_pair_without_anything_to_copy_becomes_none() -> None:
+def test_a_pair_without_shared_names_or_numbers_is_left_out() -> None:
     exchange = Exchange(NAMES, seed=1)
     assert exchange(PAIRS[-1]) is None
     assert exchange(("Tom schläft.", "He sleeps.")) is None
 
 
-def test_every_corpus_gets_one_beside_it(
+def test_a_corpus_is_written_for_every_corpus_with_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpora = {"": PAIRS, "chat.": [PAIRS[0]] * 3, "plain.": [PAIRS[-1]] * 2}
@@ -141,7 +141,9 @@ def test_every_corpus_gets_one_beside_it(
     assert written == {path.name: path.read_text("utf-8") for path in (tmp_path / "out").iterdir()}
 
 
-def test_what_is_no_text_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_unaligned_and_nameless_texts_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [str(tmp_path), "--languages", "de", "en", "--out", str(tmp_path / "out")]
     assert main(arguments) == 1
     assert "has no training text" in capsys.readouterr().err

@@ -23,7 +23,7 @@ def corpus(corpus_folder: Path, config: Config, tmp_path: Path) -> Corpus:
     return Corpus.open(corpus_folder, config.data, Vocabularies(tokenizer, tokenizer), tmp_path)
 
 
-def same(one: Update, other: Update) -> bool:
+def are_equal(one: Update, other: Update) -> bool:
     return one[1:] == other[1:] and all(
         a.equal(b)
         for mine, theirs in zip(one.batches, other.batches, strict=True)
@@ -37,7 +37,7 @@ def updates(
     return map(batcher.update, batcher.plans(epoch, batch, count, rank, world))
 
 
-def test_an_epoch_holds_every_pair_once_within_the_budget(corpus: Corpus) -> None:
+def test_an_epoch_has_every_pair_once_in_batches_within_the_budget(corpus: Corpus) -> None:
     batcher = Batcher(corpus, batch_tokens=400, seed=5)
     epoch = batcher.epoch(0)
     assert sorted(np.concatenate(epoch).tolist()) == list(range(400))
@@ -47,7 +47,7 @@ def test_an_epoch_holds_every_pair_once_within_the_budget(corpus: Corpus) -> Non
     assert np.mean([one.padding for one in batches]) < 0.1
 
 
-def test_the_order_depends_on_seed_and_epoch_alone(corpus: Corpus) -> None:
+def test_the_order_depends_only_on_seed_and_epoch(corpus: Corpus) -> None:
     one, other = (Batcher(corpus, 200, seed=1) for _ in range(2))
     epochs = (one.epoch(3), other.epoch(3), one.epoch(4), Batcher(corpus, 200, seed=2).epoch(3))
     first, again, later, elsewhere = ([batch.tolist() for batch in epoch] for epoch in epochs)
@@ -57,7 +57,7 @@ def test_the_order_depends_on_seed_and_epoch_alone(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("subword_alpha", [0.0, 0.3])
-def test_going_on_from_a_place_gives_what_would_have_come(
+def test_updates_resumed_from_a_position_equal_the_uninterrupted_ones(
     corpus: Corpus, subword_alpha: float
 ) -> None:
     batcher = Batcher(corpus, 300, seed=1, subword_alpha=subword_alpha)
@@ -67,19 +67,19 @@ def test_going_on_from_a_place_gives_what_would_have_come(
         before = whole[start - 1]
         rest = islice(updates(batcher, before.epoch, before.next_batch, count=2), 5)
         for got, expected in zip(rest, whole[start:], strict=False):
-            assert same(got, expected)
+            assert are_equal(got, expected)
 
 
-def test_processes_share_out_what_one_would_take_alone(corpus: Corpus) -> None:
+def test_processes_share_the_batches_of_a_single_process(corpus: Corpus) -> None:
     batcher = Batcher(corpus, 300, seed=1)
     alone = islice(updates(batcher, 0, 0, count=6), 9)
     shared = [islice(updates(batcher, 0, 0, 2, rank=rank, world=3), 9) for rank in range(3)]
     for whole, *parts in zip(alone, *shared, strict=True):
         turns = [part.batches[at] for at in range(2) for part in parts]
-        assert same(whole, Update(turns, parts[0].epoch, parts[0].next_batch))
+        assert are_equal(whole, Update(turns, parts[0].epoch, parts[0].next_batch))
 
 
-def test_the_decoder_reads_what_it_has_to_predict_one_step_later() -> None:
+def test_the_decoders_input_is_its_output_shifted_by_one() -> None:
     pair = Pair(np.array([9, 5, EOS_ID]), np.array([6, 7, 8, EOS_ID]))
     short = Pair(np.array([9, EOS_ID]), np.array([6, EOS_ID]))
     batch = collate([pair, short])
@@ -89,7 +89,7 @@ def test_the_decoder_reads_what_it_has_to_predict_one_step_later() -> None:
     assert batch.padding == pytest.approx(3 / 14)
 
 
-def test_held_out_pairs_come_once_each(corpus: Corpus) -> None:
+def test_batches_of_held_out_pairs_have_each_pair_once(corpus: Corpus) -> None:
     pairs = [corpus[number] for number in range(0, 400, 9)]
     rows = [row for batch in batches_of(pairs, 300) for row in batch.target_out.tolist()]
     found = sorted([token for token in row if token != PAD_ID] for row in rows)
@@ -99,7 +99,7 @@ def test_held_out_pairs_come_once_each(corpus: Corpus) -> None:
 Lengths = NDArray[np.int32]
 
 
-def cut_pair_by_pair(
+def sequentially_cut(
     sources: Lengths, targets: Lengths, batch_tokens: int, rng: np.random.Generator
 ) -> list[list[int]]:
     """Compute the result of `cut`, one pair after another."""
@@ -122,12 +122,12 @@ def cut_pair_by_pair(
     st.integers(1, 400),
     st.integers(0, 9),
 )
-def test_batches_are_those_that_are_cut_pair_by_pair(
+def test_batches_equal_those_of_the_sequential_algorithm(
     lengths: list[tuple[int, int]], batch_tokens: int, seed: int
 ) -> None:
     sources, targets = np.array(lengths, np.int32).T
     one, other = (np.random.default_rng(seed) for _ in range(2))
     batches = cut(sources, targets, batch_tokens, one)
-    assert [batch.tolist() for batch in batches] == cut_pair_by_pair(
+    assert [batch.tolist() for batch in batches] == sequentially_cut(
         sources, targets, batch_tokens, other
     )

@@ -41,7 +41,7 @@ def rows(candidates: Candidates, number: int) -> list[tuple[str, list[str], list
     ]
 
 
-def test_an_epoch_has_each_list_once_and_each_its_own(
+def test_an_epoch_has_each_source_once_with_its_own_candidates(
     folder: Path, config: Config, vocabularies: Vocabularies
 ) -> None:
     candidates = Candidates.open(folder, config, vocabularies)
@@ -62,7 +62,7 @@ def test_an_epoch_has_each_list_once_and_each_its_own(
         assert all(EOS_ID in row for row in batch.target_out.tolist())
 
 
-def test_batches_depend_on_seed_and_number_alone(
+def test_batches_depend_only_on_seed_and_number(
     folder: Path, config: Config, vocabularies: Vocabularies
 ) -> None:
     first, again = (Candidates.open(folder, config, vocabularies) for _ in range(2))
@@ -74,7 +74,7 @@ def test_batches_depend_on_seed_and_number_alone(
     assert [rows(first, at) for at in range(3)] != [rows(shuffled, at) for at in range(3)]
 
 
-def test_sources_are_cut_at_random_where_the_texts_are(
+def test_sources_are_segmented_at_random_if_configured(
     folder: Path, config: Config, vocabularies: Vocabularies
 ) -> None:
     wild = replace(config, data=replace(config.data, subword_alpha=0.1, subword_sides="source"))
@@ -85,7 +85,7 @@ def test_sources_are_cut_at_random_where_the_texts_are(
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    ("line", "message"),
     [
         ("not JSON", "is not {"),
         ('{"source": "a", "candidates": ["b"], "gains": [0.5]}', "with 5 candidates"),
@@ -94,8 +94,8 @@ def test_sources_are_cut_at_random_where_the_texts_are(
         ('["source"]', "is not {"),
     ],
 )  # fmt: skip
-def test_a_bad_line_is_named(
-    folder: Path, config: Config, vocabularies: Vocabularies, line: str, complaint: str
+def test_an_invalid_line_is_an_error_that_names_it(
+    folder: Path, config: Config, vocabularies: Vocabularies, line: str, message: str
 ) -> None:
     with (folder / PATH).open("a") as file:
         file.write(f"{line}\n")
@@ -103,10 +103,10 @@ def test_a_bad_line_is_named(
     with pytest.raises(DataError) as caught:
         Candidates.open(folder, config, vocabularies)
     assert f"{folder / PATH}:{number}: " in str(caught.value)
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_what_is_too_long_is_left_out_and_nothing_at_all_is_an_error(
+def test_long_lists_are_left_out_and_having_none_is_an_error(
     folder: Path, config: Config, vocabularies: Vocabularies
 ) -> None:
     lists = Candidates.open(folder, config, vocabularies).lists

@@ -45,7 +45,7 @@ def drawn(corpus: Corpus, epoch: int = 0) -> dict[str, Counter[int]]:
     }
 
 
-def test_every_pair_is_there_in_every_direction(
+def test_a_corpus_has_every_pair_in_every_direction(
     corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     corpus = Corpus.open(corpus_folder, config.data, vocabularies, tmp_path / "tokens")
@@ -67,7 +67,7 @@ def test_every_pair_is_there_in_every_direction(
     )
 
 
-def test_text_is_tokenized_once_and_anew_when_it_changes(
+def test_text_is_tokenized_once_and_again_when_it_changes(
     corpus_folder: Path,
     config: Config,
     vocabularies: Vocabularies,
@@ -83,7 +83,7 @@ def test_text_is_tokenized_once_and_anew_when_it_changes(
 
     monkeypatch.setattr(Tokenizer, "encode", counting)
     Corpus.open(corpus_folder, config.data, vocabularies, tmp_path / "tokens")
-    assert sum(calls) == 400, "each side once for both directions"
+    assert sum(calls) == 400, "each side is tokenized once for both directions"
     Corpus.open(corpus_folder, config.data, vocabularies, tmp_path / "tokens")
     assert sum(calls) == 400
     with (corpus_folder / "train.de").open("a") as file:
@@ -93,7 +93,7 @@ def test_text_is_tokenized_once_and_anew_when_it_changes(
     assert sum(calls) == 400 + 201
 
 
-def test_weights_say_how_often_an_epoch_has_a_corpus(
+def test_an_epoch_has_each_corpus_as_often_as_its_weight(
     corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     split_up(corpus_folder, a=120, b=40, c=20, d=20)
@@ -110,7 +110,7 @@ def test_weights_say_how_often_an_epoch_has_a_corpus(
     assert sum(counts["d en-de"].values()) == 20
 
 
-def test_a_temperature_draws_what_is_small_more_often(
+def test_a_temperature_draws_small_corpora_more_often(
     corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     split_up(corpus_folder, large=160, small=40)
@@ -121,7 +121,7 @@ def test_a_temperature_draws_what_is_small_more_often(
     assert small / large == pytest.approx((40 / 160) ** 0.5)
 
 
-def test_a_corpus_that_is_not_there_is_an_error(
+def test_a_missing_or_empty_corpus_is_an_error(
     corpus_folder: Path, config: Config, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     data = replace(config.data, corpora={"web": CorpusConfig()})
@@ -159,7 +159,7 @@ def test_pairs_that_are_too_long_are_counted(
 
 
 @pytest.mark.parametrize("vocab_type", ["unigram", "bpe"])
-def test_sampled_subwords_spell_the_same_text_differently(
+def test_sampled_subwords_are_other_segmentations_of_the_same_text(
     corpus_folder: Path, config: Config, tmp_path: Path, vocab_type: Literal["unigram", "bpe"]
 ) -> None:
     data: DataConfig = replace(config.data, vocab_type=vocab_type)
@@ -169,12 +169,12 @@ def test_sampled_subwords_spell_the_same_text_differently(
     corpus = Corpus.open(corpus_folder, data, Vocabularies(tokenizer, tokenizer), tmp_path)
     numbers = np.array([3, 250, 7, 399])
     one, again, other = (corpus.sampled(numbers, 0.3, seed) for seed in (1, 1, 2))
-    spelt = [[pair.target.tolist() for pair in pairs] for pairs in (one, again, other)]
-    assert spelt[0] == spelt[1]
-    assert spelt[0] != spelt[2]
+    segmented = [[pair.target.tolist() for pair in pairs] for pairs in (one, again, other)]
+    assert segmented[0] == segmented[1]
+    assert segmented[0] != segmented[2]
     whole = [corpus[number].target.tolist() for number in numbers.tolist()]
-    assert spelt[0] != whole
-    assert tokenizer.decode(spelt[0]) == tokenizer.decode(whole)
+    assert segmented[0] != whole
+    assert tokenizer.decode(segmented[0]) == tokenizer.decode(whole)
     assert [pair.source[0] for pair in one] == [
         corpus[number].source[0] for number in numbers.tolist()
     ]

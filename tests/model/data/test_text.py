@@ -26,14 +26,16 @@ from model.data.text import (
         (None, r"train\.de: cannot be read: No such file"),
     ],
 )
-def test_bad_files_are_told_by_line(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_invalid_lines_are_errors_that_name_the_line(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
     if content is not None:
         (tmp_path / "train.de").write_bytes(content)
     with pytest.raises(DataError, match=message):
         read_lines(tmp_path / "train.de")
 
 
-def test_lines_end_at_line_feeds_only_and_can_be_had_by_number(tmp_path: Path) -> None:
+def test_lines_end_at_line_feeds_only_and_can_be_read_by_number(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes("a\u2028b\r\nc\x0cd\nÄ lást".encode())
     assert read_lines(path) == ["a\u2028b", "c\x0cd", "Ä lást"]
@@ -42,7 +44,7 @@ def test_lines_end_at_line_feeds_only_and_can_be_had_by_number(tmp_path: Path) -
     assert [text[number] for number in (2, 0, 1)] == ["Ä lást", "a\u2028b", "c\x0cd"]
 
 
-def test_files_of_different_length_are_refused(tmp_path: Path) -> None:
+def test_files_of_different_lengths_are_refused(tmp_path: Path) -> None:
     (tmp_path / "train.de").write_text("eins\nzwei\n")
     (tmp_path / "train.en").write_text("one\n")
     with pytest.raises(DataError, match=r"train\.en: has 1 lines, but .*train\.de has 2"):
@@ -71,7 +73,7 @@ def test_corpora_are_found_by_their_names(tmp_path: Path, caplog: pytest.LogCapt
         find_corpora(tmp_path, ("it", "es"))
 
 
-def test_files_take_their_place_once_they_are_whole(tmp_path: Path) -> None:
+def test_files_are_replaced_only_once_they_are_complete(tmp_path: Path) -> None:
     targets = [tmp_path / "train.de", tmp_path / "train.en", tmp_path / "train.fr"]
     for target in targets:
         target.write_text("old\n")

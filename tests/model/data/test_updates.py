@@ -23,7 +23,9 @@ from model.tokenizer import Tokenizer, Vocabularies
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 
-pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # of fewer cores
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:This DataLoader will create"
+)  # if there are fewer cores
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def batcher(
     return Batcher(corpus, 300, seed=1, subword_alpha=0.3)
 
 
-def same(one: Update, other: Update) -> bool:
+def are_equal(one: Update, other: Update) -> bool:
     passes = zip(one.passes, other.passes, strict=True)
     return one[1:3] == other[1:3] and all(
         a.equal(b) for mine, theirs in passes for a, b in zip(mine, theirs, strict=True)
@@ -49,14 +51,14 @@ def same(one: Update, other: Update) -> bool:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_workers_make_what_was_planned_in_its_order(batcher: Batcher, workers: int) -> None:
+def test_workers_make_the_planned_updates_in_order(batcher: Batcher, workers: int) -> None:
     with closing(made_ahead(batcher.plans(0, 0, 2), batcher.update, workers, pin=False)) as ahead:
         made = list(islice(ahead, 30))
         assert len(multiprocessing.active_children()) == workers
     assert not multiprocessing.active_children()
     for got, plan in zip(made, batcher.plans(0, 0, 2), strict=False):
         batches = [batcher.batch(numbers, seed) for numbers, seed in plan.batches]
-        assert same(got, Update(batches, plan.epoch, plan.next_batch))
+        assert are_equal(got, Update(batches, plan.epoch, plan.next_batch))
     assert made[-1].epoch > 0
 
 
@@ -64,7 +66,7 @@ def test_workers_make_what_was_planned_in_its_order(batcher: Batcher, workers: i
 @pytest.mark.parametrize(
     ("rank", "numbers"), [(0, [(12, 14), (16, 18)]), (1, [(13, 15), (17, 19)])]
 )
-def test_each_process_reads_its_own_of_the_candidates_from_its_step_on(
+def test_each_process_reads_its_share_of_candidates_from_the_given_step(
     batcher: Batcher, corpus_folder: Path, config: Config, vocabularies: Vocabularies,
     workers: int, rank: int, numbers: list[tuple[int, ...]],
 ) -> None:  # fmt: skip
@@ -77,10 +79,10 @@ def test_each_process_reads_its_own_of_the_candidates_from_its_step_on(
     plans = batcher.plans(0, 4, 1, rank, 2)
     for got, plan, expected in zip(made, plans, numbers, strict=False):
         lists = [candidates.batch(number) for number in expected]
-        assert same(got, batcher.update(plan)._replace(candidates=lists))
+        assert are_equal(got, batcher.update(plan)._replace(candidates=lists))
 
 
-def test_workers_go_on_where_a_signal_only_asks_the_run_to_stop(batcher: Batcher) -> None:
+def test_workers_ignore_signals_that_ask_the_run_to_stop(batcher: Batcher) -> None:
     expected = list(islice(map(batcher.update, batcher.plans(0, 0, 1)), 40))
     with closing(made_ahead(batcher.plans(0, 0, 1), batcher.update, 2, pin=False)) as ahead:
         made = [next(ahead), next(ahead)]  # one from each worker, which now handles signals
@@ -89,7 +91,7 @@ def test_workers_go_on_where_a_signal_only_asks_the_run_to_stop(batcher: Batcher
             os.kill(worker.pid, signal.SIGINT)
             os.kill(worker.pid, signal.SIGTERM)
         made += islice(ahead, 38)
-    assert all(map(same, made, expected))
+    assert all(map(are_equal, made, expected))
 
 
 def failing(plan: Plan) -> Update:
@@ -99,7 +101,7 @@ def failing(plan: Plan) -> Update:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_what_fails_in_a_worker_is_raised_to_the_user(workers: int) -> None:
+def test_an_error_in_a_worker_is_raised_to_the_caller(workers: int) -> None:
     plans: Iterator[Plan] = (Plan([(np.zeros(1, np.int64), 0)], 0, at) for at in (1, 2, 3))
     ahead = made_ahead(plans, failing, workers, pin=False)
     assert next(ahead)[1:3] == (0, 1)
@@ -108,7 +110,7 @@ def test_what_fails_in_a_worker_is_raised_to_the_user(workers: int) -> None:
     assert not multiprocessing.active_children()
 
 
-def test_prefetching_ends_with_its_user_and_not_before(batcher: Batcher) -> None:
+def test_the_prefetching_thread_ends_when_its_iterator_is_closed(batcher: Batcher) -> None:
     before = threading.active_count()
     ahead = prefetch(map(batcher.update, batcher.plans(0, 0, 1)), pin=False)
     next(ahead)
