@@ -14,7 +14,7 @@ Span = tuple[int, int]
 _UNREAD = "\x00-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u2581\ufeff\ufffd"
 """Characters that vocabularies ignore or read as spaces, so that no limit of tokens bounds their number."""
 UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u31f0-\u31ff"
+    "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Letters of scripts that put no spaces between words, for a set of `re` or `regex`."""

@@ -1,4 +1,4 @@
-r"""Runs cut at what stands between cells and lines within a text: tabs, pipes, `\N` as subtitles have it."""
+r"""Runs cut at what stands between cells and lines within a text: tabs, pipes, blanks, `\N` in subtitles."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 
-_ANY = re.compile(r"[\t|\\]")
+_ANY = re.compile(r"[\t|\\]| {3}")
 _BETWEEN_CELLS = re.compile(
     r"""
       (?<=\S)[ ]*+\t[ \t]*+  # in front of a line, it is indented
     | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
+    | (?<=\S)[ ]{3,}+(?=\S)  # columns
     | ^[ ]*+\|[ ]++(?=[^\s|]) | (?<=[^\s|])[ ]++\|[ ]*+$  # around a row
     """,
     re.VERBOSE | re.MULTILINE,

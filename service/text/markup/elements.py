@@ -7,7 +7,6 @@ import html
 import re
 from collections.abc import Iterable
 from html.entities import html5
-from itertools import pairwise
 
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
@@ -36,9 +35,13 @@ _HAS_SEGMENTS = re.compile(
     r"(?:xliff|trans-unit|tmx|tuv?|seg|mrk|pc|bpt|ept)\b|ph\b.*\bx\s*=|it\b.*\bpos\s*=", re.DOTALL
 )
 """An element's local name and attributes that tell a document to be XLIFF or TMX, or a part of one."""
-_OF_FORMAT = re.compile(rf"</?(?:\w+:)?(?:{'|'.join([*_IN_SEGMENT, 'r', 'run'])})(?![^\s/>])")
+_OF_FORMAT = re.compile(
+    rf"</?(?:\w+:)?(?:{'|'.join([*_IN_SEGMENT, 'x', 'bx', 'ex', 'sc', 'ec', 'r', 'run'])})(?![^\s/>])"
+)
 """Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
+_DIVIDES = re.compile(r"&|<(?!wbr\b)\w", re.IGNORECASE)
+"""A single tag that keeps words apart; a comment does not, and `<wbr>` lies within a word."""
 _UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
 _ATTRIBUTE = re.compile(
     r"""([^\s/>="']++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?+""",
@@ -173,21 +176,17 @@ class _Parser:
 
 
 def _cut_between_elements(run: Run) -> list[Run]:
-    """A run cut where one element ends, the next begins, and two words would become one: `</a><a>`.
+    """A run cut where only tags keep two words apart: `</a><a>`, or `<br/>` in XML.
 
     What is so written stands apart on the page, as entries of a menu do. Within a word, an element begins
-    behind text, and a single one, as `<wbr>`, is none. In formats for translators and of office documents,
-    a small letter goes on with a word.
+    behind text. In formats for translators and of office documents, a small letter goes on with a word.
     """
     places = [
-        (before.at, index)
-        for index, (before, tag) in enumerate(pairwise(run.tags), start=1)
-        if before.kind == "close"
-        and tag.kind == "open"
-        and before.at == tag.at
-        and run.text[tag.at - 1 : tag.at].isalnum()
+        (tag.at, index)
+        for index, tag in enumerate(run.tags)
+        if run.text[max(0, tag.at - 1) : tag.at].isalnum()
         and run.text[tag.at : tag.at + 1].isalnum()
-        and not _goes_on(run, before, tag)
+        and _divides(run, run.tags[max(0, index - 1)], tag)
     ]
     parts: list[Run] = []
     at = first = 0
@@ -209,6 +208,14 @@ def _says_no(attributes: str) -> bool:
         or (name == "class" and "notranslate" in value.split())
         for name, value in found
     )
+
+
+def _divides(run: Run, before: Tag, tag: Tag) -> bool:
+    """Whether a tag between two letters or digits, and the one before it, keep them apart."""
+    if tag.kind == "void":
+        return _DIVIDES.match(tag.raw) is not None and not _goes_on(run, tag, tag)
+    is_next = before.kind == "close" and tag.kind == "open" and before.at == tag.at
+    return is_next and not _goes_on(run, before, tag)
 
 
 def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:

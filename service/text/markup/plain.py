@@ -16,7 +16,7 @@ from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.markup.run_builder import RunBuilder
 from service.text.run import Run
 
-_MARK = re.compile(r"[`*_~<\[\\|{\t]")
+_MARK = re.compile(r"[`*_~<\[\\|{\t]| {3}")
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """What a text without Markdown has none of, as a rule; each is looked for in a fraction of a microsecond."""

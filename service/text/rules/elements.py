@@ -1,6 +1,7 @@
 """Elements that do not enclose words of a sentence: an image between two spaces, the 2 in m²."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,17 +12,43 @@ _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _LONGEST_UNIT = 3
 """Letters: behind a longer word, a raised number is a footnote's."""
 _OF_FOOTNOTES = "0123456789[](),*† "
+_OPENING, _CLOSING = "([{", ",.;:!?…)]}"
 
 
 class Elements(Rule):
-    """Keeps units and formulas whole, footnotes' numbers out of words, and spaces beside what is empty."""
+    """Keeps units and formulas whole, footnotes' numbers out of words, and spaces beside what is empty.
+
+    Danke 😊 aber nein becomes Thanks 😊, but no.
+    """
 
     name = "elements"
     is_default = True
 
     def prepare(self, run: Run) -> Run:
         """The run with such elements protected, or as single tags."""
-        return _with_one_space(_whole(_without_footnotes(run))) if run.tags else run
+        return _with_its_spaces(_whole(_without_footnotes(run))) if run.tags else run
+
+    def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - the tags say it
+        """The translation with the spaces of single tags on the sides where it needs them."""
+        if not translation.tags:
+            return translation
+        text, tags = translation.text, list(translation.tags)
+        places = Counter(tag.at for tag in tags)
+        for index, tag in enumerate(tags):
+            raw = tag.raw.strip(" ")
+            if tag.kind == "void" and places[tag.at] == 1 and raw not in ("", tag.raw):
+                lead, trail = tag.raw.split(raw, 1)
+                lead = _space(lead, text[max(0, tag.at - 1) : tag.at], _OPENING, _CLOSING)
+                trail = _space(trail, text[tag.at : tag.at + 1], _CLOSING, _OPENING)
+                tags[index] = replace(tag, raw=f"{lead}{raw}{trail}")
+        return replace(translation, tags=tags)
+
+
+def _space(before: str, beside: str, touching: str, apart: str) -> str:
+    """The space that a tag needs next to a character: as before, beside marks that may open or close."""
+    if not beside or beside.isspace() or beside in touching:
+        return ""
+    return " " if beside.isalnum() or beside in apart else before
 
 
 def _without_footnotes(run: Run) -> Run:
@@ -84,13 +111,18 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
                 opened = ""
 
 
-def _with_one_space(run: Run) -> Run:
-    """With the second of two spaces around a single tag as a part of it."""
+def _with_its_spaces(run: Run) -> Run:
+    """With one of two spaces around a single tag as a part of it, or the one in front if a mark is behind."""
     places: list[Place] = []
     tags = list(run.tags)
     for index, tag in enumerate(tags):
         around = run.text[max(0, tag.at - 1) : tag.at + 1]
-        if tag.kind == "void" and around == "  " and (not places or places[-1][0] < tag.at):
+        if tag.kind != "void" or around[:1] != " " or (places and places[-1][1] >= tag.at):
+            continue
+        if around == "  ":
             tags[index] = replace(tag, raw=f"{tag.raw} ")
             places.append((tag.at, tag.at + 1, ""))
+        elif around[1:] and around[1] in _CLOSING:
+            tags[index] = replace(tag, raw=f" {tag.raw}")
+            places.append((tag.at - 1, tag.at, ""))
     return replace(run, tags=tags).edited(places)

@@ -20,13 +20,14 @@ _JOINED = rf"(?:[-./,:'’_+٫٬](?:{_WORD}|\p{{Lu}}{{1,8}}+(?![{_LETTER}])|{_RE
 _IN_FRONT = r"(?:\p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})|\p{Lu}{1,8}+[-./])?+"  # HH-AB 12, AX-9920
 _SIGN = r"(?<![\w)\]])[-−–]"
 _TIMES = rf"(?:[ ]?[x×][ ]?(?=\p{{Nd}}){_WORD}{_JOINED})*+"  # 30 x 40
-_BEGINS = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])(?:[+#]|§{{1,2}}[ \u00a0]?)?+"
+_POINT = r"(?<![\w.,])[.,](?=\p{Nd})"  # .05
+_BEGINS = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])(?:[+#]|§{{1,2}}[ \u00a0]?)?+(?:{_POINT})?+"
 _FIGURE = rf"{_BEGINS}{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
 _PHONE = r"(?<![\w.,])(?:\+|0)\p{Nd}{1,5}+(?:[ \u00a0]\p{Nd}[\p{Nd}-]*+)++(?![\w.,:/]\p{Nd})"
 _FIGURES = regex.compile(rf"{_PHONE}|{_FIGURE}")
 _DIGIT = re.compile(r"\d")
-# and groups of one: DE89 3704 0044 - +49 30 1234567
-NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
+# and groups of one, or what is from one to another: DE89 3704 0044 - +49 30 1234567 - 9–17
+NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f–]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
 """What is protected as one."""
 _BLANKS = " \u00a0\u202f"
 _GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}}(?!\d))++")
@@ -35,6 +36,7 @@ _FRACTION = re.compile(r"\d[.,]\d")
 _CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d|§")  # AX-9920, v2.0-rc.1, § 433
 _NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]$")
 _PART = re.compile(r"(?P<sign>^[-−–])?(?P<number>\d+(?:[.,'’:/]\d+)*)(?P<letter>[a-z](?!\w))?")
+_FIRST_POINT = re.compile(r"(?<!\w)(?=[.,]\d)")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)")
 _DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{2,4})")
 _BY_MARK = {
@@ -152,6 +154,7 @@ class Figures:
         text = " ".join([*rest, text[at:]])
         for match in _FIGURES.finditer(text):
             figure = _DIGIT.sub(lambda digit: str(int(digit[0])), match[0]).translate(self._arabic)
+            figure = _FIRST_POINT.sub("0", figure)
             is_code = _CODE.search(figure) or self._is_named(figure, text, match.start())
             values = [f"{figure} exactly"] if is_code else list(self._values(figure))
             found.append((figure, values))

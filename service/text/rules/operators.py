@@ -1,4 +1,7 @@
-"""Signs that stand by themselves between words, as in Settings > Privacy: models leave one of several out."""
+"""Signs of mathematics and currencies, and those that stand between words: Settings > Privacy, x ≤ 5, 20 €.
+
+Models leave one of several out, or write another in its place.
+"""
 
 import re
 from collections import Counter
@@ -7,9 +10,18 @@ from collections.abc import Iterator
 from service.text.rules.rule import Rule
 from service.text.run import Run
 
-_OPERATOR = re.compile(r"[<>=+|›»](?<=\s.)(?=\s)")  # begins with a set, which `re` finds fast
+_SIGN = r"(?:[<>=+|›»·](?<=\s.)(?=\s)|[$\xa2-\xa5±×÷\u20a0-\u20cf\u2200-\u22ff])"
+_OPERATOR = re.compile(_SIGN)
+_BLANKS, _FIGURE = r"[ \u00a0\u202f]*+", r"(?<![\w.,])[.,]?+\d++(?:[.,]\d++)*+"
+_AND_SIGN = rf"{_BLANKS}(?:{_FIGURE}{_BLANKS})?{_SIGN}"
+_TERM = re.compile(rf"(?:{_FIGURE}{_BLANKS})?{_SIGN}(?:{_AND_SIGN})*+(?:{_BLANKS}{_FIGURE})?")
+"""Operators with the numbers beside them, which are protected as one."""
 _QUOTE = re.compile("[«‹]")
 """Where there is one, the others may close quotations: « Oui »."""
+_COMMON = frozenset("<>=+|›»·−")
+"""Of which a translation may have more, as they also stand within words."""
+_MINUS = str.maketrans("-–", "−−")
+"""Any dash does for one."""
 
 
 class Operators(Rule):
@@ -21,15 +33,19 @@ class Operators(Rule):
     is_of_signs = True
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has each of them as often as its source, or more often."""
-        signs = Counter(match[0] for match in _operators(source.text))
-        return not signs or signs <= Counter(translation.text)
+        """Whether a translation has each of them as often as its source; those of `_COMMON`, at least."""
+        signs = Counter(match[0] for match in _found(_OPERATOR, source.text))
+        has = Counter(translation.text.translate(_MINUS)) if signs else signs
+        return all(
+            has[one] == count or (has[one] > count and one in _COMMON)
+            for one, count in signs.items()
+        )
 
     def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
-        """The sentence with them protected."""
-        return run.protecting(match.span() for match in _operators(run.text))
+        """The sentence with them protected, each with the numbers beside it."""
+        return run.protecting(match.span() for match in _found(_TERM, run.text))
 
 
-def _operators(text: str) -> Iterator[re.Match[str]]:
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     has_quotes = _QUOTE.search(text) is not None
-    return (one for one in _OPERATOR.finditer(text) if not (has_quotes and one[0] in "›»"))
+    return (one for one in pattern.finditer(text) if not (has_quotes and one[0] in "›»"))

@@ -23,6 +23,7 @@ _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]
 _WIDE_MARKS = "\u3001-\u3003\u3008-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _ENDS_URL = rf"""\s<>"'()\]}}“”„«»‚‘’{_WIDE_MARKS}"""
 _BEHIND = ".,;:!?…"
+_SCHEME = r"(?<!\w)(?:mailto|tel|sms|sip|geo|urn|magnet|bitcoin):(?=[\w+?])"  # without //
 _ENDS_PATH = rf"""\s<>"'{_WIDE_MARKS}"""
 _BEHIND_PATH = r".,;:!?)\]}"
 _ENDS_WINDOWS_PATH = rf"\s:*?\"<>|,;{_WIDE_MARKS}"
@@ -31,7 +32,7 @@ _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "
 # possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
 KINDS = {
     # without the mark behind it, or the bracket that is around it
-    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.)(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
+    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.|{_SCHEME})(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
     rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}{_BEHIND}])",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     # @somebody, @somebody@example.org, @scope/package
@@ -44,7 +45,8 @@ KINDS = {
     # $HOME/bin, ${DATA}/new, but not $price/day, 80 $US/Fass
     "path behind a variable": r"(?<![\w$])(?<!\d[ \u00a0\u202f])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
     r"(?:/[\w.@+-]*[\w@+-])++/?",
-    "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)",
+    "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)"
+    rf"(?:[?\#](?=[\w/])[^{_ENDS_URL}]*[^{_ENDS_URL}{_BEHIND}])?",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
     # "--force", (--size=2), but not "--well, no": a model that knows dashes as -- keeps those between blanks
     "option": "|".join(
@@ -58,8 +60,8 @@ KINDS = {
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
     "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
     # whatever is behind what has a place or a name; else no percentage: 100%ige, 5 % davon
-    "printf": rf"%(?:\d++\$|\([^()\s]*+\))?{_CONVERSION}(?!\w)"
-    rf"|%(?:\d++\$|(?<!\d%)\([^()\s]*+\)){_CONVERSION}"
+    "printf": rf"%(?:\d++\$|\([^()\s]*+\)|<\w++>)?{_CONVERSION}(?!\w)"
+    rf"|%(?:\d++\$|(?<!\d%)\([^()\s]*+\)|<\w++>){_CONVERSION}"
     r"|(?<![\d%])(?<!\d[ \u00a0\u202f])%(?:[ds@]|l{1,2}[diu]|\d*+\.\d++f)(?=[^\W\d_])",
     "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])|(?<![\w%])%[1-9](?=[^\W\d_])",
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%

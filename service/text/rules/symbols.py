@@ -63,6 +63,8 @@ _MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-da
 _IS_OF_NUMBER = regex.compile(_OF_NUMBER)
 _SYMBOLS = regex.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
 _WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
+_OPENS = re.compile(r"""[(\[{„«‹‚]\Z|(?<![^\s(\[])["'“‘»›]\Z""")
+"""What stands right in front of words."""
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
 _SPACES = " \t\u00a0"
 
@@ -129,7 +131,7 @@ def _extraction(match: regex.Match[str]) -> tuple[Place, str, str]:
         return (first, last, ""), "", ""
     if before and text[first] in _OF_WORD_BEFORE and not (behind.isalnum() and not trail):
         return (begin, last, ""), lead, ""
-    if (lead and trail) or not before or before in "([{":
+    if (lead and trail) or not before or (not lead and _OPENS.search(text, begin - 1, begin)):
         return (first, end, ""), "", trail
     if lead:
         if behind.isalnum():

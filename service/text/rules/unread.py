@@ -18,7 +18,7 @@ from service.text.words import MARKS, TOUCHING
 # symbols, marks but those that Latin text is full of and those of a sentence, figures that are no digits, the
 # micro sign, phonetic letters but those that stand for apostrophes, and what is not assigned
 _SIGN = regex.compile(
-    r"(?V1)[[\p{S}\p{P}\p{No}\p{Nl}\p{Cn}\u00b5\u0250-\u02b8\u02c0-\u02ff]"
+    r"(?V1)[[\p{S}\p{P}\p{No}\p{Nl}\p{Cn}\u00b5\u0250-\u02b8\u02c0-\u02ff\u2100-\u214f]"
     r"--[\x00-\x7f«»‹›\u2010\u2011\u2013\u2014\u2018-\u201f…‥]--\p{Sentence_Terminal}]"
 )
 _MAY_HOLD_ONE = re.compile(

@@ -131,6 +131,11 @@ def test_accents_typed_as_apostrophes_do_not_split_a_sentence(text: str) -> None
         ("<p><g>äpfel</g><g>birnen</g></p>", "xml", ["äpfel", "birnen"]),
         ("<p><span>今天</span><b>天气</b>很好</p>", "html", ["今天天气很好"]),
         ("<p><a>首页</a><a>产品</a></p>", "html", ["首页", "产品"]),
+        ("<p>Ulice 5<br/>110 00 Praha</p>", "xml", ["Ulice 5", "110 00 Praha"]),
+        ("<p>a &amp; b<w:tab/>c<!-- d -->e</p>", "xml", ["a & b", "ce"]),
+        ("<p>Авто<x id='1'/>бус и<x id='2'/>Я</p>", "xml", ["Автобус и", "Я"]),
+        ("<p>今天<br/>天气</p>", "xml", ["今天", "天气"]),
+        ("<p>Pes<img>kočka<wbr>pes</p>", "html", ["Pes", "kočkapes"]),
         ("<p>Menu <a>soubor</a><a>nový</a></p>", "html", ["Menu soubor", "nový"]),
     ],
 )

@@ -191,6 +191,8 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
         ("Hi {{ name | gross }}! | Da", ["Hi {{ name | gross }}!", "Da"]),
         ("**Kot\tpies** i\n\tmysz", ["Kot", "pies i", "\tmysz"]),
         ("a || b, |x| < 3, a|b", ["a || b, |x| < 3, a|b"]),
+        ("Kot   4,50 €\n  Pies     3", ["Kot", "4,50 €", "  Pies", "3"]),
+        ("Dwa  odstępy.  I   \n   tak", ["Dwa  odstępy.  I   \n   tak"]),
         ("{\\an8}Подожди!\\NЯ иду.", ["Подожди!", "Я иду."]),
         ("{\\i1}Halt!{\\i0} Nein", ["Halt! Nein"]),
         ("Ja!\\nich Nein\\nDoch", ["Ja!", "ich Nein", "Doch"]),

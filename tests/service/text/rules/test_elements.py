@@ -2,6 +2,7 @@
 
 import pytest
 
+from service.text.run import Format
 from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
@@ -45,3 +46,27 @@ def test_the_number_of_a_footnote_is_not_part_of_the_word(mark: str) -> None:
 def test_superscript_words_are_translated() -> None:
     [sentence] = take_apart("<p>Die Firma<sup>neu</sup> ist da.</p>", "html", "sentences").sentences
     assert "neu" in sentence.text or "neu" in sentence.stand_ins[0].written
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "translation", "links", "written"),
+    [
+        ("Dzięki 😊 ale nie.", "text", "Thanks, but no.", [0, 1, 1, 2, 3], "Thanks 😊, but no."),
+        (
+            "Он сказал 😂, что да.",
+            "text",
+            "He said that yes.",
+            [0, 1, 3, 4, 5],
+            "He said 😂 that yes.",
+        ),
+        ("Ahoj <img/>!", "html", "Hello!", [0, 1], "Hello <img/>!"),
+        ("Ahoj <img/>, ty", "html", "(you), hello", [2, 2, 2, 1, 0], "(you) <img/>, hello"),
+    ],
+)
+def test_what_stands_alone_has_spaces_where_it_comes_to_stand(
+    text: str, form: Format, translation: str, links: list[int], written: str
+) -> None:
+    document = take_apart(text, form)
+    [sentence] = document.sentences
+    alignment = aligned(sentence.text, translation, links)
+    assert assembled(document, [translation], [alignment]) == written

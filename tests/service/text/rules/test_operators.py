@@ -2,6 +2,7 @@
 
 import pytest
 
+from service.text.rules.operators import Operators
 from service.text.run import Run
 from tests.service.text.pipelines import take_apart
 
@@ -18,6 +19,16 @@ from tests.service.text.pipelines import take_apart
         ("Przejdź do Ustawienia › Konto » Hasło.", "Go to Settings ' Account's Password.", False),
         ("Il a dit « oui » et ‹ non ›.", 'He said "yes" and "no".', True),
         ("Jeśli a < b", "If b is > a", False),
+        ("Wynik ≤ 12", "The result is − 12", False),
+        ("Wynik ≤ 12", "The result is ≤ 12", True),
+        ("3 · 5 i 10 ÷ 2", "3 = 5 and 10 ✨ 2", False),
+        ("Więc 9 − 4 = 5", "So 9 - 4 = 5", True),
+        ("Więc 9 − 4 = 5", "So 9 4 = 5", False),
+        ("Z 5$ na 7 €", "From €5 to €7", False),
+        ("Za 20 €, a nie £30", "For £20, not €30", True),  # as often, but to other numbers
+        ("Za 7 € i 12 %", "For 7 € and € 12", False),
+        ("Catalan: col·lecció", "Catalan: collection", True),
+        ("Plik $HOME/x", "The file $HOME/x", True),
     ],
 )
 def test_the_number_of_operators_must_match(text: str, translation: str, is_whole: bool) -> None:
@@ -33,6 +44,19 @@ def test_if_one_operator_is_lost_all_are_protected() -> None:
     pieces = sentence.in_pieces("")
     assert pieces is not None
     assert [one.strip() for one in pieces.pieces[::2]] == ["Nastavení", "Účet", "Heslo"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Es gilt x ≤ 5 und 3 · 5 = 15.", ["≤ 5", "3 · 5 = 15"]),
+        ("Für 20 €, $5 oder ,50 £ je Kilo", ["20 €", "$5", ",50 £"]),
+        ("In 3 Tagen für US$ 1.250,50 nach Rom", ["$ 1.250,50"]),
+    ],
+)
+def test_the_numbers_beside_an_operator_are_protected_with_it(text: str, kept: list[str]) -> None:
+    run = Operators().protect(Run(text), Run())
+    assert [run.text[one.begin : one.end] for one in run.protected] == kept
 
 
 def test_a_vertical_bar_is_an_operator() -> None:

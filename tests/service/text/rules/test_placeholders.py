@@ -68,6 +68,10 @@ def protected(text: str) -> list[str]:
         ("\"--well, I don't know,\" he said. „--aber, mein Herr!“ (--nein, danke) '--ja\"", []),
         ('Er --wie immer-- sagte: "--und dann", --kurz', []),
         ("je 10%(netto)auf, %(netto)s", ["%(netto)s"]),
+        ("%<name>s hat %<zahl>.2f", ["%<name>s", "%<zahl>.2f"]),
+        ("Ruf tel:+431 an, mailto:a@b.example.", ["tel:+431", "mailto:a@b.example"]),
+        ("Um magnet:?xt=urn:btih:a und Hotel:5", ["magnet:?xt=urn:btih:a"]),
+        ("In /a/b?x=1&y=-z. Oder ./c/d#e, /a/b?", ["/a/b?x=1&y=-z", "./c/d#e", "/a/b"]),
     ],
 )  # fmt: skip
 def test_placeholders_are_found(text: str, found: list[str]) -> None:
@@ -89,7 +93,7 @@ def test_placeholders_are_found(text: str, found: list[str]) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "text", ["请在{}中查看。", "これは{}、そして", "นี่คือ{}ครับ", "가격은 {}을 보세요"]
+    "text", ["请在{}中查看。", "これは{}、そして", "นี่คือ{}ครับ", "འདིར{}ལྟ་རོགས", "가격은 {}을 보세요"]
 )
 def test_words_in_scripts_without_spaces_are_not_part_of_a_placeholder(
     text: str, kept: str

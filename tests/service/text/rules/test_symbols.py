@@ -108,6 +108,7 @@ def test_symbols_are_taken_out(text: str, left: str, taken: list[tuple[int, str]
         "👋",
         " 👋 \n ✓ ",
         "Pizza 🍕, Bier 🍺.",
+        "Он: „😊 Да“, (“😊 так”) и '🍕 нет'.",
         "\0Hund, Katze \ufffe da\x1b",
         "\u202aHallo \u2068Anna\u2069, komm\u202c\u200e \uf0c9",
     ],

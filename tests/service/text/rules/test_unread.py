@@ -35,6 +35,7 @@ def protected(text: str, spells: Callable[[str], bool]) -> list[str]:
         ("Площадь 20 м²", ["м²"]),
         ("一共①个，25℃很热。", ["①", "25℃"]),
         ("Kapitel Ⅷ", ["Ⅷ"]),
+        ("Sei f: ℝ und ℕ", ["ℝ", "ℕ"]),
         ("Im 3. Stock", []),
     ],
 )
