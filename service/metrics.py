@@ -136,8 +136,8 @@ class Metrics(Observer):
     def _counter(self, name: str, text: str, labels: Labels = ()) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
 
-    def _gauge(self, name: str, text: str, labels: Labels = ()) -> Gauge:
-        return Gauge(name, text, labels, registry=self.registry)
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(name, text, registry=self.registry)
 
     def _histogram(self, name: str, text: str, labels: Labels = ()) -> Histogram:
         return Histogram(name, text, labels, buckets=SECONDS, registry=self.registry)

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +11,18 @@ from numpy.typing import NDArray
 from service.engine.model_runner import Caches, ModelRunner, PackedRun, PackedState
 from service.engine.types import Floats, Ints, RunPlan
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
 MAX_GAP_SECONDS = 5.0
 """Maximum time counted between two checks, so that a suspended process does not appear to hang."""
 POLL_SECONDS = 0.01
 
 
+@dataclass(eq=False, slots=True)
 class _Run:
-    """One run. `first_seen` is the detector's own time at the first check that saw it."""
+    """One run of a thread."""
 
-    __slots__ = ("first_seen", "name")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.first_seen: float | None = None
+    name: str
+    first_seen: float | None = None
+    """The detector's own time at the first check that saw the run."""
 
 
 class _Busy:
@@ -65,17 +61,6 @@ class StallDetector:
     def busy(self, name: str) -> "_Busy":
         """Register that this thread runs `name` during a `with` block. An outer run restarts after it."""
         return _Busy(self._runs, name)
-
-    def watched(
-        self, name: str, function: Callable[Arguments, Result]
-    ) -> Callable[Arguments, Result]:
-        """Wrap a function so that its calls are registered."""
-
-        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-            with self.busy(name):
-                return function(*args, **kwargs)
-
-        return call
 
     def longest(self) -> tuple[str, float]:
         """Return the name of the longest run, and for how many seconds it has been observed."""

@@ -214,7 +214,6 @@ class DecodingSequence:
 class StepStats:
     """Statistics of one step of one worker; durations in seconds."""
 
-    worker: int
     rows: int
     """Sentences in the batch that was decoded."""
     admitted: int

@@ -137,7 +137,6 @@ class Worker:
         self._take(decoded)
         in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds
         stats = StepStats(
-            worker=self.index,
             rows=rows,
             admitted=len(schedule.admitted),
             steps=decoded.steps,

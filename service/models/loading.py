@@ -1,5 +1,6 @@
 """Builds what serves one model: runners, engine and translator."""
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,9 +12,9 @@ from service.engine.engine import Engine
 from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.turns import Turns
-from service.engine.types import SpecialIds
+from service.engine.types import Floats, SpecialIds
 from service.errors import BundleError
-from service.models.bundle import Bundle, Manifest, Precision
+from service.models.bundle import Bundle, Precision
 from service.models.observer import Observer
 from service.models.proof import (
     PROOF_SECONDS,
@@ -24,7 +25,7 @@ from service.models.proof import (
 )
 from service.models.vocabularies import load_tokenizers
 from service.text.tokenizer import Tokenizers
-from service.translation.aligner import Aligner, Attention
+from service.translation.aligner import Aligner
 from service.translation.cache import SentenceCache
 from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Searcher
@@ -175,8 +176,7 @@ def start_model(
         on_fault=observer.on_fault,
         turns=turns,
     )
-    attention = engine.watch.watched("an alignment", runners[0].align) if bundle.scorer else None
-    aligner = _aligner(manifest, tokenizers, attention, engine, observer)
+    aligner = _aligner(bundle, tokenizers, runners[0], engine, observer)
     translator = Translator(
         bundle,
         tokenizers,
@@ -215,15 +215,25 @@ def _load_graphs(
 
 
 def _aligner(
-    manifest: Manifest,
+    bundle: Bundle,
     tokenizers: Tokenizers,
-    attention: Attention | None,
+    runner: OnnxModelRunner,
     engine: Engine,
     observer: Observer,
 ) -> Aligner:
-    special, longest = manifest.special_tokens, manifest.limits.max_target_length
-    threads, clock = engine.config.num_workers, engine.clock
-    return Aligner(tokenizers, special, attention, threads, clock, observer.on_fault, longest)
+    def attention(source_ids: Sequence[int], target_ids: Sequence[int]) -> Floats:
+        with engine.watch.busy("an alignment"):
+            return runner.align(source_ids, target_ids)
+
+    return Aligner(
+        tokenizers,
+        bundle.manifest.special_tokens,
+        attention if bundle.scorer else None,
+        engine.config.num_workers,
+        engine.clock,
+        observer.on_fault,
+        bundle.manifest.limits.max_target_length,
+    )
 
 
 def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:

@@ -133,12 +133,13 @@ def test_close_does_not_wait_again_for_a_run_that_hangs() -> None:
 def test_runs_outside_the_workers_are_watched() -> None:
     now, end, begun = 0.0, threading.Event(), threading.Event()
 
-    def align() -> bool:
-        begun.set()
-        return end.wait(60)
+    def align() -> None:
+        with engine.watch.busy("an alignment"):
+            begun.set()
+            assert end.wait(60)
 
     with running(EchoRunner(), clock=lambda: now) as engine:
-        thread = threading.Thread(target=engine.watch.watched("an alignment", align))
+        thread = threading.Thread(target=align)
         thread.start()
         assert begun.wait(60)
         while engine.check():

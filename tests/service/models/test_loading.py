@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from service.engine.runner import OnnxModelRunner
 from service.engine.types import Floats
 from service.errors import BundleError
 from service.metrics import Metrics
@@ -82,7 +83,7 @@ def test_a_hanging_alignment_stops_the_engine(
         assert end.wait(60)
         return np.zeros((0, 0), np.float32)
 
-    model.translator.aligner.attention = model.engine.watch.watched("an alignment", hanging)
+    monkeypatch.setattr(OnnxModelRunner, "align", hanging)
     thread = threading.Thread(target=model.translator.aligner.attention, args=([], []))
     thread.start()
     try:
