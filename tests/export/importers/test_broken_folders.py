@@ -154,6 +154,7 @@ CASES: list[tuple[Break, str]] = [
     (compressed, "pytorch_model.bin: unpacks to "),
     (with_duplicate_key, "config.json: 'd_model' occurs twice"),
     (setting("d_model", "x" * 10_000), "config.json: d_model = 'xxx"),
+    (setting("early_stopping", "later", "generation_config.json"), "early_stopping = 'later'; supp"),
     (setting("length_penalty", 10**400, "generation_config.json"), "length_penalty = (1329 bits); supp"),
     (made_a_folder("generation_config.json"), "generation_config.json: is not a file"),
     (made_large("source.spm"), "source.spm: has more than 67108864 bytes"),

@@ -15,6 +15,7 @@ from export.importers import conversion
 from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import CheckpointError
+from service.engine.types import StopRule
 from service.models.bundle import load
 from service.models.proof import read_golden
 from service.settings import Settings
@@ -108,6 +109,7 @@ def test_the_manifest_and_inspect_describe_the_imported_folder(
     }
     assert manifest.rules == {}
     assert (manifest.decoding.beam_size, manifest.decoding.length_penalty) == (6, 1)
+    assert manifest.decoding.stop_rule is StopRule.BEATEN
     assert manifest.limits.max_target_length == 100
     assert manifest.provenance.licences == ["cc-by-4.0"]
     origin = manifest.provenance.origin
@@ -119,6 +121,7 @@ def test_the_manifest_and_inspect_describe_the_imported_folder(
     printed = capsys.readouterr().out
     assert "Hugging Face Marian: opus-mt-toy" in printed
     assert "cc-by-4.0" in printed
+    assert "beam 6, length penalty n^1" in printed
     assert origin.files["model.safetensors"] in printed
 
 
