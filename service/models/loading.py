@@ -29,7 +29,7 @@ from service.translation.aligner import Aligner
 from service.translation.cache import SentenceCache
 from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Searcher
-from service.translation.translator import Translator
+from service.translation.translator import ModelTranslator
 
 DEVICES = ("auto", *get_args(Device))
 PRECISIONS = ("auto", *get_args(Precision))
@@ -76,7 +76,7 @@ class ServedModel:
 
     bundle: Bundle
     engine: Engine
-    translator: Translator
+    translator: ModelTranslator
     precision: Precision
     provider: str
 
@@ -177,7 +177,7 @@ def start_model(
         turns=turns,
     )
     aligner = _aligner(bundle, tokenizers, runners[0], engine, observer)
-    translator = Translator(
+    translator = ModelTranslator(
         bundle,
         tokenizers,
         Searcher(engine, SentenceCache(options.cached_sentences, observer.on_cached)),

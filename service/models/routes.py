@@ -87,7 +87,7 @@ async def translate_along(
     timeout: float,
     on_sentence: OnSentence | None = None,
 ) -> list[Translation]:
-    """Translate texts along the same hops; see `Translator.translate`."""
+    """Translate texts along the same hops; see `ModelTranslator.translate`."""
     if len(hops) > 1:
         return await _through(hops[0], hops[1], texts, options, timeout, on_sentence)
     return await _direct(hops[0], texts, options, timeout, on_sentence)

@@ -17,7 +17,7 @@ from service.text.sentence import Sentence
 from service.translation.cache import SentenceCache
 from service.translation.offload import Check
 from service.translation.searcher import Searcher
-from service.translation.translator import Translator
+from service.translation.translator import ModelTranslator
 from service.translation.types import (
     PivotedSentence,
     SentenceResult,
@@ -64,7 +64,7 @@ class Lookahead:
 
     def __init__(
         self,
-        translator: Translator,
+        translator: ModelTranslator,
         direction: Direction,
         options: TranslationOptions,
         deadline: float,

@@ -63,7 +63,7 @@ TEXT_THREADS = 1
 """Threads for that. The interpreter runs one at a time, and more would delay the event loop."""
 
 
-class Translator:
+class ModelTranslator:
     """Translates with one bundle."""
 
     def __init__(

@@ -14,7 +14,7 @@ from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Found, Searcher, Work
-from service.translation.translator import Translator
+from service.translation.translator import ModelTranslator
 from service.translation.types import SentenceResult, TranslationOptions
 
 
@@ -43,7 +43,7 @@ def test_names_are_translated_by_the_table(source: str, text: str, expected: str
     tokenizers = load_tokenizers(bundle)
     searcher, attention = cast(Searcher, Copying()), cast(Attention, None)
     aligner = Aligner(tokenizers, bundle.manifest.special_tokens, attention, 1, time.monotonic)
-    translator = Translator(bundle, tokenizers, searcher, aligner, SearchPolicy(4))
+    translator = ModelTranslator(bundle, tokenizers, searcher, aligner, SearchPolicy(4))
     direction = next(one for one in bundle.manifest.directions if one.source == source)
 
     reported = list[SentenceResult]()

@@ -11,7 +11,7 @@ from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.preparation import SearchPolicy
 from service.translation.searcher import Found, Searcher, Work
-from service.translation.translator import Translator
+from service.translation.translator import ModelTranslator
 from service.translation.types import TranslationOptions
 
 BUNDLE = load(DEFAULT_BUNDLE)
@@ -43,7 +43,9 @@ def test_the_second_search_has_exactly_the_names_protected() -> None:
     aligner = Aligner(
         TOKENIZERS, BUNDLE.manifest.special_tokens, cast(Attention, None), 1, time.monotonic
     )
-    translator = Translator(BUNDLE, TOKENIZERS, cast(Searcher, search), aligner, SearchPolicy(4))
+    translator = ModelTranslator(
+        BUNDLE, TOKENIZERS, cast(Searcher, search), aligner, SearchPolicy(4)
+    )
     direction = next(one for one in BUNDLE.manifest.directions if one.source == "de")
     text = "Herr Steinberg aus Holtkamp hat im Januar seinen Ausweis verloren."
     asked = [text], direction, TranslationOptions(), 60.0
