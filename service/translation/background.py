@@ -13,11 +13,11 @@ from service.errors import CancelledError, NotReadyError
 Result = TypeVar("Result")
 
 WATCH_SECONDS = 1.0
-"""Interval between checks of what the work depends on."""
+"""Interval between two calls of `check`."""
 
 
 class Background:
-    """Runs coroutines until `end`, which leaves none of their callers waiting."""
+    """Runs coroutines until `end`, which cancels the unfinished ones."""
 
     def __init__(self, name: str, check: Callable[[], object]) -> None:
         """Start a thread called `name`, which calls `check` about once a second."""
@@ -30,7 +30,7 @@ class Background:
         self._thread.start()
 
     def start(self, work: Coroutine[Any, Any, Result]) -> "Future[Result | CancelledError]":
-        """Start a coroutine; pass the future's result to `taken`.
+        """Start a coroutine; the result of the future must be passed to `taken`.
 
         Raises:
             RuntimeError: `refuse_new` was called, or this process is a fork of the one with the thread.
@@ -47,8 +47,8 @@ class Background:
             return asyncio.run_coroutine_threadsafe(self._unless_closed(work), self._loop)
 
     def refuse_new(self) -> bool:
-        """Refuse new work; returns False if it was refused before, or in a fork of the process."""
-        if self._process != os.getpid():  # which has the lock and the loop, but not the thread
+        """Refuse new work; return False if it was refused before, or in a fork of the process."""
+        if self._process != os.getpid():  # a fork has the lock and the loop, but not the thread
             return False
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
@@ -60,9 +60,9 @@ class Background:
         self._thread.join()
 
     async def _unless_closed(self, work: Coroutine[Any, Any, Result]) -> Result | CancelledError:
-        """The result of `work`, or an error if it was closed before.
+        """Return the result of `work`, or an error if the loop was closed before.
 
-        The error is returned, because asyncio logs errors that nobody retrieves.
+        The error is not raised, because asyncio logs errors that are never retrieved.
         """
         try:
             return await work
@@ -87,10 +87,10 @@ class Background:
 
 
 def taken(found: Result | CancelledError) -> Result:
-    """The result of work.
+    """Return the result of a future of `Background.start`, or raise its error.
 
     Raises:
-        CancelledError: it was closed before the work was done.
+        CancelledError: the loop was closed before the work was done.
     """
     if isinstance(found, CancelledError):
         raise found
