@@ -295,9 +295,11 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     path, raw = folder / MANIFEST, read_manifest(folder)
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version not in formats:
+        is_newer = isinstance(version, int) and version > FORMAT_VERSION
+        remedy = "update Attendant" if is_newer else "export the bundle again with python -m export"
         raise BundleError(
-            f": format_version is {printable(repr(version))}, this service reads "
-            f"{' and '.join(map(str, formats))}; python -m export exports older bundles anew",
+            f": format_version is {printable(repr(version))}, this service reads {formats[0]} to "
+            f"{formats[-1]}; {remedy}",
             path,
         )
     try:

@@ -193,7 +193,7 @@ class ModelStore:
             said = f"{len(manifest.directions)} directions, {model.precision}, {model.provider}"
             logger.info("%s is ready: %s", manifest.name, said)
         if waiting := len(models.described) - len(models.models):
-            logger.info("%d more bundles will be loaded on demand", waiting)
+            logger.info("models to be loaded on demand: %d", waiting)
 
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
         """Let a replaced set finish. The list is emptied, so that the models' memory is freed."""
