@@ -30,6 +30,11 @@ class Tag:
     raw: str
     kind: TagKind
 
+    @property
+    def depth(self) -> int:
+        """The change of the nesting depth: 1, -1 or 0."""
+        return (self.kind == "open") - (self.kind == "close")
+
 
 @dataclass(frozen=True, slots=True)
 class Protected:
@@ -251,7 +256,7 @@ def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
     first, last = inside[0], inside[-1] + 1
     depth = lowest = 0
     for tag in tags[first:last]:
-        depth += {"open": 1, "close": -1, "void": 0}[tag.kind]
+        depth += tag.depth
         lowest = min(lowest, depth)
     opened, closed = -lowest, depth - lowest  # number of tags needed at the edges
     in_front, behind = tags[first - opened : first], tags[last : last + closed]

@@ -18,7 +18,7 @@ async def run_in_thread(
     work: Callable[[Check], Result],
     clock: Callable[[], float],
     deadline: float,
-    executor: Executor | None = None,
+    executor: Executor,
 ) -> Result:
     """Run `work` on another thread and return its result; if the caller is cancelled, the work ends early.
 
@@ -26,7 +26,7 @@ async def run_in_thread(
         work: takes a function that it must call regularly.
         clock: seconds.
         deadline: by `clock`; the work ends early when it has passed.
-        executor: the threads to use; the event loop's own by default.
+        executor: the threads to use.
 
     Raises:
         DeadlineExceededError: the deadline passed before the work was finished.

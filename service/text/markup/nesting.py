@@ -42,7 +42,7 @@ def check_nesting(tags: Sequence[Tag]) -> None:
 
 def depth(tags: Sequence[Tag]) -> int:
     """Return the depth of nested elements, including those that begin before the tags or end after them."""
-    depths = [0, *accumulate({"open": 1, "close": -1, "void": 0}[tag.kind] for tag in tags)]
+    depths = [0, *accumulate(tag.depth for tag in tags)]
     return max(depths) - min(depths)
 
 

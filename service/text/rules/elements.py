@@ -105,7 +105,7 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
         if not opened and tag.kind == "open" and (found := _RAISED.match(tag.raw)):
             opened, begin, depth = found[0].lower(), index, 0
         if opened:
-            depth += {"open": 1, "close": -1, "void": 0}[tag.kind]
+            depth += tag.depth
             if depth == 0:
                 yield begin, index
                 opened = ""
