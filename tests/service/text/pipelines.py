@@ -1,4 +1,4 @@
-"""Texts taken apart by every rule there is and put together, with a vocabulary that does as it is told."""
+"""Texts taken apart by all rules and reassembled, with a stub vocabulary."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ def every_rule(
     target: Language = NEUTRAL,
     max_words: int = 0,
 ) -> Pipeline:
-    """All rules but the one that writes punctuation anew; there are no names, and all words are known."""
+    """Return a pipeline of all rules except `Punctuation`, with empty tables of names and known words."""
     vocabulary = SimpleNamespace(
         spells=spells,
         truecase=lambda word, language: truecase(word),
@@ -56,12 +56,12 @@ def take_apart(
     ignored: Sequence[str] = (),
     **rules: Any,
 ) -> Document:
-    """A text taken apart by every rule."""
+    """Take a text apart with all rules."""
     return document.take_apart(text, form, splitting, ignored, every_rule(**rules))
 
 
 def aligned(source: str, target: str, links: list[int]) -> Alignment:
-    """Each word of `target` looks at one word of `source`."""
+    """Return an alignment that links each word of `target` to one word of `source`."""
     weights = np.eye(len(word_spans(source)), dtype=np.float32)[links]
     return align_words(source, target, word_spans(source), word_spans(target), weights)
 
@@ -69,18 +69,18 @@ def aligned(source: str, target: str, links: list[int]) -> Alignment:
 def assembled(
     document: Document, texts: Sequence[str], alignments: Sequence[Alignment | None]
 ) -> str:
-    """The document with these translations of its sentences."""
+    """Assemble a document with the given translations of its sentences."""
     found = zip(document.sentences, texts, alignments, strict=True)
     return document.assemble([one.translated(text, alignment) for one, text, alignment in found])
 
 
 def unchanged(document: Document) -> str:
-    """The document with its sentences for their own translations."""
+    """Assemble a document with its sentences as their own translations."""
     texts = [sentence.text for sentence in document.sentences]
     same = [aligned(text, text, list(range(len(word_spans(text))))) for text in texts]
     return assembled(document, texts, same)
 
 
 def mended(names: Names, source: str, translation: str) -> str:
-    """A translation with its copied names translated."""
+    """Replace the names that were copied into a translation."""
     return names.restore(Run(source), Run(translation)).text

@@ -1,4 +1,4 @@
-"""Texts of one thing many times over, as long as is asked for: what a pattern may look at again and again."""
+"""Repetitive texts of any length, at which a pattern may backtrack."""
 
 from collections.abc import Callable
 from functools import partial
@@ -61,8 +61,8 @@ DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
 UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
 
 
-def repeated(unit: str, length: int, before: str = "", behind: str = "") -> str:
-    return before + unit * (length // len(unit)) + behind
+def repeated(unit: str, length: int, before: str = "", after: str = "") -> str:
+    return before + unit * (length // len(unit)) + after
 
 
 def _nested(opening: str, closing: str, length: int) -> str:
@@ -72,12 +72,11 @@ def _nested(opening: str, closing: str, length: int) -> str:
 
 PATTERNS: dict[str, Callable[[int], str]] = {
     **{
-        f"{unit!r} in a sentence": partial(repeated, unit, before="Ab ", behind=" cd.")
+        f"{unit!r} in a sentence": partial(repeated, unit, before="Ab ", after=" cd.")
         for unit in UNITS
     },
     **{
-        f"{unit!r} between words": partial(repeated, unit, before="a", behind="-b")
-        for unit in DRAWN
+        f"{unit!r} between words": partial(repeated, unit, before="a", after="-b") for unit in DRAWN
     },
     **{
         f"{opened!r} and {filling!r}": partial(repeated, filling, before=f"a {opened}")

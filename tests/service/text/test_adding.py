@@ -1,4 +1,4 @@
-"""A rule is added by a class and a language by a file: what the README shows, done."""
+"""The README's examples of a new rule and a new language work."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ README = Path(document.__file__).with_name("README.md").read_text("utf-8")
 
 
 def block(language: str) -> str:
-    """The README's only block of code in a language."""
+    """Return the README's only code block in a language."""
     [found] = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
     return str(found)
 

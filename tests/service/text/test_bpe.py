@@ -1,4 +1,4 @@
-"""Words cut by merges, as subword-nmt itself cuts them."""
+"""Words are split by merges as by subword-nmt itself."""
 
 import io
 import random
@@ -17,8 +17,8 @@ WORDS = [word for pair in toy.sentences() for side in pair for word in side.spli
 OVERLAPPING = "#version: 0.2\na b\nb a\nab ab\na a\nab c\nabc ab\nc</w> x\nab c</w>\nb a</w>\na b\n"
 
 
-def learnt() -> str:
-    """Merges of the toy language."""
+def learnt_merges() -> str:
+    """Return merges of the toy language."""
     codes = io.StringIO()
     learn_bpe(io.StringIO(" ".join(WORDS)), codes, 60)
     return codes.getvalue()
@@ -26,8 +26,8 @@ def learnt() -> str:
 
 @pytest.fixture(scope="module")
 def versions() -> dict[str, str]:
-    """The same merges in three kinds of files, and merges that get into each other's way."""
-    codes = learnt()
+    """The same merges in three file formats, and overlapping merges."""
+    codes = learnt_merges()
     _, *lines = codes.splitlines()
     old = ["e </w>", "t </w>", "he n", "n </w>", *lines]
     return {
@@ -54,7 +54,7 @@ def test_words_are_split_like_by_subword_nmt(
 
 
 def test_splitting_a_long_word_takes_nearly_linear_time(tmp_path: Path) -> None:
-    (tmp_path / "codes").write_text(learnt(), encoding="utf-8")
+    (tmp_path / "codes").write_text(learnt_merges(), encoding="utf-8")
     bpe, rng = Bpe(tmp_path / "codes"), random.Random(0)
     letters = "".join(rng.choices("".join(WORDS), k=20_000))
     assert not beyond_linear(bpe.cut, lambda times: letters[: times * 5_000])

@@ -1,4 +1,4 @@
-"""What the bundled vocabulary knows of words."""
+"""The case of a sentence's first word within a sentence, by the bundled vocabulary."""
 
 import pytest
 

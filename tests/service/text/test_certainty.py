@@ -1,4 +1,4 @@
-"""Which sentences are certain, told of sentences that are known by reading."""
+"""A sentence is certain only in its own language; names and loan words never are."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The table of words, against what every reader of a language knows."""
+"""The table of common words: its weights, and words that are common in a language."""
 
 from service.text.common_words import CommonWords, common_words
 

@@ -1,4 +1,4 @@
-"""Labels are known by reading: every text here is written by hand in the language that it is listed under."""
+"""Language detection, compared with hand-written texts in known languages."""
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +66,7 @@ def test_sentences_are_detected_among_all_languages(language: str, text: str) ->
 )
 def test_a_language_that_is_not_loaded_has_low_confidence(language: str, text: str) -> None:
     assert all(guess.confidence < 50 for guess in Detector(["de", "en"]).detect(text))
-    assert Detector(["de"]).detect(text)[0].confidence < 50  # nor is the only one certain
+    assert Detector(["de"]).detect(text)[0].confidence < 50  # even as the only candidate
 
 
 def test_italian_is_neither_german_nor_english() -> None:

@@ -1,4 +1,4 @@
-"""Taking apart and putting together: nothing is lost, tags go with their words, placeholders come through."""
+"""Documents taken apart and reassembled: nothing is lost, tags follow words, placeholders are preserved."""
 
 import doctest
 
@@ -10,7 +10,7 @@ from service.text.run import Format
 from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
-def test_the_examples_in_the_docstrings() -> None:
+def test_the_examples_in_docstrings_are_right() -> None:
     assert doctest.testmod(words) == (0, 2)
 
 

@@ -1,4 +1,4 @@
-"""What people write, in languages of many scripts, with a model that copies: nothing is lost or changed."""
+"""Everyday texts in many scripts are unchanged by a model that copies its input."""
 
 import re
 
@@ -30,16 +30,16 @@ SENTENCES = {
 CODES = pytest.mark.parametrize("code", SENTENCES)
 
 
-def apart(text: str, code: str, form: Format = "text") -> Document:
+def taken_apart(text: str, code: str, form: Format = "text") -> Document:
     return take_apart(text, form, source=profile(code), target=profile("en"))
 
 
 @CODES
 def test_a_paragraph_is_split_into_its_sentences(code: str) -> None:
     text = ("" if code in ("zh", "ja") else " ").join(SENTENCES[code])
-    document = apart(text, code)
+    document = taken_apart(text, code)
     expected = list(SENTENCES[code])
-    if code == "th":  # which has no mark at the end of a sentence
+    if code == "th":  # Thai has no marks at the ends of sentences
         expected = [text]
     assert [one.text for one in document.sentences] == expected
     assert unchanged(document) == text
@@ -51,7 +51,7 @@ def test_protected_parts_are_hidden_in_every_language(code: str) -> None:
     kept = ["{name}", "https://a.example/b?c=1", "%d", "`x = 1`", "/etc/app/x.conf"]
     for one in kept:
         text = f"{one} {first}"
-        document = apart(text, code)
+        document = taken_apart(text, code)
         assert all(one not in sentence.text for sentence in document.sentences)
         assert unchanged(document) == text
 
@@ -60,7 +60,7 @@ def test_protected_parts_are_hidden_in_every_language(code: str) -> None:
 def test_tags_emoji_and_entities_are_preserved(code: str) -> None:
     first, second = SENTENCES[code]
     html = f"<p><b>{first}</b> 🎉 {second} &amp; H<sub>2</sub>O <img src='a'/></p>"
-    document = apart(html, code, "html")
+    document = taken_apart(html, code, "html")
     assert unchanged(document) == html
     assert not re.search(r"[<>🎉]", " ".join(one.text for one in document.sentences))
 
@@ -69,7 +69,7 @@ def test_tags_emoji_and_entities_are_preserved(code: str) -> None:
 def test_markdown_tables_and_lists_are_preserved(code: str) -> None:
     first, second = SENTENCES[code]
     text = f"# {first}\n\n- [ ] {second}\n- **{first}**\n\n| {first} | {second} |\n|---|---|\n| x | y |\n"
-    document = apart(text, code)
+    document = taken_apart(text, code)
     assert unchanged(document) == text
     assert not re.search(r"[#|*\[\]]", " ".join(one.text for one in document.sentences))
 
@@ -118,4 +118,4 @@ WORDS = st.sampled_from([*MARKS, *(word for pair in SENTENCES.values() for word 
 @settings(max_examples=300)
 def test_random_combinations_are_preserved(words: list[str], code: str, is_html: bool) -> None:
     text = " ".join(words)
-    assert unchanged(apart(text, code, "html" if is_html else "text")) == text
+    assert unchanged(taken_apart(text, code, "html" if is_html else "text")) == text

@@ -1,4 +1,4 @@
-"""Texts made to be hard, as large as they may be or of any signs of markup: not a character is lost."""
+"""Hostile texts, of the largest size or of random markup: no character is lost."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,11 +9,11 @@ from tests.service.text.pipelines import assembled, take_apart
 
 KINDS: tuple[lexer.Kind, ...] = ("html", "xml")
 LARGEST = 50_000
-"""Characters: as many as a request may have."""
+"""Maximum characters of a request."""
 
 
-# What a pattern may begin to match, and give up on, in every place: if it looks at all the rest each time,
-# the largest text takes minutes, in which nobody else is served.
+# A pattern may begin to match these at every position. If it scanned the rest of the text each time, the
+# largest text would take minutes and block other requests.
 @pytest.mark.parametrize(
     "unit",
     [

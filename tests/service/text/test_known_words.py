@@ -1,4 +1,4 @@
-"""Which words a model may be trusted with."""
+"""Known words, including their forms, their compounds and typing errors."""
 
 import lzma
 from pathlib import Path
@@ -19,8 +19,8 @@ TABLE = "de\tpart\thaus boot\nen\tpart\thouse\nde\tword\tei\n"
     [
         *("Ei", "EI", "Haus", "Hauses", "Boots"),
         *("Hausboot", "Staatsgericht", "Staatsgerichts", "Staatsgerichtshaus"),
-        *("Xyzverhandlung", "Verhandlungsxyzq"),  # by a part that is long enough to tell
-        *("Verhandlungg", "Verhadlung", "Verhandlnug"),  # mistyped
+        *("Xyzverhandlung", "Verhandlungsxyzq"),  # with a known part that is long enough
+        *("Verhandlungg", "Verhadlung", "Verhandlnug"),  # typing errors
         *("Fuehrer", "FÜHRER"),
         "x" * 41,
     ],

@@ -1,4 +1,4 @@
-"""Codes and scripts, against what ISO 639, ISO 15924 and Unicode's names say."""
+"""Codes and scripts, compared with ISO 639, ISO 15924 and Unicode's names."""
 
 import unicodedata
 
@@ -17,7 +17,7 @@ LABELS = ["als", "az", "de", "en", "he", "fa", "no", "nn", "pt", "sh", "sq", "sr
         *(("nb", "no"), ("nob_Latn", "no"), ("nn", "nn"), ("pes_Arab", "fa"), ("iw", "he")),
         *(("pb", "pt"), ("zt", "zh"), ("azj_Latn", "az"), ("swh_Latn", "sw"), ("srp_Latn", "sr")),
         *(("fil", "tl"), ("tgl", "tl"), ("tl", "tl"), ("sr-Latn", "sr"), ("sh", "sh")),
-        *(("als_Latn", "sq"), ("gsw", "als")),  # Wikipedia's code of Alemannic is that of Tosk
+        *(("als_Latn", "sq"), ("gsw", "als")),  # Wikipedia uses the code of Tosk for Alemannic
     ],
 )
 def test_codes_are_mapped_to_labels(code: str, label: str) -> None:
@@ -91,4 +91,4 @@ def test_letters_of_rare_scripts_fit_any_language() -> None:
     assert script_of("ʼ") == "Latn"
     assert script_of("ーー") in ("", "Kana")
     assert script_of("") == "Latn"
-    assert is_written_in("de", script_of("ꓐꓑꓒ"))  # Lisu, which no label is written in
+    assert is_written_in("de", script_of("ꓐꓑꓒ"))  # Lisu, the script of none of the labels

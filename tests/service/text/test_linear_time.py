@@ -1,4 +1,4 @@
-"""No text takes longer than in proportion to its length: one request cannot stop the service."""
+"""Every step takes linear time in the length of a text, so that no request can stall the service."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,7 +40,7 @@ from tests.service.text.pipelines import assembled, every_rule
 from tests.service.text.repetitions import PATTERNS, UNITS, repeated
 
 CHARACTERS = 1_000
-"""Of the shorter text; the other is four times as long."""
+"""Length of the shorter text; the other is four times as long."""
 
 BUNDLE = load(TINY_BUNDLE)
 TOKENIZERS = load_tokenizers(BUNDLE)
@@ -75,7 +75,7 @@ def _prepared(text: str) -> None:
 
 
 class _Mirrored(words.Alignment):
-    """Links the words from both ends, without a table of weights, which is quadratic by its nature."""
+    """Links the words in reverse order, without a table of weights, whose size is quadratic."""
 
     def links(self) -> list[int]:
         return list(range(len(self.target_spans)))[::-1]
@@ -130,27 +130,27 @@ STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
     "text again": (_apart("text", "none"), _assembled),
     "html again": (_apart("html", "sentences"), _assembled),
 }
-"""What is prepared, and the step that is measured."""
+"""A preparation that is not measured, and the measured step, by name."""
 
 
 def grows(name: str, pattern: Callable[[int], str], length: int = CHARACTERS) -> str:
-    """What is wrong with how a step's time grows with the length of a pattern; nothing, if empty."""
+    """Check that a step's time grows linearly; return the times if it does not, or else an empty string."""
     prepare, step = STEPS[name]
 
     def refusing(given: object) -> None:
-        with suppress(LimitExceededError):  # to refuse a text takes no longer
+        with suppress(LimitExceededError):  # refusing a text takes no longer
             step(given)
 
     try:
         return beyond_linear(refusing, lambda times: prepare(pattern(times * length)))
     except LimitExceededError:
-        return ""  # there is nothing to put together
+        return ""  # there is nothing to assemble
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_every_step_takes_linear_time(name: str) -> None:
-    found = {said: grows(name, pattern) for said, pattern in PATTERNS.items()}
-    assert {said: wrong for said, wrong in found.items() if wrong} == {}
+    found = {label: grows(name, pattern) for label, pattern in PATTERNS.items()}
+    assert {label: times for label, times in found.items() if times} == {}
 
 
 @given(
@@ -184,8 +184,8 @@ def test_any_repetition_takes_linear_time(units: list[str], name: str) -> None:
 def test_the_longest_text_takes_linear_time(
     name: str, unit: str, length: int, around: tuple[str, str]
 ) -> None:
-    before, behind = around
-    pattern = partial(repeated, unit, before=before, behind=behind)
+    before, after = around
+    pattern = partial(repeated, unit, before=before, after=after)
     assert grows(name, pattern, length // 4) == ""
 
 

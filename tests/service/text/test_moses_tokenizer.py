@@ -1,4 +1,4 @@
-"""Texts cut and joined as by sacremoses and subword-nmt themselves."""
+"""Texts are split and joined as by sacremoses and subword-nmt themselves."""
 
 import functools
 import io

@@ -1,4 +1,4 @@
-"""Elements within elements: whatever a translation moves, tags nest and none is lost."""
+"""Nested elements: wherever a translation moves them, tags nest and none is lost."""
 
 import random
 from html.parser import HTMLParser
@@ -42,7 +42,7 @@ class Nesting(HTMLParser):
 
 
 def nested(rng: random.Random, pieces: list[str], depth: int = 0) -> str:
-    """The words in random elements within elements."""
+    """Wrap the words in random nested elements."""
     parts, at = [], 0
     while at < len(pieces):
         if depth < 3 and rng.random() < 0.4:

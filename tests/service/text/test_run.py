@@ -1,4 +1,4 @@
-"""Positions in a text of which stretches are replaced, and stretches that are protected."""
+"""Positions in a text after replacements, and protected spans."""
 
 from service.text.run import Protected, Run, replaced, shifted
 

@@ -1,4 +1,4 @@
-"""Sentences as a reader would cut them, and not a character lost."""
+"""Texts are split into sentences as by a reader, and no character is lost."""
 
 from collections.abc import Iterator
 
@@ -151,8 +151,8 @@ def test_segments_always_join_to_the_text(text: str, splitting: Splitting, code:
 )  # fmt: skip
 def test_sentences_are_split_by_the_rules_of_their_language(code: str, marked: str) -> None:
     expected = marked.split("|")
-    blank = "" if code in ("zh", "ja") else " "
-    inner = [one.strip("“”「」«» ") for one in sentences(blank.join(expected), code)]
+    space = "" if code in ("zh", "ja") else " "
+    inner = [one.strip("“”「」«» ") for one in sentences(space.join(expected), code)]
     assert inner == [one.strip("“”「」«» ") for one in expected]
 
 
@@ -175,8 +175,8 @@ def test_list_markers_may_be_letters_of_any_script(code: str, text: str, found: 
     assert sentences(text, code) == found
 
 
-def test_splitting_is_limited_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that one of too many sentences costs as much as may be."""
+def test_lines_are_split_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost of a text with too many sentences is bounded, since its caller stops at the limit."""
     cut, seen = segmenter._split_line, list[str]()
 
     def spy(line: str, language: Language) -> Iterator[Segment]:

@@ -1,4 +1,4 @@
-"""A sentence and its translation, with all rules at work: none undoes what another has done."""
+"""A sentence and its translation with all rules: no rule undoes the work of another."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is a word: of languages whose vowels are marks on their letters, too."""
+"""Words in many scripts, including those whose vowels are combining marks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Codes of languages as people write them."""
+"""Language codes of several standards, as people write them."""
 
 import pytest
 from hypothesis import given
@@ -72,11 +72,11 @@ def test_codes_match_across_standards(one: str, other: str) -> None:
         ("zh-TW", ["zho_Hant"], "zho_Hant"),
         ("zh-CN", ["zh-Hans"], "zh-Hans"),
         ("zh-HK", ["zho_Hans", "zho_Hant"], "zho_Hant"),
-        ("zt", ["zh"], "zh"),  # as RFC 4647 has it
+        ("zt", ["zh"], "zh"),  # as in RFC 4647
         ("zt", ["zho_Hans"], None),
         ("zh", ["zho_Hant"], None),
         ("pb", ["por_Latn"], "por_Latn"),
-        ("pt", ["pb"], "pb"),  # as LibreTranslate has it
+        ("pt", ["pb"], "pb"),  # as in LibreTranslate
         ("pt-PT", ["pb"], None),
         ("en", ["en-GB", "en-US"], "en-GB"),
         ("sr-Latn", ["sr"], "sr"),

@@ -1,4 +1,4 @@
-"""Capitals as languages have them."""
+"""Upper and lower case by language."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from service.text.languages import profile
 
 
 @pytest.mark.parametrize(
-    ("code", "small", "capitals"),
+    ("code", "lower_case", "capitals"),
     [
         ("tr", "ışık iyi", "IŞIK İYİ"),
         ("az", "işıq", "İŞIQ"),
@@ -15,9 +15,11 @@ from service.text.languages import profile
         ("ja", "これはnato", "これはNATO"),
     ],
 )
-def test_lower_and_upper_case(code: str, small: str, capitals: str) -> None:
-    assert profile(code).upper(small) == capitals
-    assert profile(code).lower(capitals) == small
+def test_lower_and_upper_case_follow_the_language(
+    code: str, lower_case: str, capitals: str
+) -> None:
+    assert profile(code).upper(lower_case) == capitals
+    assert profile(code).lower(capitals) == lower_case
 
 
 def test_greek_capitals_have_no_accents() -> None:
@@ -30,5 +32,7 @@ def test_greek_capitals_have_no_accents() -> None:
     ("code", "text", "expected"),
     [("tr", "iyi", "İyi"), ("en", "it", "It"), ("nl", "ĳs", "Ĳs"), ("ka", "ასე", "ასე"), ("hr", "ǆ", "ǅ")],
 )  # fmt: skip
-def test_capitalized(code: str, text: str, expected: str) -> None:
+def test_the_first_letter_is_capitalized_by_the_rules_of_the_language(
+    code: str, text: str, expected: str
+) -> None:
     assert profile(code).capitalized(text) == expected

@@ -1,4 +1,4 @@
-"""Profiles of languages come from data files alone."""
+"""Language profiles, which are read from data files."""
 
 import tomllib
 from pathlib import Path
@@ -21,7 +21,7 @@ starters = "lo"
 """
 
 
-def test_a_language_is_one_file(tmp_path: Path) -> None:
+def test_a_language_is_added_by_one_file(tmp_path: Path) -> None:
     for neutral in DATA.glob("und*.toml"):
         (tmp_path / neutral.name).write_bytes(neutral.read_bytes())
     (tmp_path / "xqq.toml").write_text(MADE_UP, "utf-8")
@@ -37,7 +37,7 @@ def test_a_language_is_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("quote = ''", "quote"),
         ("quotes = '„“'", "quotes"),
@@ -52,19 +52,19 @@ def test_a_language_is_one_file(tmp_path: Path) -> None:
         ("code = 'de'", "code"),
     ],
 )
-def test_an_invalid_file_is_refused_by_name(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "xqq.toml").write_text(text, "utf-8")
     with pytest.raises(ValueError, match=r"xqq\.toml") as caught:
         Languages(tmp_path).profile("xqq")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_all_files_are_valid_profiles() -> None:
     languages = Languages()
     for code in languages.codes:
         assert languages.profile(code).sentence_marks
-    asked = "de en pl cs tr ru fr es it pt uk el ar fa he hi ur th zh ja ko hy am nl sv fi hu vi da nb ro"
-    assert set(asked.split()) <= set(languages.codes)
+    required = "de en pl cs tr ru fr es it pt uk el ar fa he hi ur th zh ja ko hy am nl sv fi hu vi da nb ro"
+    assert set(required.split()) <= set(languages.codes)
     files = [tomllib.loads(path.read_text("utf-8")) for path in DATA.glob("*.toml")]
     assert len(files) > len(languages.codes)
 

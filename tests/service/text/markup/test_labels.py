@@ -1,4 +1,4 @@
-"""Labels of a path keep their order, and what stands between them, whatever a model makes of each."""
+"""Labels of a path keep their order and separators, whatever their translations are."""
 
 from itertools import count
 
@@ -9,7 +9,7 @@ from tests.service.text.pipelines import take_apart, unchanged
 
 
 def numbered(text: str, form: Format) -> tuple[list[str], str]:
-    """The sentences of a text, and the text with numbers in their place."""
+    """Return the sentences of a text, and the text with numbers in their place."""
     document = take_apart(text, form)
     numbers = map(str, count())
     found = [one.translated(next(numbers), None) for one in document.sentences]

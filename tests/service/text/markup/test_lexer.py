@@ -1,4 +1,4 @@
-"""Tags as browsers and XML parsers see them: html5lib and ElementTree say which elements there are."""
+"""Tags are found as by browsers and XML parsers, compared with html5lib and ElementTree."""
 
 from collections import Counter
 from typing import Any
@@ -17,15 +17,15 @@ EVIL = "<img src=x onerror=alert(1)>"
 
 
 def elements(html: str) -> Counter[Any]:
-    """What a browser makes of a part of a page: its elements with their attributes, and its comments."""
+    """Count a fragment's elements with their attributes, and its comments, as parsed by a browser."""
     tree = html5lib.parseFragment(html, namespaceHTMLElements=False)
     return Counter(
         (str(one.tag), tuple(sorted(one.attrib.items()))) for one in tree.iter() if one is not tree
     )
 
 
-def through(text: str, form: Format) -> str:
-    """A text taken apart and put together with translations that change nothing."""
+def copied(text: str, form: Format) -> str:
+    """Take a text apart, and reassemble it with its sentences as their translations."""
     return unchanged(take_apart(text, form, "sentences"))
 
 
@@ -75,7 +75,7 @@ MOVED = [
 def test_ambiguous_markup_is_not_moved(start: str, mark: str) -> None:
     text = start + SENTENCE.format(mark)
     assert not [one for one in take_apart(text, "html", "sentences").sentences if one.tags]
-    assert elements(through(text, "html")) == elements(text)
+    assert elements(copied(text, "html")) == elements(text)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_pages_with_images_and_lists_are_translated(inner: str) -> None:
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_text_never_becomes_a_tag(text: str) -> None:
-    found = elements(through(text, "html"))
+    found = elements(copied(text, "html"))
     assert found - elements(text) == Counter()
 
 
@@ -131,7 +131,7 @@ PIECES = [
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_no_elements_are_added(text: str) -> None:
     assert "".join(token.raw for token in tokens(text, "html")) == text
-    assert elements(through(text, "html")) - elements(text) == Counter()
+    assert elements(copied(text, "html")) - elements(text) == Counter()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_no_elements_are_added(text: str) -> None:
     ],
 )
 def test_xml_stays_well_formed_with_the_same_elements(text: str) -> None:
-    before, after = (ElementTree.fromstring(one) for one in (text, through(text, "xml")))
+    before, after = (ElementTree.fromstring(one) for one in (text, copied(text, "xml")))
     assert [(one.tag, one.attrib) for one in before.iter()] == [
         (one.tag, one.attrib) for one in after.iter()
     ]

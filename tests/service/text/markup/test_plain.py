@@ -1,4 +1,4 @@
-"""Plain text: what is Markdown comes through, what only looks so is text, and nothing is ever lost."""
+"""Plain text: Markdown is preserved, its lookalikes are text, and no character is lost."""
 
 import doctest
 import re
@@ -16,11 +16,11 @@ from tests.service.text.pipelines import take_apart, unchanged
 
 Tags = list[tuple[int, str]]
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-"""Another parser than that of the service."""
+"""A parser other than the service's own."""
 
 
 def written(piece: str | Run) -> str:
-    """A piece as the text has it."""
+    """Return a piece as written in the text."""
     return piece if isinstance(piece, str) else piece.written()
 
 
@@ -36,7 +36,7 @@ def sentences(text: str) -> list[str]:
     return [sentence.text for sentence in document.sentences]
 
 
-def test_the_examples_in_the_docstrings() -> None:
+def test_the_examples_in_docstrings_are_right() -> None:
     assert doctest.testmod(html_tags) == (0, 1)
 
 

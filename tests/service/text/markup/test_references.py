@@ -1,4 +1,4 @@
-"""References to characters, against the standard library."""
+"""Character references, compared with the standard library."""
 
 import html
 
@@ -26,7 +26,7 @@ def test_references_are_read_like_by_the_standard_library(text: str) -> None:
         (
             "&#1114111;&#1114112;",
             "\ufffd",
-        ),  # the last character of all is none; behind it, there is none
+        ),  # U+10FFFF is not a character, and the next number is out of range
     ],
     ids=lambda given: given[:9],
 )

@@ -1,4 +1,4 @@
-"""What is in the target language already is left alone."""
+"""Sentences that are already in the target language are left unchanged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sentences whose case says nothing are translated as others are; those in capitals come back in capitals."""
+"""Sentences with uninformative case are normalised for the model, and capitals are restored."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ LOWER: dict[str, Any] = {"truecase": str.lower, "source": profile("de")}
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    """Of English and German."""
+    """The tokenizer of the bundled model, for English and German."""
     return Tokenizer(load(DEFAULT_BUNDLE).vocabulary)
 
 
 @pytest.mark.parametrize(
-    ("text", "asked", "answer", "expected"),
+    ("text", "seen", "answer", "expected"),
     [
         ("ACHTUNG, HUND!", "Achtung, hund!", "Beware of the dog!", "BEWARE OF THE DOG!"),
         ("(NICHT FÜTTERN)", "Nicht füttern", "Don't feed", "(DON'T FEED)"),
@@ -29,15 +29,15 @@ def tokenizer() -> Tokenizer:
         ("LIES https://a.org/b UND %s", "Lies Tom und Boston", "Tom, Boston", "https://a.org/b, %s"),
         ("NATO", "NATO", "NATO", "NATO"),
         ("Die NATO UND ICH", "Die NATO UND ICH", "NATO and I", "NATO and I"),
-        ("WİR WARTEN", "WİR WARTEN", "We wait", "WE WAIT"),  # a small İ is two characters
+        ("WİR WARTEN", "WİR WARTEN", "We wait", "WE WAIT"),  # a lower-case İ is two characters
     ],
 )  # fmt: skip
 def test_case_is_normalised_for_the_model_and_restored(
-    text: str, asked: str, answer: str, expected: str
+    text: str, seen: str, answer: str, expected: str
 ) -> None:
     document = take_apart(text, "text", **LOWER)
     [sentence] = document.sentences
-    assert sentence.text == asked
+    assert sentence.text == seen
     assert assembled(document, [answer], [None]) == expected
     assert sentence.readable(answer) == expected.strip("()")
 
@@ -50,7 +50,7 @@ def test_case_is_normalised_for_the_model_and_restored(
         ("Ja.", "e-mail them.", "E-mail them."),
         ("Das iPhone!", "iPhone!", "iPhone!"),
         ("und du?", "and you?", "and you?"),
-        ("Haus", "house", "house"),  # as a dictionary has it
+        ("Haus", "house", "house"),  # as in a dictionary
         ("Ja.", "5 apples.", "5 apples."),
         ("Ja.", "", ""),
     ],
@@ -72,7 +72,7 @@ def test_case_is_restored_around_markup() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "nouns", "asked"),
+    ("text", "nouns", "seen"),
     [
         ("der hund schläft in london", True, "der Hund schläft in London"),
         ("i think tom is in boston", False, "I think Tom is in Boston"),
@@ -88,12 +88,12 @@ def test_case_is_restored_around_markup() -> None:
     ],
 )
 def test_words_get_their_usual_case(
-    tokenizer: Tokenizer, text: str, nouns: bool, asked: str
+    tokenizer: Tokenizer, text: str, nouns: bool, seen: str
 ) -> None:
     source = profile("de" if nouns else "en")
     rules: dict[str, Any] = {"truecase": tokenizer.truecase, "source": source}
     [sentence] = take_apart(text, "text", spells=tokenizer.spells, **rules).sentences
-    assert sentence.text == asked
+    assert sentence.text == seen
 
 
 def test_placeholders_and_tags_keep_their_places(tokenizer: Tokenizer) -> None:
@@ -141,7 +141,7 @@ def test_a_text_with_few_cased_words_is_not_in_capitals(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "text", "asked", "answer", "expected"),
+    ("source", "target", "text", "seen", "answer", "expected"),
     [
         ("tr", "en", "IŞIK YOK, DİKKAT!", "Işık yok, dikkat!", "Watch out!", "WATCH OUT!"),
         ("en", "tr", "NO LIGHT HERE!", "No light here!", "Işık yok, iyi!", "IŞIK YOK, İYİ!"),
@@ -150,12 +150,12 @@ def test_a_text_with_few_cased_words_is_not_in_capitals(text: str) -> None:
     ],
 )
 def test_upper_case_follows_the_language(
-    source: str, target: str, text: str, asked: str, answer: str, expected: str
+    source: str, target: str, text: str, seen: str, answer: str, expected: str
 ) -> None:
     languages: dict[str, Any] = {"source": profile(source), "target": profile(target)}
     document = take_apart(text, "text", truecase=profile(source).lower, **languages)
     [sentence] = document.sentences
-    assert sentence.text == asked
+    assert sentence.text == seen
     assert assembled(document, [answer], [None]) == expected
 
 

@@ -1,4 +1,4 @@
-"""Long sentences cut into clauses and put together: against what a reader would do."""
+"""Long sentences are split into clauses, and joined again, as a reader would."""
 
 import re
 
@@ -75,8 +75,8 @@ def test_clauses_cover_the_sentence_and_none_is_too_short(words: list[str]) -> N
     assert len(parts) == 1 or min(len(part.split()) for part in parts) >= SHORTEST
 
 
-def cut_plainly(text: str, max_words: int) -> list[str]:
-    """The same by its definition, in a time that grows with the square of the length."""
+def reference_cut(text: str, max_words: int) -> list[str]:
+    """Split a sentence by the definition, in quadratic time."""
     if len(text.split()) <= max_words:
         return [text]
     places = [
@@ -101,7 +101,7 @@ def cut_plainly(text: str, max_words: int) -> list[str]:
     if not places:
         return [text]
     _, middle = min((abs(2 * place - len(text)), place) for place in places)
-    return cut_plainly(text[:middle], max_words) + cut_plainly(text[middle + 1 :], max_words)
+    return reference_cut(text[:middle], max_words) + reference_cut(text[middle + 1 :], max_words)
 
 
 PIECES = ["Wort", "a", "b,", "c;", "3,", "–", "-", "(", ")", '"', " ", "d,", "e,", "\n"]
@@ -112,7 +112,7 @@ def test_clauses_match_a_reference_implementation(
     words: list[str], max_words: int, spaced: bool
 ) -> None:
     text = (" " if spaced else "").join(words)
-    assert Clauses(max_words).cut(text) == cut_plainly(text, max_words)
+    assert Clauses(max_words).cut(text) == reference_cut(text, max_words)
 
 
 @pytest.mark.parametrize(

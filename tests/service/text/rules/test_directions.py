@@ -1,4 +1,4 @@
-"""Pairs of marks of direction, and Markdown's emphasis, go where their words go."""
+"""Pairs of direction marks, and Markdown's emphasis, follow their words."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
         ),
     ],
 )
-def test_marks_are_taken_out(text: str, left: str, tags: list[tuple[int, str]]) -> None:
+def test_paired_marks_become_tags(text: str, left: str, tags: list[tuple[int, str]]) -> None:
     run = Directions().prepare(Run(text))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == tags

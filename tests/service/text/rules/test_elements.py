@@ -1,4 +1,4 @@
-"""Elements within words, and those around nothing."""
+"""Elements within words, empty elements and footnote marks."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_superscript_words_are_translated() -> None:
         ("Ahoj <img/>, ty", "html", "(you), hello", [2, 2, 2, 1, 0], "(you) <img/>, hello"),
     ],
 )
-def test_what_stands_alone_has_spaces_where_it_comes_to_stand(
+def test_moved_symbols_and_single_elements_have_spaces_around_them(
     text: str, form: Format, translation: str, links: list[int], written: str
 ) -> None:
     document = take_apart(text, form)

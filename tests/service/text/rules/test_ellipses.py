@@ -1,4 +1,4 @@
-"""Ellipses come through as they are, in their places."""
+"""Ellipses are preserved in their places."""
 
 import pytest
 from hypothesis import given

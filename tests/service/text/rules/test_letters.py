@@ -1,4 +1,4 @@
-"""Words with letters that a vocabulary lacks must come through."""
+"""Words with letters that a vocabulary lacks must be in the translation."""
 
 import pytest
 

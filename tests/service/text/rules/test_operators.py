@@ -1,4 +1,4 @@
-"""Signs between words: none may be lost."""
+"""Operators between words, of which none may be lost."""
 
 import pytest
 

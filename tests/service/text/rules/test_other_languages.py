@@ -1,4 +1,4 @@
-"""Rules at work on languages of many scripts, by how those languages are written."""
+"""Rules applied to languages of many scripts."""
 
 import re
 import unicodedata
@@ -24,22 +24,22 @@ from tests.service.text.pipelines import mended, take_apart, unchanged
 
 
 class Sample(NamedTuple):
-    """What one language has."""
+    """Samples of one language."""
 
     sentence: str
-    """With its last mark."""
+    """With its final mark."""
     quoted: str
-    """A word in the language's own quotes, and others around it."""
+    """A sentence with a word in the language's own quotes."""
     amount: str
-    """With a sign beside its number, as the language writes it."""
+    """A number and its sign, as written in the language."""
     name: str
-    """Of a town."""
+    """The name of a town."""
     english: str
     pair: str
     comma: str
-    """With the blank behind it, if there is one."""
+    """With the space after it, if there is one."""
     twelve: str
-    """In the language's own digits, if it has any."""
+    """12 in the language's own digits, if it has any."""
 
 
 SAMPLES = {
@@ -97,11 +97,11 @@ SAMPLES = {
     ),
 }  # fmt: skip
 EACH = pytest.mark.parametrize(("code", "sample"), SAMPLES.items(), ids=SAMPLES)
-WITHOUT_BLANKS = ("th", "zh", "ja")
+WITHOUT_SPACES = ("th", "zh", "ja")
 
 
 def is_letter(character: str) -> bool:
-    """A vocabulary of letters, marks on letters, and ASCII."""
+    """Check whether a character is a letter, a combining mark or ASCII, as a stub vocabulary."""
     return character.isascii() or unicodedata.category(character)[0] in "LM"
 
 
@@ -161,7 +161,7 @@ def test_slashes_are_preserved(code: str, sample: Sample) -> None:
     rule, run = Slashes(), Run(sample.pair)
     assert rule.restore(run, rule.prepare(run)).text == sample.pair
     assert unchanged(take_apart(sample.pair, "text", source=profile(code))) == sample.pair
-    if code not in WITHOUT_BLANKS:  # whose words have less than three letters
+    if code not in WITHOUT_SPACES:  # whose words have less than three letters
         assert " / " in rule.prepare(run).text
         assert not rule.came_through(run, Run("one of them"))
 
@@ -202,7 +202,7 @@ def test_english_is_not_translated_into_english(code: str, sample: Sample) -> No
 def test_invisible_characters_are_removed_except_joiners(code: str, sample: Sample) -> None:
     rule, name = Spelling(is_letter), sample.name
     assert rule.prepare(Run(f"{name[0]}\u2060{name[1:]}")).text == name or code == "hi"
-    for joiner in "\u200c\u200d":  # which Persian and Hindi spell with
+    for joiner in "\u200c\u200d":  # used in the spelling of Persian and Hindi
         text = f"{name[:2]}{joiner}{name[2:]}"
         assert rule.prepare(Run(text)).text == text
     assert rule.prepare(Run(f"{name} -- {name}")).text == f"{name} -- {name}"
@@ -221,7 +221,7 @@ def test_moses_normalises_only_quotes_and_dashes(code: str, sample: Sample) -> N
 @EACH
 def test_a_copied_name_is_translated_by_the_table(code: str, sample: Sample) -> None:
     names = Names({sample.name: sample.english})
-    text = sample.name if code in WITHOUT_BLANKS else f"{sample.name}, {sample.name}"
+    text = sample.name if code in WITHOUT_SPACES else f"{sample.name}, {sample.name}"
     expected = text.replace(sample.name, sample.english)
     assert mended(names, text, text) == expected
 

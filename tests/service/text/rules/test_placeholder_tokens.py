@@ -1,4 +1,4 @@
-"""A model that was trained with tokens for what is protected is given these, in the place of names."""
+"""Tokens stand for protected parts if the model was trained with them."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def sentence(text: str) -> Sentence | None:
     [
         ("Hallo {name}, %d Nachrichten", "Hallo <p0>, <p1> Nachrichten"),
         ("Die {name}s-Datei", "Die <p0>s-Datei"),  # a name would run into the word
-        ("Ein <p0> und {name}", "Ein <p0> und <p1>"),  # the text's own is left to the text
+        ("Ein <p0> und {name}", "Ein <p0> und <p1>"),  # the text's own token is not used
     ],
 )
 def test_tokens_are_used_in_order(text: str, seen: str) -> None:

@@ -1,4 +1,4 @@
-"""What is protected in any text: variables, addresses, paths, code."""
+"""Parts that are protected in every text: variables, addresses, paths, code."""
 
 import pytest
 from hypothesis import given

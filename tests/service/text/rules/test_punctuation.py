@@ -1,4 +1,4 @@
-"""Punctuation as Moses writes it."""
+"""Punctuation is normalised as by Moses."""
 
 import random
 
@@ -43,7 +43,7 @@ def test_punctuation_equals_moses_own_normalizer(language: str) -> None:
     peer = sacremoses.MosesPunctNormalizer(language, norm_numbers=False)
     for _ in range(3000):
         text = "".join(rng.choices(PARTS, k=rng.randint(1, 9)))
-        if "……" in text:  # of many dots in a row, it moves some in one language
+        if "……" in text:  # Moses moves some dots of a long row in one language
             continue
         assert rule.prepare(Run(text)).text.strip() == peer.normalize(text), text
 

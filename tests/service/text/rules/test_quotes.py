@@ -1,4 +1,4 @@
-"""Quotes around words of a sentence go where their words go."""
+"""Quotes around words of a sentence follow these words."""
 
 import pytest
 
@@ -41,13 +41,13 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
         ),
     ],
 )
-def test_quotes_are_taken_out(text: str, left: str, tags: list[tuple[int, str]]) -> None:
+def test_quotes_become_tags(text: str, left: str, tags: list[tuple[int, str]]) -> None:
     run = Quotes().prepare(Placeholders().prepare(Run(text)))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == tags
 
 
-def test_elements_around_and_beside_them_nest() -> None:
+def test_elements_around_and_beside_quotes_nest() -> None:
     html = '<p>Der <b>"alte"</b> <i>"rote"</i> Hund "mit <b>Fell</b>" schläft.</p>'
     assert unchanged(take_apart(html, "html", "sentences")) == html
 
@@ -107,7 +107,7 @@ def test_spaces_beside_other_quotes_are_kept(text: str) -> None:
 
 def test_quotes_around_a_sentence_have_the_target_style() -> None:
     parts = take_apart("« Eins. Zwei »", "text", target=profile("de")).parts
-    assert [one for one in parts if isinstance(one, str)] == ["„", " ", "“"]  # without blanks
+    assert [one for one in parts if isinstance(one, str)] == ["„", " ", "“"]  # without spaces
 
 
 @pytest.mark.parametrize(

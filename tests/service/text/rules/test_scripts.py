@@ -1,4 +1,4 @@
-"""Words in scripts that a model cannot write come through untouched."""
+"""Words in scripts that a model cannot write are preserved."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def everything(_: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "spells", "asked"),
+    ("text", "spells", "seen"),
     [
         ("Ich lerne 日本語 und Русский язык.", latin, "Ich lerne Tom und Boston."),
         ("हिन्दी ist schwer.", latin, "Tom ist schwer."),
@@ -29,11 +29,11 @@ def everything(_: str) -> bool:
     ],
 )
 def test_words_in_unknown_scripts_are_hidden_from_the_model(
-    text: str, spells: Callable[[str], bool], asked: str
+    text: str, spells: Callable[[str], bool], seen: str
 ) -> None:
     [sentence] = take_apart(text, "text", spells=spells).sentences
-    assert sentence.text == asked
-    assert sentence.readable(asked) == text
+    assert sentence.text == seen
+    assert sentence.readable(seen) == text
 
 
 def test_a_text_of_unknown_scripts_only_is_not_a_sentence() -> None:
@@ -42,7 +42,7 @@ def test_a_text_of_unknown_scripts_only_is_not_a_sentence() -> None:
     assert assembled(document, [], []) == "Привет, как дела? 日本語"
 
 
-def test_unknown_scripts_beside_ignored_elements() -> None:
+def test_unknown_scripts_beside_ignored_elements_are_preserved() -> None:
     html = '<p><b>日本語</b> und <span translate="no">Русский</span> und Русский</p>'
     document = take_apart(html, "html", "sentences", spells=latin)
     [sentence] = document.sentences
@@ -52,14 +52,14 @@ def test_unknown_scripts_beside_ignored_elements() -> None:
     )
 
 
-def test_unknown_scripts_beside_placeholders() -> None:
+def test_unknown_scripts_beside_placeholders_are_preserved() -> None:
     [sentence] = take_apart("Gestern sprach @Иван Петров: %sм.", "text", spells=latin).sentences
     assert sentence.text == "Gestern sprach Tom: Boston."
     assert sentence.readable("Tom, Boston") == "@Иван Петров, %sм"
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "unknown", "asked"),
+    ("language", "text", "unknown", "seen"),
     [
         ("ru", "Город Київ очень красив.", "ї", "Город Tom очень красив."),
         ("zh", "我的朋友叫李䶮，他是老师。", "䶮", "我的朋友叫李Tom，他是老师。"),
@@ -68,17 +68,17 @@ def test_unknown_scripts_beside_placeholders() -> None:
     ],
 )
 def test_an_unknown_letter_protects_only_its_own_word(
-    language: str, text: str, unknown: str, asked: str
+    language: str, text: str, unknown: str, seen: str
 ) -> None:
     document = take_apart(
         text, "text", source=profile(language), spells=lambda one: one not in unknown
     )
     [sentence] = document.sentences
-    assert sentence.text == asked
+    assert sentence.text == seen
     assert unchanged(document) == text
 
 
-def test_letters_that_the_vocabulary_can_spell() -> None:
+def test_the_vocabulary_spells_only_its_own_letters_and_their_variants() -> None:
     spells = Tokenizer(TINY_BUNDLE / "sentencepiece.model").spells
     assert all(map(spells, "Hund"))
     assert spells("\uff28")  # FULLWIDTH LATIN CAPITAL LETTER H, which is an H to it
@@ -86,15 +86,18 @@ def test_letters_that_the_vocabulary_can_spell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "seen"),
     [
-        ("Das Wort за\u0301мок ist schwer.", "Das Wort Tom ist schwer."),  # an accent of no script
+        (
+            "Das Wort за\u0301мок ist schwer.",
+            "Das Wort Tom ist schwer.",
+        ),  # an accent has no script of its own
         ("Er liest דָּוִד، und हाँ १२३।", "Er liest Tom und Boston"),
         ("Ein Widerstand von 5 Ω, 1ª", "Ein Widerstand von 5 Tom, 1ª"),
         ("Das ist 𝐀, ʻOkina, ﬁ", "Das ist 𝐀, ʻOkina, ﬁ"),
         ("Hier, 東京　大阪 und አዲስ አበባ።", "Hier, Tom und Boston"),
     ],
 )
-def test_words_in_another_script_include_its_marks_and_digits(text: str, asked: str) -> None:
+def test_words_in_another_script_include_its_marks_and_digits(text: str, seen: str) -> None:
     [sentence] = take_apart(text, "text", spells=latin).sentences
-    assert sentence.text == asked
+    assert sentence.text == seen

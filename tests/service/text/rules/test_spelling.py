@@ -1,4 +1,4 @@
-"""What people type, and a vocabulary has otherwise."""
+"""Typed characters that a vocabulary has in another form."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Emoji and other symbols come through a translation, at their places."""
+"""Emoji and other symbols are preserved in their places."""
 
 import pytest
 
@@ -15,7 +15,7 @@ WITH_MARKS = (
     "\u0e17\u0e35\u0e48\u200b\u0e2b\u0e19\u0e36\u0e48\u0e07",
     "\u0939\u0940\u200b\u0928",
 )
-"""Words with a combining mark or a vowel sign in front of a character that takes no room."""
+"""Words with a combining mark or a vowel sign before a zero-width character."""
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ WITH_MARKS = (
         ),
     ],
 )
-def test_symbols_are_taken_out(text: str, left: str, taken: list[tuple[int, str]]) -> None:
+def test_symbols_become_tags(text: str, left: str, taken: list[tuple[int, str]]) -> None:
     run = Symbols().prepare(Placeholders().prepare(Run(text)))
     assert run.text == left
     assert [(tag.at, tag.raw) for tag in run.tags] == taken

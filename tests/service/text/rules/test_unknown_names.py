@@ -1,4 +1,4 @@
-"""Names that a model has never seen come through."""
+"""Names that are not known words must be in the translation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Signs that a vocabulary does not have, or normalises."""
+"""Signs that a vocabulary lacks or normalises."""
 
 from collections.abc import Callable
 from unicodedata import normalize
@@ -105,7 +105,7 @@ def test_a_protected_amount_has_a_number_as_stand_in() -> None:
     assert sentence.readable("Today, bread is 20.") == "Today, bread is 3,49 €."
 
 
-def test_a_sign_is_taken_out_of_its_word() -> None:
+def test_signs_after_words_become_tags() -> None:
     [sentence] = take_apart("Mein Auto® ist © neu†.", "text").sentences
     assert sentence.text == "Mein Auto ist neu."
     assert [tag.raw.strip() for tag in sentence.tags] == ["®", "©", "†"]

@@ -1,4 +1,4 @@
-"""A rule that sees at a quick look that it has nothing to do does what it would do without that look."""
+"""Rules that skip texts after a fast check give the same results without the check."""
 
 import re
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from service.text.rules.unread import Unread
 from service.text.run import Run, plain_words
 
 ALWAYS = re.compile("")
-LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
+CHECKED_STEPS: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
     "placeholders": (placeholders, lambda text: Placeholders().prepare(Run(text))),
     "ellipses": (ellipses, lambda text: Ellipses().prepare(Run(text))),
     "quotes": (quotes, lambda text: Quotes("„“‚‘").prepare(Run(text))),
@@ -49,7 +49,7 @@ LOOKING: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
     "labels": (labels, lambda text: labels.cut(Run(text))),
     "already": (already, lambda text: Already("de", "en").leaves(Run(text))),
 }
-"""By rule, or what else looks so, where its quick look is, and what it does."""
+"""Modules with a fast check, and the step that it may skip, by name."""
 PIECES = (
     *".,:…+@#%{}[]()<>\\$_`&/~-!'\"„“”«»‚‘’‹›「」",
     *(
@@ -108,10 +108,10 @@ PIECES = (
 TEXTS = st.lists(st.sampled_from(PIECES) | st.just(" ") | st.characters(), max_size=12).map("".join)
 
 
-@pytest.mark.parametrize("name", LOOKING)
+@pytest.mark.parametrize("name", CHECKED_STEPS)
 @given(text=TEXTS)
 def test_rules_give_the_same_result_without_the_fast_check(name: str, text: str) -> None:
-    module, apply = LOOKING[name]
+    module, apply = CHECKED_STEPS[name]
     with pytest.MonkeyPatch.context() as patch:
         found = apply(text)
         patch.setattr(module, "_MAY_HOLD_ONE", ALWAYS)
@@ -131,7 +131,7 @@ OF_SIGNS: dict[str, Rule] = {
     "operators": Operators(),
     "punctuation": Punctuation("en"),
 }
-"""Where a vocabulary matters, the one with which they do the most."""
+"""Rules that depend on a vocabulary have the one with which they change the most."""
 WORDS = st.lists(
     st.sampled_from(["a", "X", "7", "Äbß", "dass", "www", "No", "z", "pm", "123", "é1"])
     | st.text(st.characters(max_codepoint=255, categories=["Lu", "Ll"], exclude_characters="ªº"))
@@ -182,11 +182,9 @@ def test_skipped_characters_begin_no_match(
     rule: tuple[ModuleType, str],
 ) -> None:
     module, pattern = rule
-    passed_over = [
-        one for one in map(chr, range(0x11_0000)) if not module._MAY_HOLD_ONE.search(one)
-    ]
-    assert set(map(chr, range(128))) <= set(passed_over)  # texts in ASCII are not even searched
-    assert not [one for one in passed_over if getattr(module, pattern).search(one)]
+    skipped = [one for one in map(chr, range(0x11_0000)) if not module._MAY_HOLD_ONE.search(one)]
+    assert set(map(chr, range(128))) <= set(skipped)  # texts in ASCII are not even searched
+    assert not [one for one in skipped if getattr(module, pattern).search(one)]
 
 
 LINES = st.lists(st.sampled_from(" \t\u00a0-*+•‣–—>#・(1٣²aA\u0301.)x"), max_size=6).map("".join)
@@ -211,7 +209,7 @@ NAMES = {
 
 @given(*[st.lists(st.sampled_from([*NAMES, "x", " ", "-", "New Yorker", "Romy"])).map("".join)] * 2)
 def test_names_are_found_by_the_first_word(source: str, target: str) -> None:
-    """What is in both, wherever in a word; then whole words of the translation are replaced."""
+    """Names that are in both texts, even within words, replace whole words of the translation."""
     found = [name for name in NAMES if name in source and name in target]
     words = [set(re.findall(r"\w+", text)) for text in (source, target)]
     found = [name for name in found if not name.isalnum() or name in words[0] & words[1]]
