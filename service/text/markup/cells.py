@@ -1,4 +1,4 @@
-r"""Runs cut at what stands between cells and lines within a text: tabs, pipes, blanks, `\N` in subtitles."""
+r"""Splits runs at separators of cells and lines: tabs, pipes, several spaces, `\N` in subtitles."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -10,7 +10,7 @@ from service.text.run import Run
 _ANY = re.compile(r"[\t|\\]| {3}")
 _BETWEEN_CELLS = re.compile(
     r"""
-      (?<=\S)[ ]*+\t[ \t]*+  # in front of a line, it is indented
+      (?<=\S)[ ]*+\t[ \t]*+  # at the beginning of a line, it is indentation
     | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
     | (?<=\S)[ ]{3,}+(?=\S)  # columns
     | ^[ ]*+\|[ ]++(?=[^\s|]) | (?<=[^\s|])[ ]++\|[ ]*+$  # around a row
@@ -24,14 +24,14 @@ _BREAK = re.compile(r"\\N|(?<!\w)\\n|\\n(?![a-z])")
 
 
 def cut(run: Run) -> list[str | Run]:
-    """Runs and what is between them, in order; the run alone, if there is nothing of all this in it."""
+    """Split a run into cells and separators, in order; without separators, return the run alone."""
     if not _ANY.search(run.text):
         return [run]
     return cut_at(run, _separators(run))
 
 
 def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
-    """A run without these stretches, in order, and each of them, with the tags in it, as it is written."""
+    """Split a run at these stretches, in order; they are returned as they are written, with their tags."""
     pieces: list[str | Run] = []
     at = tag = 0
     for first, last in [*places, (len(run.text), len(run.text))]:
@@ -48,7 +48,7 @@ def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
 
 
 def _separators(run: Run) -> list[tuple[int, int]]:
-    """Where it is to be cut, in order: between cells, at the ends of a row of them, at written breaks."""
+    """Return the separators, in order: between cells, at the ends of rows, and written line breaks."""
     edges = [tag.at for tag in run.tags]
     placeholders = Placeholders().prepare(run)  # {{ name | upper }} is one cell
     found: list[tuple[int, int]] = []
@@ -69,12 +69,12 @@ def _separators(run: Run) -> list[tuple[int, int]]:
 
 
 def _has_tag_within(edges: list[int], first: int, last: int) -> bool:
-    """Whether one of these places is within a stretch."""
+    """Check whether one of the tags' places is within a stretch."""
     return bisect_right(edges, first) < bisect_left(edges, last)
 
 
 def _in_line(text: str, first: int, last: int) -> list[tuple[int, int]]:
-    """What is between cells, and breaks; paths have backslashes, too."""
+    """Return the separators and breaks in a line, except backslashes in paths."""
     found = [match.span() for match in _BETWEEN_CELLS.finditer(text, first, last)]
     for token in _TOKEN.finditer(text, first, last):
         if "\\" in token[0] and not _PATH.search(token[0]):

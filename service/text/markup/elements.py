@@ -1,4 +1,4 @@
-"""HTML and XML as runs of text between blocks, so that a sentence is translated whole, apart from its tags.
+"""Splits HTML and XML into runs of text between blocks, so that sentences are translated without their tags.
 
 Nothing is repaired or lost: if a document is malformed, so is its translation.
 """
@@ -23,25 +23,25 @@ INLINE = frozenset(
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
 RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
-"""Elements that are kept as they are, with all that is in them."""
+"""Elements that are preserved unchanged, with everything in them."""
 UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
-"""Inline elements whose text comes through untouched."""
+"""Inline elements whose text is preserved unchanged."""
 _IN_SEGMENT: dict[str, TagKind | None] = {
     **dict.fromkeys(["g", "mrk", "pc", "hi"]),
     **{"bpt": "open", "ept": "close", "ph": "void", "it": "void"},
 }
-"""What is inline in XLIFF and TMX; and the kind of tag that it is as a whole, if its text is code."""
+"""Inline elements of XLIFF and TMX. If an element's text is code, it is one tag as a whole, of this kind."""
 _HAS_SEGMENTS = re.compile(
     r"(?:xliff|trans-unit|tmx|tuv?|seg|mrk|pc|bpt|ept)\b|ph\b.*\bx\s*=|it\b.*\bpos\s*=", re.DOTALL
 )
-"""An element's local name and attributes that tell a document to be XLIFF or TMX, or a part of one."""
+"""Local names and attributes of elements that identify XLIFF and TMX, or parts of these."""
 _OF_FORMAT = re.compile(
     rf"</?(?:\w+:)?(?:{'|'.join([*_IN_SEGMENT, 'x', 'bx', 'ex', 'sc', 'ec', 'r', 'run'])})(?![^\s/>])"
 )
-"""Of XLIFF, TMX, and Office Open XML, around a part of a word that looks unlike the rest."""
+"""Tags of XLIFF, TMX and Office Open XML that may enclose a part of a word in another format."""
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
 _DIVIDES = re.compile(r"&|<(?!wbr\b)\w", re.IGNORECASE)
-"""A single tag that keeps words apart; a comment does not, and `<wbr>` lies within a word."""
+"""A void tag that separates words; comments do not, and `<wbr>` is used within words."""
 _UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
 _ATTRIBUTE = re.compile(
     r"""([^\s/>="']++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?+""",
@@ -51,13 +51,13 @@ _ATTRIBUTE = re.compile(
 def parse(
     text: str, kind: Kind, ignored: Iterable[str] = (), *, is_escaped: bool = True
 ) -> list[str | Run]:
-    """What stays as it is, as strings, and the runs to translate, in order.
+    """Return the runs to translate, and as strings the parts that are preserved, in order.
 
     Args:
-        text: HTML or XML, whole or a part, well-formed or not.
-        kind: which of them.
-        ignored: names of elements whose text comes through untouched, beside those that say so themselves.
-        is_escaped: whether `&lt;` stands for `<`, or all text between tags for itself.
+        text: HTML or XML, complete or a part, well-formed or not.
+        kind: the format.
+        ignored: names of elements whose text is preserved unchanged, besides those marked in the text.
+        is_escaped: whether text contains character references such as `&lt;`.
     """
     stream = list(tokens(text, kind))
     names = frozenset(name.lower() if kind == "html" else name for name in ignored)
@@ -69,7 +69,7 @@ def parse(
 
 
 def _segment_parts(stream: list[Token], kind: Kind) -> dict[str, TagKind | None]:
-    """By its name, with a prefix if any, each element that is inline in the segments of XLIFF and TMX."""
+    """Return the inline elements in the segments of XLIFF and TMX, by name with prefix."""
     if kind == "html" or not any(
         _HAS_SEGMENTS.match(f"{_local(token.name)} {token.attributes}") for token in stream
     ):
@@ -79,12 +79,12 @@ def _segment_parts(stream: list[Token], kind: Kind) -> dict[str, TagKind | None]
 
 
 def _local(name: str) -> str:
-    """A name without its prefix."""
+    """Return a name without its prefix."""
     return name.rpartition(":")[2]
 
 
 def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
-    """In HTML, a list of its own; in XML, those that stand directly beside text somewhere."""
+    """Return the names of inline elements: in XML, those that are directly beside text somewhere."""
     if kind == "html":
         return INLINE
     found: set[str] = set()
@@ -97,7 +97,7 @@ def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
 
 
 class _Parser:
-    """Gathers runs."""
+    """Builds runs from tokens."""
 
     def __init__(
         self, kind: Kind, ignored: frozenset[str], stream: list[Token], is_escaped: bool
@@ -112,7 +112,7 @@ class _Parser:
         self.first, self.builder = 0, RunBuilder()
 
     def take(self, at: int) -> int:
-        """Take in the token at `at`, or the whole element that it begins; returns where to go on."""
+        """Read the token at `at`, or the whole element that it begins; return the index of the next one."""
         token = self.stream[at]
         if token.kind == "text":
             self._add_text(token.raw)
@@ -135,7 +135,7 @@ class _Parser:
         return at + 1
 
     def finish(self) -> list[str | Run]:
-        """All pieces."""
+        """Return all pieces."""
         self._block(len(self.stream), len(self.stream))
         return [piece for piece in self.pieces if piece != ""]
 
@@ -143,7 +143,7 @@ class _Parser:
         return token.name in self.kept or _says_no(token.attributes)
 
     def _add_text(self, raw: str) -> None:
-        """Add text as it is read; in XML, references to declared entities and carriage returns stay such."""
+        """Add unescaped text; in XML, references to declared entities and carriage returns are preserved."""
         if not self.is_escaped:
             self.builder.add(raw)
             return
@@ -161,11 +161,11 @@ class _Parser:
         self.builder.add(unescaped(raw[at:]))
 
     def _raw(self, first: int, last: int) -> str:
-        """The tokens from one to another as they are written."""
+        """Return the markup of a range of tokens."""
         return "".join(token.raw for token in self.stream[first:last])
 
     def _block(self, at: int, behind: int) -> None:
-        """End the run at what is no part of one: a block's tag, or all of a kept element."""
+        """End the run before tokens that belong to no run: a block's tag, or a whole preserved element."""
         run = self.builder.run(self.format)
         if has_letter(run.text):
             self.pieces += _cut_between_elements(run)
@@ -176,10 +176,10 @@ class _Parser:
 
 
 def _cut_between_elements(run: Run) -> list[Run]:
-    """A run cut where only tags keep two words apart: `</a><a>`, or `<br/>` in XML.
+    """Split a run where only tags separate two words: `</a><a>`, or `<br/>` in XML.
 
-    What is so written stands apart on the page, as entries of a menu do. Within a word, an element begins
-    behind text. In formats for translators and of office documents, a small letter goes on with a word.
+    Such words are separate on the page, like the entries of a menu. An element within a word begins after
+    text. In formats for translators and of office documents, a lower-case letter continues a word.
     """
     places = [
         (tag.at, index)
@@ -197,7 +197,7 @@ def _cut_between_elements(run: Run) -> list[Run]:
 
 
 def _says_no(attributes: str) -> bool:
-    """Whether `translate="no"` or the class `notranslate` is among them."""
+    """Check whether attributes include `translate="no"` or the class `notranslate`."""
     if "translate" not in attributes.lower():
         return False
     found = (
@@ -211,7 +211,7 @@ def _says_no(attributes: str) -> bool:
 
 
 def _divides(run: Run, before: Tag, tag: Tag) -> bool:
-    """Whether a tag between two letters or digits, and the one before it, keep them apart."""
+    """Check whether a tag between two letters or digits, with the one before it, separates words."""
     if tag.kind == "void":
         return _DIVIDES.match(tag.raw) is not None and not _goes_on(run, tag, tag)
     is_next = before.kind == "close" and tag.kind == "open" and before.at == tag.at
@@ -219,9 +219,9 @@ def _divides(run: Run, before: Tag, tag: Tag) -> bool:
 
 
 def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:
-    """Whether a word or sentence goes on in the next element.
+    """Check whether a word or sentence continues in the next element.
 
-    In a script without spaces it always does, except between links.
+    In scripts without spaces, it always does, except between links.
     """
     is_unspaced = _UNSPACED.fullmatch(run.text, tag.at - 1, tag.at + 1) is not None
     if run.format == "xml":
@@ -231,10 +231,10 @@ def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:
 
 
 def unescaped(text: str) -> str:
-    """Text as it is read between tags.
+    """Replace character references by their characters.
 
-    `html.unescape` makes an int of each number, and Python refuses those of more than 4,300 digits. One of
-    eight digits is beyond Unicode already, unless the first of them are zeros.
+    `html.unescape` converts each number to an int, and Python raises an error for more than 4,300 digits. A
+    number of eight digits is beyond Unicode already, unless it begins with zeros.
 
     >>> unescaped("&lt;&#065;&#99999999;") == "<A\ufffd"
     True
@@ -245,7 +245,7 @@ def unescaped(text: str) -> str:
 
 
 def _ends_of_elements(stream: list[Token]) -> dict[int, int]:
-    """For each open tag that has a close tag, the place behind that."""
+    """Return, for each open tag that has a close tag, the index after the close tag."""
     ends: dict[int, int] = {}
     opened: dict[str, list[int]] = {}
     for at, token in enumerate(stream):

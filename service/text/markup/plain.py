@@ -1,6 +1,6 @@
-"""Plain text as runs: Markdown in it is kept; most texts are one run.
+"""Splits plain text into runs, and preserves Markdown in it; most texts are one run.
 
-Pieces and runs joined together are always the original text, byte for byte.
+The concatenated pieces and runs are always the original text, byte for byte.
 """
 
 import re
@@ -19,17 +19,17 @@ from service.text.run import Run
 _MARK = re.compile(r"[`*_~<\[\\|{\t]| {3}")
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
-"""What a text without Markdown has none of, as a rule; each is looked for in a fraction of a microsecond."""
+"""Signs that texts without Markdown rarely have; each search takes a fraction of a microsecond."""
 _FRONT_MATTER = re.compile(r"---\r?\n(?:(?:[\w-]++:|[ \t#]|- ).*+\n|\r?\n)++---\r?(?:\n|\Z)")
-"""YAML, with which a page of many generators begins."""
+"""YAML front matter, as many site generators use."""
 _MAX_DEPTH = MAX_NESTING // 2
-"""Beyond it tags are single ones; the rest is for quotes and the like, which are tags later."""
+"""If tags are nested more deeply, all become void tags. The rest is for quotes, which become tags later."""
 _DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]^][^\]\n]*\]:[ \t]*+(\S*+)", re.MULTILINE)
 _ADDRESS = re.compile(r"[/#:<]|\w\.\w")
 
 
 def parse(text: str) -> list[str | Run]:
-    """What stays as it is, as strings, and the runs to translate, in order."""
+    """Return the runs to translate, and as strings the parts that are preserved, in order."""
     parts = messages.split(text) or subtitles.split(text)
     if parts is None:
         return _parse(text)
@@ -44,7 +44,7 @@ def parse(text: str) -> list[str | Run]:
 
 
 def _parse(text: str) -> list[str | Run]:
-    """What `parse` does, of a text that is neither a message nor subtitles."""
+    """Parse a text that is neither a message nor subtitles."""
     run = Run(text)
     is_plain = run.is_of_words or not (_MARK.search(text) or _LINE.search(text))
     if is_plain and not _FIRST_LINE.match(text):
@@ -61,7 +61,7 @@ def _parse(text: str) -> list[str | Run]:
 
 
 class _Gatherer:
-    """Makes runs of atoms that stand side by side."""
+    """Builds runs from adjacent atoms."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -69,7 +69,7 @@ class _Gatherer:
         self.builder = RunBuilder()
 
     def gather(self, atoms: Iterable[Atom]) -> list[str | Run]:
-        """All pieces."""
+        """Return all pieces."""
         at = 0
         for atom in atoms:
             self._between(self.text[at : atom.first], atom)
@@ -80,7 +80,7 @@ class _Gatherer:
         return self.pieces
 
     def _between(self, gap: str, atom: Atom) -> None:
-        """Take in what is between two atoms: indentation, what escapes a mark, markers of blocks."""
+        """Read the text between two atoms: indentation, backslashes before marks, or markers of blocks."""
         is_inside = bool(self.builder) and atom.kind not in ("break", "block", "html")
         if is_inside and gap == "\\" and self._is_escape(atom.first):
             self.builder.tag(gap, "void")
@@ -91,7 +91,7 @@ class _Gatherer:
             self._keep(gap)
 
     def _is_escape(self, at: int) -> bool:
-        """Whether the backslash in front of a mark is best apart from the text: not so in a_word."""
+        """Check whether the backslash before a mark becomes a tag, not part of the text as in a_word."""
         before, behind = self.text[at - 2], self.text[at + 1 : at + 2]
         return self.text[at] != "_" and not (before.isalnum() and behind.isalnum())
 
@@ -110,19 +110,19 @@ class _Gatherer:
             self.builder.tag(raw, atom.kind)
 
     def _end(self) -> None:
-        """End the run, if there is one."""
+        """End the current run, if there is one."""
         if not self.builder:
             return
         run, self.builder = self.builder.run(), RunBuilder()
-        if depth(run.tags) > _MAX_DEPTH:  # no reason to refuse what may be no markup at all
+        if depth(run.tags) > _MAX_DEPTH:  # no reason for an error, as it may not be markup at all
             run = replace(run, tags=[replace(tag, kind="void") for tag in run.tags])
         self.pieces.append(run)
 
     def _keep(self, raw: str) -> None:
-        """Take in what stays as it is; `[Anna]: Ja.` does not, as it defines no address."""
+        """Add preserved text; link definitions without an address, such as `[Anna]: Ja.`, are translated."""
         at = 0
-        for said in _DEFINITION.finditer(raw) if "]:" in raw else ():
-            if not _ADDRESS.search(said[1]):
-                self.pieces += [raw[at : said.start()], Run(said[0])]
-                at = said.end()
+        for definition in _DEFINITION.finditer(raw) if "]:" in raw else ():
+            if not _ADDRESS.search(definition[1]):
+                self.pieces += [raw[at : definition.start()], Run(definition[0])]
+                at = definition.end()
         self.pieces.append(raw[at:])

@@ -10,13 +10,13 @@ from service.text.run import Place, Run, Tag
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _LONGEST_UNIT = 3
-"""Letters: behind a longer word, a raised number is a footnote's."""
+"""Maximum letters of a unit; after a longer word, a superscript number is a footnote's."""
 _OF_FOOTNOTES = "0123456789[](),*† "
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
 
 
 class Elements(Rule):
-    """Keeps units and formulas whole, footnotes' numbers out of words, and spaces beside what is empty.
+    """Protects units and formulas, separates footnote numbers from words, and keeps the spaces of void tags.
 
     Danke 😊 aber nein becomes Thanks 😊, but no.
     """
@@ -25,11 +25,11 @@ class Elements(Rule):
     is_default = True
 
     def prepare(self, run: Run) -> Run:
-        """The run with such elements protected, or as single tags."""
+        """Return the run with such elements protected, or as void tags."""
         return _with_its_spaces(_whole(_without_footnotes(run))) if run.tags else run
 
-    def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - the tags say it
-        """The translation with the spaces of single tags on the sides where it needs them."""
+    def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - the tags suffice
+        """Move the spaces of void tags to the sides where the translation needs them."""
         if not translation.tags:
             return translation
         text, tags = translation.text, list(translation.tags)
@@ -45,14 +45,14 @@ class Elements(Rule):
 
 
 def _space(before: str, beside: str, touching: str, apart: str) -> str:
-    """The space that a tag needs next to a character: as before, beside marks that may open or close."""
+    """Return the space that a tag needs beside a character; beside ambiguous marks, it is as before."""
     if not beside or beside.isspace() or beside in touching:
         return ""
     return " " if beside.isalnum() or beside in apart else before
 
 
 def _without_footnotes(run: Run) -> Run:
-    """With raised numbers behind words as single tags: they are no part of the word."""
+    """Convert superscript numbers after words to void tags, as they are not part of the word."""
     places: list[Place] = []
     tags: list[Tag] = []
     at = 0
@@ -69,7 +69,7 @@ def _without_footnotes(run: Run) -> Run:
 
 
 def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
-    """Whether the element that begins with a tag is a number behind a word that is no unit."""
+    """Check whether the element that begins with a tag is a superscript number after a word, not a unit."""
     begin, text = tag.at, run.text
     return (
         tag.raw[1:4].lower() == "sup"
@@ -81,7 +81,7 @@ def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
 
 
 def _whole(run: Run) -> Run:
-    """With words protected in which something is raised or lowered: `m<sup>2</sup>`, `H<sub>2</sub>O`."""
+    """Protect words with superscripts or subscripts: `m<sup>2</sup>`, `H<sub>2</sub>O`."""
     found: list[tuple[int, int]] = []
     free = 0
     for index, last in _raised(run):
@@ -98,7 +98,7 @@ def _whole(run: Run) -> Run:
 
 
 def _raised(run: Run) -> Iterator[tuple[int, int]]:
-    """The numbers of the tags that begin and end what is raised or lowered, one in another left out."""
+    """Yield the indices of the tags that begin and end the outermost superscripts and subscripts."""
     opened = ""
     begin = depth = 0
     for index, tag in enumerate(run.tags):
@@ -112,7 +112,7 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
 
 
 def _with_its_spaces(run: Run) -> Run:
-    """With one of two spaces around a single tag as a part of it, or the one in front if a mark is behind."""
+    """Move one of two spaces around a void tag into it, or the one before it if a mark follows."""
     places: list[Place] = []
     tags = list(run.tags)
     for index, tag in enumerate(tags):

@@ -1,4 +1,4 @@
-"""The numbers in a text, by how its language writes decimals and times of day."""
+"""Reads the numbers in a text, according to how its language writes decimals and times of day."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from service.text.rules.months import Months
 from service.text.rules.scales import Scales
 from service.text.words import TOUCHING
 
-# of scripts that put blanks between words, so that a word with a digit is no whole sentence
+# scripts with spaces between words, in which a word with a digit is not a whole sentence
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
 _WORD = rf"[{_LETTER}]{{0,20}}+\p{{Nd}}[{_LETTER}\p{{Nd}}]*+"
 _RELEASE = r"[a-z]{1,8}+[.-]\p{Nd}++"  # 2.0-rc.1
@@ -26,9 +26,9 @@ _FIGURE = rf"{_BEGINS}{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
 _PHONE = r"(?<![\w.,])(?:\+|0)\p{Nd}{1,5}+(?:[ \u00a0]\p{Nd}[\p{Nd}-]*+)++(?![\w.,:/]\p{Nd})"
 _FIGURES = regex.compile(rf"{_PHONE}|{_FIGURE}")
 _DIGIT = re.compile(r"\d")
-# and groups of one, or what is from one to another: DE89 3704 0044 - +49 30 1234567 - 9–17
+# also with groups of digits, or ranges: DE89 3704 0044 - +49 30 1234567 - 9–17
 NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f–]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
-"""What is protected as one."""
+"""A number that is protected as a whole."""
 _BLANKS = " \u00a0\u202f"
 _GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}}(?!\d))++")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
@@ -47,26 +47,26 @@ _BY_MARK = {
 
 
 class Time(NamedTuple):
-    """A time of day that a word or mark says to be one: 2:30 pm, 17:48 Uhr, 午後2時30分."""
+    """A time of day that a word or mark identifies: 2:30 pm, 17:48 Uhr, 午後2時30分."""
 
     begin: int
     end: int
     written: str
-    """By 24 hours, as 14:30; as it stands, if there is no such time, or a word but no minutes."""
+    """The 24-hour time, such as 14:30; the original text if it is invalid, or has a word but no minutes."""
     value: str
-    """The same, but that an hour has minutes: 14:00."""
+    """The 24-hour time, always with minutes (14:00), or the original text if it is invalid."""
 
 
 class Figures:
     """Reads the numbers of one language."""
 
     def __init__(self, language: Language) -> None:
-        """Look up its decimal mark in CLDR; where that is not known, either of two may be one."""
+        """Look up the decimal mark in CLDR; if it is unknown, both dots and commas may be decimal marks."""
         self._halves = dict.fromkeys(language.before_noon, 0) | dict.fromkeys(
             language.after_noon, 12
         )
         self.clock = bool(self._halves), language.clock_marks
-        """How it writes times of day, other than most."""
+        """How the language writes times of day, for comparison with another."""
         self._marked_time = _marked_time(language) if language.clock_marks else None
         self._capitalizes_nouns = language.capitalizes_nouns
         space, clock = r"[ \u00a0\u202f]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
@@ -89,40 +89,40 @@ class Figures:
 
     @property
     def has_halves(self) -> bool:
-        """Whether its hours are those of half a day, which a word behind them says."""
+        """Whether the language uses the 12-hour clock, with a word after the hour."""
         return bool(self._halves) and self._marked_time is None
 
     def begins_with_half(self, text: str, at: int) -> bool:
-        """Whether a word for half a day stands at a place."""
+        """Check whether a word for a half of the day begins at `at`."""
         return self._half.match(text, at) is not None
 
     def lone_halves(self, text: str) -> list[tuple[int, int]]:
-        """Where words for halves of the day stand; none without one of the afternoon, as "am" is a verb."""
+        """Return the spans of words such as "am" and "pm"; none without an afternoon: "am" is also a verb."""
         found = list(self._word_of_half.finditer(text))
         if not any(match[0].casefold() in self._after_noon for match in found):
             return []
         return [match.span() for match in found]
 
     def times(self, text: str) -> Iterator[Time]:
-        """The times of day that a word or mark says to be some."""
+        """Yield the times of day that a word or mark identifies."""
         if self._marked_time:
             yield from self._marked_times(self._marked_time, text)
             return
         for match in self._time.finditer(text):
             hour, minute = int(match[1] or match[4]), match[2] or match[5]
             first, last = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
-            is_one = int(minute or 0) < 60 and first <= hour <= last
+            is_valid = int(minute or 0) < 60 and first <= hour <= last
             if match["half"]:
                 hour = hour % 12 + self._halves[match["half"].casefold()]
-            value = f"{hour}:{minute or '00'}" if is_one else match[0]
+            value = f"{hour}:{minute or '00'}" if is_valid else match[0]
             yield Time(*match.span(), value if minute else match[0], value)
 
     def _marked_times(self, marked: re.Pattern[str], text: str) -> Iterator[Time]:
         for match in marked.finditer(text):
             half, hour = match["half"], int(match["hour"])
             minute = 30 if match["past"] else int(match["minute"] or match["digits"] or 0)
-            is_said = half or match["past"] or match["minute"]  # 3時 may be part of 3時間
-            if not is_said or hour > 24 or minute > 59:
+            is_time = half or match["past"] or match["minute"]  # 3時 may be part of 3時間
+            if not is_time or hour > 24 or minute > 59:
                 continue
             if half and hour <= 12:
                 hour = hour % 12 + self._halves[half]
@@ -130,7 +130,7 @@ class Figures:
             yield Time(*match.span(), value, value)
 
     def in_digits(self, text: str) -> str:
-        """A text in which 3 million is 3000000, and so is 3 000 000 where a language writes that."""
+        """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces."""
         if self._groups_by_blanks:
             text = _GROUPED.sub(lambda number: re.sub(rf"[{_BLANKS}]", "", number[0]), text)
         parts, at = [], 0
@@ -140,10 +140,10 @@ class Figures:
         return "".join([*parts, text[at:]])
 
     def read(self, text: str) -> "Read":
-        """Each number: as it stands, and what it is in any language; a date is three.
+        """Return each number of a text as it is written, and its values independent of the language.
 
-        A number is a word with digits and what joins them: 1.234,56 - AX-9920-77B/3 - 13b - 1990er. Digits
-        of any script are those of ASCII.
+        A number is a word with digits, or several that are joined: 1.234,56 - AX-9920-77B/3 - 13b - 1990er. A
+        date has three values. Digits of all scripts are converted to ASCII.
         """
         found: Read = []
         rest, at = [], 0
@@ -161,7 +161,7 @@ class Figures:
         return found
 
     def _is_named(self, figure: str, text: str, at: int) -> bool:
-        """Whether a name is in front of a number: that of Python 3.11 is no decimal."""
+        """Check whether a name precedes a number, so that it is not a decimal: Python 3.11."""
         if self._capitalizes_nouns or not _FRACTION.search(figure):
             return False
         return _NAME.search(text, max(0, at - 24), at) is not None
@@ -191,7 +191,10 @@ class Figures:
 
 
 def _marked_time(language: Language) -> re.Pattern[str]:
-    """A time with marks behind its parts, or a word for half a day in front: 3時30分, 下午3点, 오후 3:30."""
+    """Return a pattern for times with marks after the numbers, or after words such as "pm".
+
+    Examples: 3時30分, 下午3点, 오후 3:30.
+    """
     halves = _any([*language.before_noon, *language.after_noon])
     hour, minute, past, duration = (f"[{marks}]" for marks in language.clock_marks)
     blank = f"[{_BLANKS}]?"
@@ -203,7 +206,7 @@ def _marked_time(language: Language) -> re.Pattern[str]:
 
 
 def _any(words: Iterable[str]) -> str:
-    """A pattern of these words; of none, it matches nothing."""
+    """Return a pattern for any of these words, which matches nothing if there are none."""
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
 
@@ -212,30 +215,30 @@ def _plain(digits: str) -> str:
 
 
 def _marks(code: str) -> tuple[str, str]:
-    """What is in front of decimals, and between groups of digits."""
+    """Return the decimal mark, and the mark between groups of digits."""
     found = locale(code)
     symbols = found.number_symbols.get("latn", {}) if found else {}
     return str(symbols.get("decimal", "")), str(symbols.get("group", ""))
 
 
 Read = list[tuple[str, list[str]]]
-"""Numbers of a text, each as it stands and as its values."""
+"""The numbers of a text: each as it is written, and its values."""
 
 
 def are_same(source: Read, translation: Read) -> bool:
-    """Whether two texts have the same numbers: each as it stands, or as the other language writes it."""
+    """Check whether two texts have the same numbers, as they are written or by value."""
     return difference(source, translation) == (Counter(), Counter())
 
 
 def difference(source: Read, translation: Read) -> tuple[Counter[str], Counter[str]]:
-    """The values that are in the source alone, and in the translation alone."""
-    as_they_stand = Counter(one for one, _ in source) & Counter(one for one, _ in translation)
-    first, second = _rest(source, as_they_stand), _rest(translation, as_they_stand)
+    """Return the values that only the source has, and those that only the translation has."""
+    same = Counter(one for one, _ in source) & Counter(one for one, _ in translation)
+    first, second = _rest(source, same), _rest(translation, same)
     return first - second, second - first
 
 
 def _rest(read: Read, known: Counter[str]) -> Counter[str]:
-    """The values of the numbers that are not known."""
+    """Return the values of all numbers except `known` ones."""
     known = known.copy()
     found: Counter[str] = Counter()
     for one, values in read:

@@ -64,7 +64,7 @@ _IS_OF_NUMBER = regex.compile(_OF_NUMBER)
 _SYMBOLS = regex.compile(f"{_SYMBOL}(?:[ \t\u00a0]*+{_SYMBOL})*")
 _WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYMBOL}|{HASHTAG}))*")
 _OPENS = re.compile(r"""[(\[{„«‹‚]\Z|(?<![^\s(\[])["'“‘»›]\Z""")
-"""What stands right in front of words."""
+"""A mark that directly precedes words."""
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
 _SPACES = " \t\u00a0"
 

@@ -1,7 +1,7 @@
-"""Characters that a vocabulary lacks or confuses with others, with the word or amount they belong to.
+"""Protects characters that a vocabulary lacks or confuses with others, with their word or amount.
 
-To most vocabularies, which normalise by compatibility (NFKC), `10⁶` is 106. To one without these characters,
-`49 €` and `10 µg` are bytes, which a model turns into other characters.
+Most vocabularies normalize by compatibility (NFKC), so that `10⁶` becomes 106. Vocabularies that lack the
+characters of `49 €` and `10 µg` spell them with bytes, which models change to other characters.
 """
 
 import re
@@ -15,8 +15,8 @@ from service.text.rules.symbols import is_of_number
 from service.text.run import Run
 from service.text.words import MARKS, TOUCHING
 
-# symbols, marks but those that Latin text is full of and those of a sentence, figures that are no digits, the
-# micro sign, phonetic letters but those that stand for apostrophes, and what is not assigned
+# symbols; punctuation, except that of Latin text and the ends of sentences; numbers that are not digits; the
+# micro sign; phonetic letters, except those used as apostrophes; unassigned characters
 _SIGN = regex.compile(
     r"(?V1)[[\p{S}\p{P}\p{No}\p{Nl}\p{Cn}\u00b5\u0250-\u02b8\u02c0-\u02ff\u2100-\u214f]"
     r"--[\x00-\x7f«»‹›\u2010\u2011\u2013\u2014\u2018-\u201f…‥]--\p{Sentence_Terminal}]"
@@ -24,10 +24,10 @@ _SIGN = regex.compile(
 _MAY_HOLD_ONE = re.compile(
     "[^\x00-\x7f\xc0-\xd6\xd8-\xf6\xf8-\u024f\u2010\u2011\u2013\u2014\u2018-\u201f]"
 )
-"""A quick look: neither letters of Latin nor dashes and quotes are signs."""
+"""A fast check: Latin letters, dashes and quotes are not signs."""
 _MARK = regex.compile(r"\p{P}")
 _INSIDE = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}.,·-]--[{TOUCHING}]]")
-"""What belongs to the word beside it; in some scripts that is a whole sentence, and nothing does."""
+"""A character of the word beside a sign, except in scripts without spaces, where words are not separate."""
 _SIGN_OR_INSIDE = regex.compile(rf"(?!\p{{P}}){_SIGN.pattern}|{_INSIDE.pattern}")
 _WIDTHS = ("<wide>", "<narrow>", "<small>", "<vertical>")
 _OPERATOR = regex.compile(r"[\p{Sm}\p{Pd}]")
@@ -38,21 +38,21 @@ _MARKED_LETTER = re.compile(rf"(?<![\w{MARKS}])[^\W\d_][{MARKS}]++(?!\w)")
 
 
 class Unread(SpellingRule):
-    """Protects them."""
+    """Protects characters that the vocabulary lacks or confuses with others."""
 
     name = "unread"
     is_default = True
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """The run with such words and amounts protected."""
+        """Protect words and amounts with such characters."""
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
         run = run.protecting(self._marked_letters(run.text))
         return run.protecting(self._spans(run.text))
 
     def _marked_letters(self, text: str) -> Iterator[tuple[int, int]]:
-        """Single letters with marks on them: the mean is x\u0304."""
+        """Yield single letters with combining marks that the vocabulary lacks: the mean is x\u0304."""
         for match in _MARKED_LETTER.finditer(text):
             if not all(map(self._spells, normalize("NFC", match[0]))):
                 yield match.span()
@@ -81,6 +81,6 @@ class Unread(SpellingRule):
             yield begin, end
 
     def _is_read(self, sign: str) -> bool:
-        """Whether the vocabulary has a sign, and takes it for no other but one of another width."""
+        """Check whether the vocabulary has a sign, and reads it as itself or as its form of another width."""
         is_same = normalize("NFKC", sign) == sign
         return self._spells(sign) and (is_same or decomposition(sign).startswith(_WIDTHS))
