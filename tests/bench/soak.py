@@ -98,9 +98,11 @@ async def translate(soak: Soak) -> None:
 
 
 async def stream(soak: Soak) -> None:
-    """Request an event stream and check that it is complete."""
+    """Request an event stream and check that it is complete, or ends with an error at its deadline."""
     status, events = await send(soak, soak.body(), STREAM)
-    if status == 200 and b"event: done" not in events:
+    if b'event: error\ndata: {"error"' in events and b'"code":"deadline_exceeded"' in events:
+        soak.statuses["late stream"] += 1
+    elif status == 200 and b"event: done" not in events:
         soak.broken["stream without an end"] += 1
 
 
