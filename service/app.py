@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.api import admin, docs, errors, health, page, tracing
 from service.api.access import Gate
@@ -110,7 +110,12 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
-        return RequestContext(Shortcut(Targets(for_pages), plain), metrics)
+        requests = RequestContext(Shortcut(Targets(for_pages), plain), metrics)
+
+        async def by_type(scope: Scope, receive: Receive, send: Send) -> None:
+            await (requests if scope["type"] == "http" else framework)(scope, receive, send)
+
+        return by_type
 
     app.add_middleware(layers)
     app.state.early_refusal = EarlyRefusal(admission, AccessLog(metrics))

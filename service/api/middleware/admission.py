@@ -75,7 +75,7 @@ class AdmissionLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http" or is_probe(scope["path"]):
+        if is_probe(scope["path"]):
             await self.app(scope, receive, send)
             return
         if refusal := self._refusal(scope):

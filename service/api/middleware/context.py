@@ -71,9 +71,6 @@ class RequestContext:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         method = scope["method"]
         identity = scope.get("request_id") or identity_of(scope["headers"])
         scope["request_id"] = identity  # for answers that bypass this middleware

@@ -24,7 +24,7 @@ class Direct:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        route = self._routes.get((scope.get("method", ""), scope.get("path", "")))
+        route = self._routes.get((scope["method"], scope["path"]))
         if route is None:
             await self.app(scope, receive, send)
             return

@@ -27,9 +27,6 @@ class HeadLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         address = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
         fields = sum(len(name) + len(value) for name, value in scope["headers"])
         path, limit = scope["path"], self.limit
@@ -62,9 +59,6 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         size = int(announced[:19]) if announced.isdigit() else 0
         if refusal := self._refusal_by_size(size, 0):

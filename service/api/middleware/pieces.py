@@ -15,9 +15,6 @@ class Pieces:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
 
         async def send_pieces(message: Message) -> None:
             body = message.get("body", b"")

@@ -14,7 +14,7 @@ class Shortcut:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        app = self.plain if scope["type"] == "http" and is_plain(scope) else self.app
+        app = self.plain if is_plain(scope) else self.app
         await app(scope, receive, send)
 
 

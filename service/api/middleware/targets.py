@@ -24,9 +24,6 @@ class Targets:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         path, raw = _paths_of(scope)
         version = scope.get("http_version", "1.1")
         if not version.startswith("1."):  # a higher minor version is read as 1.1 (RFC 9110, 6.2)

@@ -3,6 +3,7 @@
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 from service import errors
 from service.api.errors import install, status_of
@@ -129,7 +130,12 @@ def test_an_unexpected_error_is_logged_with_the_request_id() -> None:
     async def bug() -> None:
         raise ZeroDivisionError
 
-    with TestClient(app, raise_server_exceptions=False) as client:
-        answer = client.get("/bug", headers={"x-request-id": "job-17"})
+    client = TestClient(app, raise_server_exceptions=False)
+    answer = client.get("/bug", headers={"x-request-id": "job-17"})
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert answer.headers.get_list("x-request-id") == ["job-17"]
+
+
+def test_websockets_are_refused(client: TestClient) -> None:
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("/translate"):
+        pass
