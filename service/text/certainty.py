@@ -24,14 +24,14 @@ SHARE, SHARE_ALONE = 0.5, 0.95
 
 
 class Certainty:
-    """Knows what distinguishes a language from another. Immutable, so safe for threads.
+    """Distinguishes a language from another. Immutable, so safe for threads.
 
     Of 91,000 English sentences, none is mistaken for German; of as many German ones, 16 are mistaken for
     English, most of them English titles and names.
     """
 
     def __init__(self, language: str, rather_than: str) -> None:
-        """Take codes of two languages in any form that models use."""
+        """Load the evidence for two languages, whose codes may have any form that models use."""
         self._evidence = evidence()
         label_of, words = self._evidence.label_of, self._evidence.words
         self._label, self._other = (label_of(one) or one for one in (language, rather_than))
@@ -39,15 +39,17 @@ class Certainty:
         self._telling = (
             words.telling(self._label, self._other, LEAD) if self._has_tables else frozenset()
         )
-        """The first one's frequent words, of which sentences have one and names do not."""
+        """Frequent words of the language: sentences have at least one of them, unlike names."""
 
     def __call__(self, text: str) -> bool:
-        """Check a sentence. False for short or doubtful sentences, and for names and loan words."""
-        said = normalized(text)
-        if self._label == self._other or (self._has_tables and not self._is_said_by_words(said)):
+        """Check a sentence; return False if it is short or doubtful, or consists of names and loan words."""
+        normal = normalized(text)
+        if self._label == self._other or (
+            self._has_tables and not self._is_clear_from_words(normal)
+        ):
             return False
-        script = script_of(said)
-        words = split_words(said, script)
+        script = script_of(normal)
+        words = split_words(normal, script)
         if not words or not is_written_in(self._label, script):
             return False
         share = self._evidence.share(words, self._label)
@@ -57,9 +59,9 @@ class Certainty:
         length = max(length_in_words(words, script), 0 if script in UNSPACED else len(words))
         return share >= least and length >= WORDS
 
-    def _is_said_by_words(self, said: str) -> bool:
+    def _is_clear_from_words(self, normal: str) -> bool:
         """Check whether the words, by their weights in both languages, are sufficient evidence."""
-        words = letter_runs(said)[:MAX_WORDS]
+        words = letter_runs(normal)[:MAX_WORDS]
         if len(words) < WORDS or self._telling.isdisjoint(words):
             return False
         weights = self._evidence.words.weights_in(words, self._label, self._other)

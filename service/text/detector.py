@@ -44,17 +44,17 @@ class Detector:
 
         If a text is in a language that is not loaded, all have less than 50 percent, as a rule.
         """
-        said = normalized(text)
+        normal = normalized(text)
         shares = dict.fromkeys(self.languages, 0.0)
-        if self._loaded and any(map(str.isalpha, said)):
-            script = script_of(said)
-            likely = self._evidence(said, script)
+        if self._loaded and any(map(str.isalpha, normal)):
+            script = script_of(normal)
+            likely = self._evidence(normal, script)
             likely[self._loaded] += self._lead
             likely = np.exp(likely - likely.max())
             for codes, share in zip(
                 self._by_label.values(), likely[self._loaded] / likely.sum(), strict=True
             ):
-                fitting = [code for code in codes if fits(code, said, script)] or codes
+                fitting = [code for code in codes if fits(code, normal, script)] or codes
                 shares.update(dict.fromkeys(fitting, float(share) / len(fitting)))
         ranked = sorted(shares.items(), key=lambda item: -item[1])
         return [Detection(code, round(100 * share)) for code, share in ranked]

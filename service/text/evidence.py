@@ -22,7 +22,7 @@ LIKELIEST = 32
 """Languages whose probabilities fastText returns; more take longer and make no difference."""
 UNSPACED = frozenset({"Hani", "Kana"})
 """Scripts that do not separate words."""
-_UNSAID = re.compile(r"[A-Za-z]{2,8}+://[!-~]*+|www\.[!-~]++|[\w.+-]{1,64}+@[\w.-]++")
+_ADDRESS = re.compile(r"[A-Za-z]{2,8}+://[!-~]*+|www\.[!-~]++|[\w.+-]{1,64}+@[\w.-]++")
 _WORDS = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _PARTS = re.compile(r"[^\W\d_]++")
 
@@ -52,20 +52,20 @@ def normalized(text: str) -> str:
     """Return the beginning of a text in lower case, without addresses."""
     text = text[:LOOKED_AT].lower()
     if "@" in text or "://" in text or "www." in text:
-        return _UNSAID.sub(" ", text)
+        return _ADDRESS.sub(" ", text)
     return text
 
 
-def split_words(said: str, script: str) -> list[str]:
+def split_words(text: str, script: str) -> list[str]:
     """Return the words, or in Chinese and Japanese, which do not separate words, the characters."""
-    words = _WORDS.findall(said)
+    words = _WORDS.findall(text)
     return list("".join(words)) if script in UNSPACED else words
 
 
-def letter_runs(said: str) -> list[str]:
+def letter_runs(text: str) -> list[str]:
     """Return the runs of letters."""
-    plain = plain_words(said)
-    return plain if plain and all(map(str.isalpha, plain)) else _PARTS.findall(said)
+    plain = plain_words(text)
+    return plain if plain and all(map(str.isalpha, plain)) else _PARTS.findall(text)
 
 
 def length_in_words(words: list[str], script: str) -> float:

@@ -34,11 +34,11 @@ async def run_in_thread(
     """
     given_up = threading.Event()
     left = max(0.0, deadline - clock())
-    too_late = f"the deadline passed, which was {left:.3f} s away"
+    too_late = f"not finished within the deadline of {left:.3f} s"
 
     def check() -> None:
         if given_up.is_set():
-            raise CancelledError("nobody waits for it any more")
+            raise CancelledError("the result is no longer wanted")
         if clock() > deadline:
             raise DeadlineExceededError(too_late)
 

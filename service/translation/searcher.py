@@ -139,7 +139,7 @@ class Searcher:
         except TimeoutError:
             self.engine.abort(sequences)
             raise DeadlineExceededError(
-                f"not done {GRACE_SECONDS:g} s after the deadline, which was {left:.3f} s away"
+                f"not finished {GRACE_SECONDS:g} s after the deadline of {left:.3f} s"
             ) from None
         except BaseException:
             self.engine.abort(sequences)

@@ -1,1 +1,1 @@
-"""What is done to a text before the model sees it, and to its translation."""
+"""Rules that change text before a model reads it, and undo the change in the translation."""
