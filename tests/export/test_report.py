@@ -68,7 +68,7 @@ def test_translations_of_changed_case_and_quoted_lines_are_compared_with_chrf() 
     assert found.chrf["in quotes"] == 100
     quoted = [f"“{line.upper()}”" for line in REFERENCES]
     capitals = sacrebleu.corpus_chrf(quoted, [[line.upper() for line in REFERENCES]]).score
-    assert found.chrf["in capitals"] == capitals == pytest.approx(found.chrf["in capitals"])
+    assert found.chrf["in capitals"] == pytest.approx(capitals)
 
 
 @pytest.mark.parametrize("line", ["Ja", "Ja nein", "Ein Satz mit Wörtern."])

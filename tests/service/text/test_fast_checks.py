@@ -163,7 +163,7 @@ def test_plain_words_match_the_pattern(text: str) -> None:
     assert found is None or found == re.findall(r"\w+", text)
 
 
-def test_most_texts_have_plain_words() -> None:
+def test_plain_words_are_split_at_common_punctuation() -> None:
     assert plain_words("Ja, um 7. Kommst du?") == ["Ja", "um", "7", "Kommst", "du"]
 
 
