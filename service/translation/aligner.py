@@ -18,7 +18,7 @@ from service.models.bundle import MAX_LENGTH, SpecialTokens
 from service.text.tokenizer import Tokenizers
 from service.text.words import Alignment, align_words, word_spans
 from service.translation.backlog import Backlog, Promise
-from service.translation.offload import Check, run_in_thread
+from service.translation.offload import Check, run_in_thread, timed
 from service.translation.types import TranslatedSentence
 
 logger = logging.getLogger(__name__)
@@ -207,13 +207,8 @@ class Aligner:
         Raises:
             DeadlineExceededError: the deadline passed before the work was finished.
         """
-
-        def timed(check: Check) -> tuple[Result, float]:
-            started = time.perf_counter()
-            return work(check), time.perf_counter() - started
-
         with self.backlog.promised(cost):
-            result, seconds = await run_in_thread(timed, self.clock, deadline, self._threads)
+            result, seconds = await run_in_thread(timed(work), self.clock, deadline, self._threads)
         self.backlog.measured(cost, seconds)
         return result
 

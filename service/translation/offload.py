@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar
@@ -54,3 +55,13 @@ async def run_in_thread(
         raise DeadlineExceededError(too_late) from None
     finally:
         given_up.set()
+
+
+def timed(work: Callable[[Check], Result]) -> Callable[[Check], tuple[Result, float]]:
+    """Wrap work so that it also returns how many seconds it took."""
+
+    def run(check: Check) -> tuple[Result, float]:
+        started = time.perf_counter()
+        return work(check), time.perf_counter() - started
+
+    return run

@@ -1,7 +1,6 @@
 """Translates requests with one model, from text to sentences, ids and back. Independent of HTTP."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -24,7 +23,7 @@ from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
-from service.translation.offload import Check, run_in_thread
+from service.translation.offload import Check, run_in_thread, timed
 from service.translation.preparation import (
     Preparation,
     SearchPolicy,
@@ -156,9 +155,11 @@ class ModelTranslator:
         Raises:
             QueueFullError: the texts of other requests would take until the deadline.
         """
-        prepare = partial(self._prepare, request, texts)
+        prepare = timed(partial(self._prepare, request, texts))
         if size <= CHARACTERS_ON_LOOP:
-            return prepare(lambda: None)[:2]
+            prepared, seconds = prepare(lambda: None)
+            self.observer.on_prepared(seconds)
+            return prepared
         with self._backlog.promised(size) as promise:
             left = deadline - self.searcher.engine.clock()
             if LEAST_MARGIN * promise.seconds > left:
@@ -167,9 +168,10 @@ class ModelTranslator:
                     f"{left:.1f} s from now",
                     promise.seconds,
                 )
-            documents, tasks, seconds = await self._run(True, deadline, prepare)
+            prepared, seconds = await self._run(True, deadline, prepare)
             self._backlog.measured(size, seconds)
-        return documents, tasks
+        self.observer.on_prepared(seconds)
+        return prepared
 
     async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
         """Run CPU work and return its result; long work runs on another thread."""
@@ -189,14 +191,14 @@ class ModelTranslator:
 
     def _prepare(
         self, request: Preparation, texts: Sequence[str], check: Check
-    ) -> tuple[list[Document], list[Task], float]:
-        """Split texts and prepare their sentences; the third result is the duration in seconds.
+    ) -> tuple[list[Document], list[Task]]:
+        """Split texts and prepare their sentences.
 
         Raises:
             LimitExceededError: there are too many sentences or tokens for a search, as soon as this is known.
         """
-        started, max_sentences = time.perf_counter(), self.searcher.max_sentences
-        tokens, max_tokens = 0, self.searcher.max_tokens
+        max_sentences, max_tokens = self.searcher.max_sentences, self.searcher.max_tokens
+        tokens = 0
 
         def counted(sentences: int) -> None:
             check()
@@ -214,10 +216,7 @@ class ModelTranslator:
                     f"and the limit is {max_tokens}"
                 )
 
-        documents, tasks = request.take_apart(texts, counted, add_tokens)
-        seconds = time.perf_counter() - started
-        self.observer.on_prepared(seconds)
-        return documents, tasks, seconds
+        return request.take_apart(texts, counted, add_tokens)
 
 
 class _Counted:
