@@ -28,7 +28,7 @@ class Elements(Rule):
         """Return the run with such elements protected, or as void tags."""
         return _with_its_spaces(_whole(_without_footnotes(run))) if run.tags else run
 
-    def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - the tags suffice
+    def restore(self, source: Run, translation: Run) -> Run:
         """Move the spaces of void tags to the sides where the translation needs them."""
         if not translation.tags:
             return translation

@@ -26,32 +26,28 @@ class Letters(SpellingRule):
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has each such word, ignoring case."""
-        if not self._lacking(source.text):
+        if not self._lacks(source.text):
             return True
         found = translation.unprotected().casefold()
         words = self._words(source.unprotected())
         return all(word[0].casefold() in found for word in words)
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - of any translation
+    def protect(self, run: Run, translation: Run) -> Run:
         """Protect these words."""
-        if not self._lacking(run.text):
+        if not self._lacks(run.text):
             return run
         return run.protecting(word.span() for word in self._words(run.text))
 
     def _words(self, text: str) -> Iterator[regex.Match[str]]:
-        return (word for word in _WORD.finditer(text) if self._lacking(word[0]))
+        return (word for word in _WORD.finditer(text) if self._lacks(word[0]))
 
-    def _lacking(self, text: str) -> set[str]:
-        """Return the letters of a text that the vocabulary lacks."""
-        lacking: set[str] = set()
+    def _lacks(self, text: str) -> bool:
+        """Check whether the vocabulary lacks a letter of a text, in its case and in lower case."""
         if text.isascii():
-            return lacking
-        for character in set(text) - self._fine:
-            if character.isalpha() and not self._is_spelled(character):
-                lacking.add(character)
-            elif len(self._fine) < _MAX_FINE:
-                self._fine.add(character)
-        return lacking
-
-    def _is_spelled(self, letter: str) -> bool:
-        return self._spells(letter) or self._spells(letter.lower())
+            return False
+        for one in set(text) - self._fine:
+            if one.isalpha() and not (self._spells(one) or self._spells(one.lower())):
+                return True
+            if len(self._fine) < _MAX_FINE:
+                self._fine.add(one)
+        return False

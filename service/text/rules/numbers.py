@@ -57,7 +57,7 @@ class Numbers(Rule):
         )
         return lost <= months[1] - months[0] and new <= months[0] - months[1]
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - of any translation
+    def protect(self, run: Run, translation: Run) -> Run:
         """Protect the numbers; times become 24-hour times if the languages write times differently."""
         if _DIGIT.search(run.text) is None:
             return run.protecting(self._source.lone_halves(run.text))

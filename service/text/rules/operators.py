@@ -41,7 +41,7 @@ class Operators(Rule):
             for one, count in signs.items()
         )
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - whatever it is
+    def protect(self, run: Run, translation: Run) -> Run:
         """The sentence with them protected, each with the numbers beside it."""
         return run.protecting(match.span() for match in _found(_TERM, run.text))
 

@@ -76,7 +76,7 @@ class Rule:
     parameters: ClassVar[type[Parameters]] = Parameters
 
     @classmethod
-    def make(cls, setting: Setting) -> Self:  # noqa: ARG003 - most rules need nothing
+    def make(cls, setting: Setting) -> Self:
         """Build the rule for a direction of a bundle.
 
         Raises:
@@ -88,19 +88,19 @@ class Rule:
         """Return what the model reads instead of a run or sentence."""
         return run
 
-    def leaves(self, sentence: Run) -> bool:  # noqa: ARG002 - others do
+    def leaves(self, sentence: Run) -> bool:
         """Check whether a sentence, before any rule for sentences, must not be translated."""
         return False
 
-    def came_through(self, source: Run, translation: Run) -> bool:  # noqa: ARG002 - others do
+    def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has everything it must have; otherwise, it is translated again."""
         return True
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
+    def protect(self, run: Run, translation: Run) -> Run:
         """Protect everything that a translation must have, before the sentence is translated again."""
         return run
 
-    def restore(self, source: Run, translation: Run) -> Run:  # noqa: ARG002 - others do
+    def restore(self, source: Run, translation: Run) -> Run:
         """Undo `prepare` in the translation of a sentence.
 
         Args:

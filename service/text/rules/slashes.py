@@ -32,7 +32,7 @@ class Slashes(Rule):
             return True
         return translation.text.count("/") >= len(_BETWEEN_WORDS.findall(source.text))
 
-    def protect(self, run: Run, translation: Run) -> Run:  # noqa: ARG002 - of any translation
+    def protect(self, run: Run, translation: Run) -> Run:
         """Protect the slashes."""
         return run.protecting(match.span() for match in _BETWEEN_WORDS.finditer(run.text))
 
