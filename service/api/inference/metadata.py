@@ -46,6 +46,7 @@ async def server_ready(service: ServicesDependency, models: ModelsDependency) ->
 
 
 @router.get("")
+@router.get("/", include_in_schema=False)  # as in the protocol's OpenAPI document
 async def server() -> ServerMetadata:
     """Return the server's name, version and extensions."""
     return ServerMetadata(

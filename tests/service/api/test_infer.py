@@ -264,6 +264,7 @@ def test_inference_may_be_refused_before_its_body_is_read() -> None:
 
 def test_the_binary_extension_is_announced(client: TestClient) -> None:
     assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
+    assert client.get("/v2/").json() == client.get("/v2").json()
 
 
 def test_the_model_that_is_named_translates(tmp_path: Path) -> None:
