@@ -190,8 +190,10 @@ class ModelStore:
         """Log which models are served."""
         for model in models.models:
             manifest = model.bundle.manifest
-            said = f"{len(manifest.directions)} directions, {model.precision}, {model.provider}"
-            logger.info("%s is ready: %s", manifest.name, said)
+            count = len(manifest.directions)
+            unit = "direction" if count == 1 else "directions"
+            form = "%s is ready: %d %s, %s, %s"
+            logger.info(form, manifest.name, count, unit, model.precision, model.provider)
         if waiting := len(models.described) - len(models.models):
             logger.info("models to be loaded on demand: %d", waiting)
 
