@@ -1,4 +1,4 @@
-"""What a translation must not change: variables, addresses, code, and whatever is marked as such.
+"""Protects variables, addresses, code and similar parts, which a translation must not change.
 
 A model that has never seen `%1$s` loses it. So it is replaced by a token that the model was trained to copy,
 or by a name, which models do copy. If that does not appear exactly once in the translation, the parts of the
@@ -17,9 +17,9 @@ from service.text.words import TOUCHING
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 CODE_SIGNS = r"={}\\|<>()"
-"""Where one of them, and no blank, is between backticks, these are no apostrophes, even beside a word."""
+"""If there is one of these and no space between two backticks, they enclose code, even beside a word."""
 _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]"
-# of Chinese and Japanese, which end addresses, too
+# Chinese and Japanese punctuation, which also ends addresses
 _WIDE_MARKS = "\u3001-\u3003\u3008-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _ENDS_URL = rf"""\s<>"'()\]}}“”„«»‚‘’{_WIDE_MARKS}"""
 _BEHIND = ".,;:!?…"
@@ -29,9 +29,9 @@ _BEHIND_PATH = r".,;:!?)\]}"
 _ENDS_WINDOWS_PATH = rf"\s:*?\"<>|,;{_WIDE_MARKS}"
 _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "‘’", "«": "»", "»": "«"}
 
-# possessive quantifiers, and a look at what is in front: no long word is to be tried from each of its letters
+# possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters
 KINDS = {
-    # without the mark behind it, or the bracket that is around it
+    # without a mark after it or a bracket around it
     "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.|{_SCHEME})(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
     rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}{_BEHIND}])",
     "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
@@ -48,7 +48,7 @@ KINDS = {
     "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)"
     rf"(?:[?\#](?=[\w/])[^{_ENDS_URL}]*[^{_ENDS_URL}{_BEHIND}])?",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
-    # "--force", (--size=2), but not "--well, no": a model that knows dashes as -- keeps those between blanks
+    # "--force", (--size=2), but not "--well, no": a model that knows -- as a dash keeps those between spaces
     "option": "|".join(
         rf"(?<=[{opening}])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[{closing}])"
         for opening, closing in _AROUND_OPTIONS.items()
@@ -59,7 +59,7 @@ KINDS = {
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
     "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
-    # whatever is behind what has a place or a name; else no percentage: 100%ige, 5 % davon
+    # with a position or name, any text may follow; otherwise, percentages are excluded: 100%ige, 5 % davon
     "printf": rf"%(?:\d++\$|\([^()\s]*+\)|<\w++>)?{_CONVERSION}(?!\w)"
     rf"|%(?:\d++\$|(?<!\d%)\([^()\s]*+\)|<\w++>){_CONVERSION}"
     r"|(?<![\d%])(?<!\d[ \u00a0\u202f])%(?:[ds@]|l{1,2}[diu]|\d*+\.\d++f)(?=[^\W\d_])",
@@ -76,39 +76,39 @@ KINDS = {
     "box to tick": r"\[[ \u00a0]*\]",
     "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
 }
-"""What is protected, and how it looks; where two begin at one place, the first of this order counts."""
+"""The patterns of what is protected, by kind; if two match at the same place, the first is used."""
 _MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
     r"[@#%{\[<\\$_`&:/~….+-](?:(?<![.+-])|(?<=-)-[a-z]|(?<=\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
 )
-"""A quick look: most texts have nothing of all this."""
+"""A fast check that rejects most texts."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
 _IS_UNSPACED = re.compile(rf"(?<!\S)[^\s/\\{TOUCHING}]*+[{TOUCHING}]")
-"""A word of a script without spaces; one within an address says nothing of the text around that."""
+"""A word in a script without spaces, not within an address, which may be in a text in another script."""
 _IN_ADDRESS = rf"(?<![{TOUCHING}])(?:[/\\?=&]|_\()"  # /wiki/维基_(百科), ?q=值, D:\数据
 _BEHIND_SIGN = r"(?<!\w)(?:[@\#]|__)|%(?=\w+%)"  # @用户, #标签, __名__, %名%
 _WORDS = re.compile(
     rf"(?:{_IN_ADDRESS}|{_BEHIND_SIGN})[{TOUCHING}]+(?:[/\\?=&_~.%:+(-]+[{TOUCHING}]+)*|(?P<word>[{TOUCHING}]+)"
 )
-"""What touches: what is a part of a placeholder, and `word`, which is none."""
+"""Words in scripts without spaces: parts of placeholders, or `word` if they only touch one."""
 
 
-def _apart(text: str) -> str:
-    """A text with a mark in the place of each letter of words that may touch a placeholder."""
+def _separated(text: str) -> str:
+    """Replace each letter of words that may touch a placeholder by a punctuation mark."""
     return _WORDS.sub(lambda one: "。" * len(one["word"]) if one["word"] else one[0], text)
 
 
 class Tokens(Parameters):
-    """What a bundle says of it."""
+    """The parameter of the rule."""
 
     tokens: Annotated[
         tuple[Annotated[str, StringConstraints(pattern=r"^<\w{1,20}>$")], ...],
         Field(max_length=100),
     ] = ()
-    """Those that the model was trained to copy, as `<p0>`; without them, names and numbers stand in."""
+    """Tokens that the model was trained to copy, such as `<p0>`; by default, names and numbers are used."""
 
 
 class Placeholders(Rule):
-    """Protects format specifiers, addresses, code, and whatever is marked as such."""
+    """Protects format specifiers, addresses, code and similar parts."""
 
     name = "placeholders"
     is_default = True
@@ -116,15 +116,15 @@ class Placeholders(Rule):
     parameters = Tokens
 
     def __init__(self, tokens: tuple[str, ...] = ()) -> None:
-        """`tokens` stand in for what is protected."""
+        """Set the tokens that replace protected parts."""
         self.tokens = tokens
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
-        """With the tokens of the vocabulary.
+        """Build the rule with the tokens in the manifest.
 
         Raises:
-            BundleError: the vocabulary has not all of them.
+            BundleError: the vocabulary lacks one of them.
         """
         tokens = cast(Tokens, setting.parameters).tokens
         for tokenizer in setting.tokenizers:
@@ -133,10 +133,10 @@ class Placeholders(Rule):
         return cls(tokens)
 
     def prepare(self, run: Run) -> Run:
-        """The run with its placeholders protected."""
+        """Protect the placeholders."""
         text = run.text
         if _MAY_HOLD_ONE.search(text) is None:
             return run
         if not text.isascii() and _IS_UNSPACED.search(text):
-            text = _apart(text)
+            text = _separated(text)
         return run.protecting(one.span() for one in PLACEHOLDER.finditer(text))
