@@ -27,7 +27,7 @@ from service.models.vocabularies import load_tokenizers
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
 from service.translation.cache import SentenceCache
-from service.translation.preparation import SearchPolicy
+from service.translation.decoding import SearchPolicy
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
+from math import inf
 
-from service.engine.types import DecodingOptions, StopRule, tokens_of
+from service.engine.types import DecodingOptions, tokens_of
 from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
 from service.models.bundle import Direction, Manifest
-from service.text.document import Document, OnCount, take_apart
+from service.text.document import Document, take_apart
 from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
+from service.translation.offload import Check
 from service.translation.searcher import Work
 from service.translation.types import TranslationOptions
 
@@ -25,15 +27,36 @@ class Task:
     work: list[Work]
     """The search for each clause."""
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of its searches, see `tokens_of`."""
+        return sum(tokens_of(*one) for one in self.work)
+
 
 @dataclass(frozen=True, slots=True)
-class SearchPolicy:
-    """The operator's limits and defaults for a model."""
+class SizeLimit:
+    """How much one request may have."""
 
-    max_beam_size: int
-    """The largest beam size that requests may use."""
-    rerank: bool = False
-    """The default for requests."""
+    sentences: float = inf
+    """Sentences, in which each clause counts."""
+    tokens: float = inf
+    """Tokens of all searches, see `tokens_of`."""
+
+    def check(self, sentences: int, tokens: int) -> None:
+        """Check what a request has so far.
+
+        Raises:
+            LimitExceededError: it has too much.
+        """
+        if sentences > self.sentences:
+            raise LimitExceededError(
+                f"Invalid request: it has more than {self.sentences} sentences, which is the limit"
+            )
+        if tokens > self.tokens:
+            raise LimitExceededError(
+                f"Invalid request: its sentences and their translations have {tokens} tokens or more, "
+                f"and the limit is {self.tokens}"
+            )
 
 
 MAX_LENGTHS = 1024
@@ -51,6 +74,7 @@ class Preparation:
         options: TranslationOptions,
         decoding: DecodingOptions,
         pipeline: Pipeline,
+        size_limit: SizeLimit = SizeLimit(),
     ) -> None:
         """Check the prefix; `decoding` are the options of the longest possible sentence.
 
@@ -60,7 +84,7 @@ class Preparation:
         """
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
-        self.pipeline = pipeline
+        self.pipeline, self.size_limit = pipeline, size_limit
         self._decoding_for = lru_cache(MAX_LENGTHS)(self._make_decoding)
         self._prefix: tuple[int, ...] = ()
         self._begins_with = ""
@@ -92,10 +116,7 @@ class Preparation:
             )
 
     def take_apart(
-        self,
-        texts: Sequence[str],
-        on_count: OnCount = lambda _: None,
-        on_tokens: OnCount = lambda _: None,
+        self, texts: Sequence[str], check: Check = lambda: None
     ) -> tuple[list[Document], list[Task]]:
         """Split the texts, and prepare their sentences.
 
@@ -103,42 +124,48 @@ class Preparation:
 
         Args:
             texts: any texts.
-            on_count: called again and again with the number of sentences so far.
-            on_tokens: called for each sentence with its number of tokens, see `tokens_of`.
+            check: called for every sentence, at least; what it raises ends the work.
 
         Raises:
             TextTooLongError: the only text has a sentence that is too long, or too deeply nested tags.
+            LimitExceededError: there are more sentences or tokens than the limit, as soon as this is known.
         """
         documents: list[Document] = []
         tasks: list[Task] = []
+        tokens = 0
         for text in texts:
             try:
-                document, mine = self._take_apart(text, len(tasks), on_count, on_tokens)
+                document, mine = self._take_apart(text, len(tasks), tokens, check)
             except TextTooLongError as error:
                 if len(texts) == 1:
                     raise
                 document, mine = Document((text,), problem=str(error)), []
             documents.append(document)
             tasks += mine
+            tokens += sum(task.tokens for task in mine)
         return documents, tasks
 
     def _take_apart(
-        self, text: str, before: int, on_count: OnCount, on_tokens: OnCount
+        self, text: str, sentences: int, tokens: int, check: Check
     ) -> tuple[Document, list[Task]]:
-        """Do the same for one text; the texts before it have `before` sentences."""
+        """Do the same for one text; the texts before it have so many sentences and tokens."""
         options = self.options
         form, ignored = options.format, options.ignored_tags
         splitting = options.splitting or ("sentences" if form == "html" else "all")
-        counted = partial(_add_to_count, on_count, before)
-        document = take_apart(text, form, splitting, ignored, self.pipeline, counted)
-        tasks, count = [], before
+
+        def check_size(more: int) -> None:
+            check()
+            self.size_limit.check(sentences + more, tokens)
+
+        document = take_apart(text, form, splitting, ignored, self.pipeline, check_size)
+        tasks = []
         for index, sentence in enumerate(document.sentences):
             if index == 0 and self._begins_with:
                 sentence = sentence.beginning(self._begins_with)
-            tasks.append(self.task(sentence))
-            count += len(tasks[-1].work)
-            on_count(count)
-            on_tokens(sum(tokens_of(*work) for work in tasks[-1].work))
+            task = self.task(sentence)
+            tasks.append(task)
+            sentences, tokens = sentences + len(task.work), tokens + task.tokens
+            check_size(0)
         return document, tasks
 
     def forced(self, sentence: Sentence) -> tuple[Sentence, tuple[int, ...]]:
@@ -243,59 +270,3 @@ class Preparation:
                 f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
                 f"{quoted(text)}"
             )
-
-
-def _add_to_count(on_count: OnCount, before: int, more: int) -> None:
-    on_count(before + more)
-
-
-def decoding_options(
-    manifest: Manifest,
-    direction: Direction,
-    options: TranslationOptions,
-    policy: SearchPolicy,
-) -> DecodingOptions:
-    """Return a request's options, with the bundle's defaults and the length limit of the longest sentence.
-
-    Raises:
-        LimitExceededError: an option exceeds the model's or the operator's limit.
-    """
-    defaults, wanted = manifest.decoding, options.alternatives + 1
-    max_beam_size = policy.max_beam_size
-    beam_size = options.beam_size or min(max(defaults.beam_size, wanted), max_beam_size)
-    if beam_size > max_beam_size:
-        raise LimitExceededError(
-            f"Invalid request: beam_size parameter must be <= {max_beam_size}, but is {beam_size}"
-        )
-    if wanted > beam_size:
-        raise LimitExceededError(
-            f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
-            f"beams), but is {options.alternatives}"
-        )
-    longest, rule = manifest.limits.max_target_length, defaults.stop_rule
-    if (options.max_decoding_length or 0) > longest:
-        raise LimitExceededError(
-            f"Invalid request: max_decoding_length parameter must be <= {longest}, but is "
-            f"{options.max_decoding_length}"
-        )
-    reranks = policy.rerank if options.rerank is None else options.rerank
-    channel = None
-    if reranks and defaults.channel_weight:
-        channel = manifest.channel_direction(direction)
-    penalties = (
-        options.length_penalty,
-        defaults.channel_length_penalty if channel else None,
-        defaults.length_penalty,
-    )
-    penalty = next(one for one in penalties if one is not None)
-    return DecodingOptions(
-        max_decoding_length=options.max_decoding_length or longest,
-        beam_size=beam_size,
-        num_hypotheses=wanted,
-        length_penalty=penalty,
-        length_norm=defaults.length_norm,
-        no_repeat_ngram_size=options.no_repeat_ngram_size,
-        stop_rule=StopRule.FIRST if penalty < 0 and rule is StopRule.BOUND else rule,
-        channel_tag=channel.tag if channel else None,
-        channel_weight=defaults.channel_weight,
-    )

@@ -12,7 +12,6 @@ from service.errors import (
     AbandonedError,
     DeadlineExceededError,
     InvalidRequestError,
-    LimitExceededError,
     QueueFullError,
     RefusedError,
 )
@@ -23,13 +22,9 @@ from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
+from service.translation.decoding import SearchPolicy, decoding_options
 from service.translation.offload import Check, run_in_thread, timed
-from service.translation.preparation import (
-    Preparation,
-    SearchPolicy,
-    Task,
-    decoding_options,
-)
+from service.translation.preparation import Preparation, SizeLimit, Task
 from service.translation.searcher import Searcher
 from service.translation.sentence_translator import (
     OffLoop,
@@ -154,8 +149,9 @@ class ModelTranslator:
 
         Raises:
             QueueFullError: the texts of other requests would take until the deadline.
+            LimitExceededError: there are too many sentences or tokens for a search.
         """
-        prepare = timed(partial(self._prepare, request, texts))
+        prepare = timed(partial(request.take_apart, texts))
         if size <= CHARACTERS_ON_LOOP:
             prepared, seconds = prepare(lambda: None)
             self.observer.on_prepared(seconds)
@@ -187,36 +183,8 @@ class ModelTranslator:
         """
         manifest, pipeline = self.manifest, self.pipeline(direction)
         decoding = decoding_options(manifest, direction, options, self.policy)
-        return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline)
-
-    def _prepare(
-        self, request: Preparation, texts: Sequence[str], check: Check
-    ) -> tuple[list[Document], list[Task]]:
-        """Split texts and prepare their sentences.
-
-        Raises:
-            LimitExceededError: there are too many sentences or tokens for a search, as soon as this is known.
-        """
-        max_sentences, max_tokens = self.searcher.max_sentences, self.searcher.max_tokens
-        tokens = 0
-
-        def counted(sentences: int) -> None:
-            check()
-            if sentences > max_sentences:
-                raise LimitExceededError(
-                    f"Invalid request: it has more than {max_sentences} sentences, which is the limit"
-                )
-
-        def add_tokens(more: int) -> None:
-            nonlocal tokens
-            tokens += more
-            if tokens > max_tokens:
-                raise LimitExceededError(
-                    f"Invalid request: its sentences and their translations have {tokens} tokens or more, "
-                    f"and the limit is {max_tokens}"
-                )
-
-        return request.take_apart(texts, counted, add_tokens)
+        limit = SizeLimit(self.searcher.max_sentences, self.searcher.max_tokens)
+        return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline, limit)
 
 
 class _Counted:

@@ -12,7 +12,8 @@ from service.errors import TextTooLongError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
-from service.translation.preparation import Preparation, SearchPolicy, decoding_options
+from service.translation.decoding import SearchPolicy, decoding_options
+from service.translation.preparation import Preparation
 from service.translation.types import Done, Translation, TranslationOptions
 from tests.conftest import TINY_BUNDLE
 

@@ -15,7 +15,7 @@ from service.models.loading import start_model
 from service.models.model_set import ModelSet
 from service.models.model_store import model_options
 from service.settings import Settings
-from service.translation.preparation import SearchPolicy, decoding_options
+from service.translation.decoding import SearchPolicy, decoding_options
 from service.translation.searcher import Work
 from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE

@@ -9,7 +9,7 @@ from service.engine.types import FinishReason, Hypothesis
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
-from service.translation.preparation import SearchPolicy
+from service.translation.decoding import SearchPolicy
 from service.translation.searcher import Found, Searcher, Work
 from service.translation.translator import ModelTranslator
 from service.translation.types import TranslationOptions
