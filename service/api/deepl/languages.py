@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request
 
 from service.api.deepl.routes import ERRORS, entered_fields
 from service.api.deepl.schemas import (
+    DeepLLanguage,
     Feature,
-    Language,
     LanguagesRequest,
     ResourceLanguage,
     ResourceLanguagesRequest,
@@ -48,21 +48,22 @@ _NAMES = {
 )
 async def list_languages(
     request: Request, service: ServicesDependency, models: ModelsDependency
-) -> list[Language]:
+) -> list[DeepLLanguage]:
     """List the source languages, or with `type=target` the target languages."""
     asked = parse(LanguagesRequest, await entered_fields(request, service.gate))
     if asked.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
     if asked.type == "source":
         codes = sorted({languages.parse(code).language for code in models.sources})
-        return [Language(language=code.upper(), name=languages.name(code)) for code in codes]
+        return [DeepLLanguage(language=code.upper(), name=languages.name(code)) for code in codes]
     names = {
         variant.upper(): _NAMES.get(variant) or languages.name(code)
         for code in models.targets
         for variant in _VARIANTS.get(code, (code,))
     }
     return [
-        Language(language=code, name=name, supports_formality=False) for code, name in names.items()
+        DeepLLanguage(language=code, name=name, supports_formality=False)
+        for code, name in names.items()
     ]
 
 

@@ -14,10 +14,10 @@ from fastapi.responses import Response
 from service.api.access import Gate
 from service.api.deepl.schemas import (
     DeepLError,
+    DeepLTranslateResponse,
     GlossaryPairs,
     TranslatedText,
     TranslateRequest,
-    TranslateResponse,
     Usage,
     UsageRequest,
 )
@@ -80,13 +80,13 @@ def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
     "/translate",
     openapi_extra=openapi_query(TranslateRequest, "text"),
     responses=ERRORS,
-    response_model=TranslateResponse,
+    response_model=DeepLTranslateResponse,
 )
 @translating.post(
     "/translate",
     openapi_extra=openapi_body(TranslateRequest),
     responses=ERRORS,
-    response_model=TranslateResponse,
+    response_model=DeepLTranslateResponse,
 )
 async def translate(request: Request) -> Response:
     """Translate texts."""
@@ -103,7 +103,7 @@ async def translate(request: Request) -> Response:
     work = models.translate(body.text, source, target, options, timeout)
     translations = all_translated(await unless_client_leaves(request, work))
     service.metrics.characters.inc(sum(map(len, body.text)))
-    answer = TranslateResponse(
+    answer = DeepLTranslateResponse(
         translations=[
             _translated(text, source, translation, body.model_type)
             for text, translation in zip(body.text, translations, strict=True)

@@ -83,13 +83,13 @@ class TranslatedText(BaseModel):
     ] = None
 
 
-class TranslateResponse(BaseModel):
+class DeepLTranslateResponse(BaseModel):
     """The translations, in the order of the texts."""
 
     translations: list[TranslatedText]
 
 
-class Language(BaseModel):
+class DeepLLanguage(BaseModel):
     """A source or target language."""
 
     language: str

@@ -37,3 +37,9 @@ def test_paths_that_translate_and_probes_are_recognised() -> None:
     ]
     assert [path for path in paths if translates(path)] == paths[:4]
     assert [path for path in paths if is_probe(path)] == paths[4:8]
+
+
+def test_schemas_of_different_dialects_have_different_names(client: TestClient) -> None:
+    names = client.get("/openapi.json").json()["components"]["schemas"]
+    # FastAPI puts the module in front of names that are not unique
+    assert not [name for name in names if "__" in name]
