@@ -28,7 +28,7 @@ from service.models.vocabularies import load_tokenizers
 from service.settings import Settings
 from service.translation.aligner import Aligner
 from service.translation.cache import SentenceCache
-from service.translation.preparation import SearchPolicy
+from service.translation.decoding import SearchPolicy
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
 from tests.conftest import TINY_BUNDLE
