@@ -16,7 +16,7 @@ from service.api.deepl import routes as deepl
 from service.api.dependencies import Services
 from service.api.inference import infer
 from service.api.inference import metadata as inference
-from service.api.middleware.admission import Admission, AdmissionLimit
+from service.api.middleware.admission import Admission, AdmissionCheck, InFlightLimit
 from service.api.middleware.context import AccessLog, RequestContext
 from service.api.middleware.cors import Cors
 from service.api.middleware.direct import Direct
@@ -99,9 +99,9 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
 
     def layers(framework: ASGIApp) -> ASGIApp:  # from the inside out
         translations = [*native.translating.routes, *deepl.translating.routes]
-        counted = AdmissionLimit(Direct(framework, translations), admission, counts=True)
+        counted = InFlightLimit(Direct(framework, translations), admission)
         limited = BodyLimit(counted, settings.max_body_bytes, settings.max_held_body_bytes)
-        admitted = AdmissionLimit(limited, admission, counts=False)
+        admitted = AdmissionCheck(limited, admission)
         plain = Pieces(HeadLimit(admitted, settings.max_header_bytes))
         for_pages = Cors(
             plain,

@@ -35,18 +35,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """How much one request may have."""
+    """The maximum size of a request."""
 
     sentences: float = inf
-    """Sentences, in which each clause counts."""
+    """Number of sentences; each clause of a long sentence counts as one."""
     tokens: float = inf
-    """Tokens of all searches, see `tokens_of`."""
+    """Number of tokens of all searches, see `tokens_of`."""
 
     def check(self, sentences: int, tokens: int) -> None:
-        """Check what a request has so far.
+        """Check the size of a request so far.
 
         Raises:
-            LimitExceededError: it has too much.
+            LimitExceededError: it is larger.
         """
         if sentences > self.sentences:
             raise LimitExceededError(

@@ -63,26 +63,35 @@ class Admission:
         return answer(status, f"Slowdown: {message}", "queue_full", retry_after, path)
 
 
-class AdmissionLimit:
-    """Answers 429 to requests that cannot be admitted.
+class AdmissionCheck:
+    """Answers 429 to requests that cannot be admitted, before their bodies are read."""
 
-    A service has two: one before the body is read, and one after it, which counts the requests in flight.
-    """
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        """Wrap `app`."""
+        self.app, self.admission = app, admission
 
-    def __init__(self, app: ASGIApp, admission: Admission, counts: bool) -> None:
-        """Wrap `app`; `counts` is true for the limit after the body."""
-        self.app, self.admission, self.counts = app, admission, counts
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        path = scope["path"]
+        is_sure = CHECKED in scope or is_probe(path)
+        refusal = None if is_sure else self.admission.refusal(path)
+        await (refusal or self.app)(scope, receive, send)
+
+
+class InFlightLimit:
+    """Counts the requests in flight, whose bodies have been read; beyond the limit, they get 429."""
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        """Wrap `app`."""
+        self.app, self.admission = app, admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if is_probe(scope["path"]):
             await self.app(scope, receive, send)
             return
-        if refusal := self._refusal(scope):
+        if refusal := self.admission.refusal_by_number(scope["path"]):
             await refusal(scope, receive, send)
-            return
-        if not self.counts:
-            await self.app(scope, receive, send)
             return
         is_counted = True
         self.admission.in_flight += 1
@@ -101,11 +110,6 @@ class AdmissionLimit:
             await self.app(scope, receive, send_and_release)
         finally:
             release()
-
-    def _refusal(self, scope: Scope) -> ErrorAnswer | None:
-        if self.counts:
-            return self.admission.refusal_by_number(scope["path"])
-        return None if CHECKED in scope else self.admission.refusal(scope["path"])
 
 
 def _is_complete(start: Message) -> bool:

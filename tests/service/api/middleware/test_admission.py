@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope, Send
 
-from service.api.middleware.admission import Admission, AdmissionLimit
+from service.api.middleware.admission import Admission, AdmissionCheck, InFlightLimit
 from tests.service.api.asgi import ask
 
 
@@ -27,8 +27,8 @@ def test_too_many_concurrent_requests_are_refused_but_health_is_answered() -> No
         await send({"type": "http.response.body", "body": b""})
 
     async def run() -> None:
-        limited = AdmissionLimit(app, admission_of(2, []), counts=True)
-        early = AdmissionLimit(app, limited.admission, counts=False)
+        limited = InFlightLimit(app, admission_of(2, []))
+        early = AdmissionCheck(app, limited.admission)
         admitted = [asyncio.create_task(ask(limited, {"path": "/translate"})) for _ in range(2)]
         await asyncio.sleep(0)
         for limit in (limited, early):
@@ -54,7 +54,7 @@ def test_hopeless_requests_are_refused_before_their_body_is_read() -> None:
         raise AssertionError("its body was read")
 
     async def run() -> None:
-        limited = AdmissionLimit(app, admission_of(2, waits), counts=False)
+        limited = AdmissionCheck(app, admission_of(2, waits))
         assert (await ask(limited, {"path": "/v2/translate"}, receive=receive))[0] == 200
         waits.append(10.1)
         status, body = await ask(limited, {"path": "/v2/translate"}, receive=receive)
@@ -79,7 +79,7 @@ def test_the_limit_of_requests_applies_to_every_route_that_translates() -> None:
         await held.wait()
 
     async def run() -> None:
-        limited = AdmissionLimit(app, admission_of(1, []), counts=True)
+        limited = InFlightLimit(app, admission_of(1, []))
         first = asyncio.create_task(ask(limited, {"method": "GET", "path": "/v2/translate"}))
         await asyncio.sleep(0)
         for method, path in (("GET", "/v2/translate"), ("GET", "/languages"), ("POST", "/detect")):
@@ -105,7 +105,7 @@ def test_an_unread_answer_does_not_occupy_a_place() -> None:
         return {"type": "http.request", "body": b""}
 
     async def run() -> None:
-        limited = AdmissionLimit(app, admission_of(1, []), counts=True)
+        limited = InFlightLimit(app, admission_of(1, []))
         for path, in_flight in (("/ready", 0), ("/stream", 1)):
             scope = {"type": "http", "method": "GET", "path": path, "headers": []}
             task = asyncio.create_task(limited(scope, receive, slowly))
