@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 
 from service.api.dependencies import ServicesDependency
 from service.api.errors import documented
-from service.api.health import readiness
-from service.api.native.schemas import ErrorResponse, Readiness
+from service.api.health import Readiness, readiness
+from service.api.native.schemas import ErrorResponse
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 

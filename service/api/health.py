@@ -1,24 +1,53 @@
 """Health checks and metrics."""
 
 from importlib.metadata import version
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
 
 from service import metrics
 from service.api.dependencies import ModelsDependency, ServicesDependency
 from service.api.errors import documented
-from service.api.native.schemas import (
-    ErrorResponse,
-    Health,
-    Readiness,
-    ServedBundle,
-)
+from service.api.native.schemas import ErrorResponse
 from service.errors import EngineDeadError, NotReadyError
 from service.models.model_set import ModelSet
 
 router = APIRouter(tags=["health"])
 VERSION = version("attendant")
 _UNREADY = documented(ErrorResponse, 503)
+
+
+class Health(BaseModel):
+    """The answer of health checks."""
+
+    status: Annotated[str, Field(description="Always `ok`; otherwise the answer is an error.")]
+
+
+class ServedBundle(BaseModel):
+    """A model and its state."""
+
+    bundle: str
+    state: Annotated[
+        Literal["loaded", "unloaded", "failed"],
+        Field(
+            description="`unloaded`: will be loaded on demand. `failed`: could not be loaded; is tried again "
+            "on demand."
+        ),
+    ]
+    reason: Annotated[str | None, Field(description="Why it could not be loaded.")] = None
+    provider: Annotated[
+        str | None, Field(description="ONNX Runtime's execution provider, if it is loaded.")
+    ] = None
+    precision: Annotated[
+        str | None, Field(description="Precision of the loaded graphs, such as `int8`.")
+    ] = None
+
+
+class Readiness(Health):
+    """The answer of the readiness check: `status`, and every model with its state."""
+
+    models: list[ServedBundle]
 
 
 @router.get("/health/live")

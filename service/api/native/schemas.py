@@ -309,35 +309,3 @@ class FrontendSettings(BaseModel):
     filesTranslation: bool
     supportedFilesFormat: list[str]
     language: LanguageSettings
-
-
-class Health(BaseModel):
-    """The answer of health checks."""
-
-    status: Annotated[str, Field(description="Always `ok`; otherwise the answer is an error.")]
-
-
-class ServedBundle(BaseModel):
-    """A model and its state."""
-
-    bundle: str
-    state: Annotated[
-        Literal["loaded", "unloaded", "failed"],
-        Field(
-            description="`unloaded`: will be loaded on demand. `failed`: could not be loaded; is tried again "
-            "on demand."
-        ),
-    ]
-    reason: Annotated[str | None, Field(description="Why it could not be loaded.")] = None
-    provider: Annotated[
-        str | None, Field(description="ONNX Runtime's execution provider, if it is loaded.")
-    ] = None
-    precision: Annotated[
-        str | None, Field(description="Precision of the loaded graphs, such as `int8`.")
-    ] = None
-
-
-class Readiness(Health):
-    """The answer of the readiness check: `status`, and every model with its state."""
-
-    models: list[ServedBundle]
