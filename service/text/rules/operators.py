@@ -10,12 +10,18 @@ from collections.abc import Iterator
 from service.text.rules.rule import Rule
 from service.text.run import Run
 
-_SIGN = r"(?:[<>=+|›»·](?<=\s.)(?=\s)|[$\xa2-\xa5±×÷\u20a0-\u20cf\u2200-\u22ff])"
+_CURRENCIES, _ALONE = r"$\xa2-\xa5\u20a0-\u20cf", "<>=+|›»·"
+# begins with one set, which `re` finds fast
+_SIGN = rf"[{_CURRENCIES}{_ALONE}±×÷\u2200-\u22ff](?:(?<![{_ALONE}])|(?<=\s.)(?=\s))"
 _OPERATOR = re.compile(_SIGN)
 _BLANKS, _FIGURE = r"[ \u00a0\u202f]*+", r"(?<![\w.,])[.,]?+\d++(?:[.,]\d++)*+"
 _AND_SIGN = rf"{_BLANKS}(?:{_FIGURE}{_BLANKS})?{_SIGN}"
 _TERM = re.compile(rf"(?:{_FIGURE}{_BLANKS})?{_SIGN}(?:{_AND_SIGN})*+(?:{_BLANKS}{_FIGURE})?")
 """Operators with the numbers beside them, which are protected as one."""
+_AMOUNT = re.compile(  # 20 €, 3 Mio. €, € 1.250
+    rf"(?:(?P<before>{_FIGURE}(?:[-–]\d++)?){_BLANKS}(?:[^\W\d_]{{1,12}}+\.?{_BLANKS})?)?"
+    rf"(?P<sign>[{_CURRENCIES}])(?={_BLANKS}(?P<behind>{_FIGURE}(?:[-–]\d++)?)?)"
+)
 _QUOTE = re.compile("[«‹]")
 """Where there is one, the others may close quotations: « Oui »."""
 _COMMON = frozenset("<>=+|›»·−")
@@ -33,13 +39,19 @@ class Operators(Rule):
     is_of_signs = True
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has each of them as often as its source; those of `_COMMON`, at least."""
+        """Whether a translation has each of them as often as its source; those of `_COMMON`, at least.
+
+        A currency's sign must stand beside the same number.
+        """
         signs = Counter(match[0] for match in _found(_OPERATOR, source.text))
-        has = Counter(translation.text.translate(_MINUS)) if signs else signs
-        return all(
+        if not signs:
+            return True
+        has = Counter(translation.text.translate(_MINUS))
+        are_there = all(
             has[one] == count or (has[one] > count and one in _COMMON)
             for one, count in signs.items()
         )
+        return are_there and _amounts(source.text, 1) <= _amounts(translation.text, 2)
 
     def protect(self, run: Run, translation: Run) -> Run:
         """The sentence with them protected, each with the numbers beside it."""
@@ -49,3 +61,13 @@ class Operators(Rule):
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     has_quotes = _QUOTE.search(text) is not None
     return (one for one in pattern.finditer(text) if not (has_quotes and one[0] in "›»"))
+
+
+def _amounts(text: str, most: int) -> Counter[tuple[str, str]]:
+    """Signs of currencies with the digits of numbers beside them; of those that have at most so many."""
+    found: Counter[tuple[str, str]] = Counter()
+    for match in _AMOUNT.finditer(text):
+        numbers = [number for number in match.group("before", "behind") if number]
+        if len(numbers) <= most:
+            found.update((match["sign"], re.sub(r"\D", "", number)) for number in numbers)
+    return found

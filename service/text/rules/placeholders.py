@@ -45,7 +45,7 @@ KINDS = {
     # $HOME/bin, ${DATA}/new, but not $price/day, 80 $US/Fass
     "path behind a variable": r"(?<![\w$])(?<!\d[ \u00a0\u202f])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
     r"(?:/[\w.@+-]*[\w@+-])++/?",
-    "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++/))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)"
+    "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++[/?\#]))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)"
     rf"(?:[?\#](?=[\w/])[^{_ENDS_URL}]*[^{_ENDS_URL}{_BEHIND}])?",
     "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
     # "--force", (--size=2), but not "--well, no": a model that knows -- as a dash keeps those between spaces

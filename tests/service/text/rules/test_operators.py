@@ -25,7 +25,12 @@ from tests.service.text.pipelines import take_apart
         ("Więc 9 − 4 = 5", "So 9 - 4 = 5", True),
         ("Więc 9 − 4 = 5", "So 9 4 = 5", False),
         ("Z 5$ na 7 €", "From €5 to €7", False),
-        ("Za 20 €, a nie £30", "For £20, not €30", True),  # as often, but to other numbers
+        ("Za 20 €, a nie £30", "For £20, not €30", False),
+        ("5 kotów za 2€", "€5 cats for 2", False),
+        ("Kurs 100 ₺ = 2,75 € = $3", "Rate ₺100 = €2,75 = 3 $", True),
+        ("Ponad 3 mln €, 1.250 $", "Over €3 mln, $1.250", True),
+        ("Od 2–3 €, €1.5 bn", "From €2–3, 1.5 bn. €", True),
+        ("Za 5 kotów € 20", "For 5 cats €20", True),
         ("Za 7 € i 12 %", "For 7 € and € 12", False),
         ("Catalan: col·lecció", "Catalan: collection", True),
         ("Plik $HOME/x", "The file $HOME/x", True),

@@ -72,6 +72,7 @@ def protected(text: str) -> list[str]:
         ("Ruf tel:+431 an, mailto:a@b.example.", ["tel:+431", "mailto:a@b.example"]),
         ("Um magnet:?xt=urn:btih:a und Hotel:5", ["magnet:?xt=urn:btih:a"]),
         ("In /a/b?x=1&y=-z. Oder ./c/d#e, /a/b?", ["/a/b?x=1&y=-z", "./c/d#e", "/a/b"]),
+        ("Öffne /suche?q=1, /a#b oder ja/nein?", ["/suche?q=1", "/a#b"]),
     ],
 )  # fmt: skip
 def test_placeholders_are_found(text: str, found: list[str]) -> None:
