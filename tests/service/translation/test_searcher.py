@@ -115,3 +115,38 @@ def test_a_hanging_engine_does_not_delay_the_deadline(
         assert found.hypotheses[0].ids == echo_of(list(source))
     finally:
         engine.close()
+
+
+class HalfDone(ScriptedEngine):
+    """Finishes the first sentence only."""
+
+    def __init__(self) -> None:
+        super().__init__(GOOD, GOOD)
+        self.aborted = list[DecodingSequence]()
+
+    def submit(
+        self,
+        items: Sequence[tuple[Sequence[int], DecodingOptions]],
+        deadline: float,
+        seconds_after: float,
+    ) -> list[DecodingSequence]:
+        pending = [DecodingSequence(tuple(ids), options, 0.0) for ids, options in items[1:]]
+        return [*super().submit(items[:1], deadline, seconds_after), *pending]
+
+    def abort(self, sequences: Sequence[DecodingSequence]) -> None:
+        self.aborted += sequences
+
+
+def test_sentences_are_aborted_as_soon_as_the_search_is_closed() -> None:
+    engine = HalfDone()
+    seeker = Searcher(engine, SentenceCache(0))  # type: ignore[arg-type]
+
+    async def first_alone() -> None:
+        work = [((1, 8, 9, 3), OPTIONS)] * 2
+        async with aclosing(seeker.search(work, time.monotonic() + 60)) as stream:
+            async for found in stream:
+                assert found == {0: Found([GOOD])}
+                break
+        assert not engine.aborted[1].future.done()
+
+    asyncio.run(first_alone())
