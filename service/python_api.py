@@ -14,10 +14,11 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, Self, TypedDict, Unpack, overload
+from typing import Any, Self, TypedDict, Unpack, overload
 
 from service.engine.config import EngineConfig
-from service.models.bundle import DEFAULT_BUNDLE, load
+from service.engine.types import DeviceChoice
+from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice, load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.text.run import Format
@@ -75,8 +76,8 @@ class Translator:
         cls,
         bundle: str | PathLike[str] | None = None,
         *,
-        device: Literal["auto", "cpu", "cuda"] = "auto",
-        precision: Literal["auto", "int8", "fp16", "fp32"] = "auto",
+        device: DeviceChoice = "auto",
+        precision: PrecisionChoice = "auto",
         num_workers: int = 0,
     ) -> Self:
         """Load a model, and check that it translates as expected.

@@ -21,13 +21,14 @@ from typing import get_args
 
 from service.bulk.command import add_options, check_options, translate_files
 from service.bulk.errors import BulkError
+from service.engine.types import DeviceChoice
 from service.errors import (
     AttendantError,
     MissingParameterError,
     TextTooLongError,
     UnsupportedLanguageError,
 )
-from service.models.bundle import DEFAULT_BUNDLE
+from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice
 from service.python_api import Translator
 from service.text.run import Format
 from service.text.segmenter import Splitting
@@ -124,11 +125,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "sentences: nowhere else; none: each text is one sentence (default all; for html, sentences)",
     )
     add("--beam-size", type=int, metavar="N", help="number of beams; default: the bundle's")
-    add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device (default auto)")
-    precisions = ("auto", "int8", "fp16", "fp32")
+    add("--device", choices=get_args(DeviceChoice), default="auto", help="device (default auto)")
     add(
         "--precision",
-        choices=precisions,
+        choices=get_args(PrecisionChoice),
         default="auto",
         help="precision of the model (default auto)",
     )

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from service.engine.denormals import flush_denormals
 from service.engine.model_runner import Caches, PackedRun, PackedState
 from service.engine.process_memory import trim
-from service.engine.types import Floats, Ints, RunPlan
+from service.engine.types import Device, Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)
 
-Device = Literal["cpu", "cuda"]
 MAX_RUNNERS = 8
 """Maximum number of sessions with their own packed copy of the weights."""
 LARGE_ALIGNMENT = 512

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+Device = Literal["cpu", "cuda"]
+DeviceChoice = Literal["auto", Device]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 MASKED = -1e9

@@ -43,6 +43,7 @@ DEFAULT_BUNDLE = Path(__file__).parents[1] / "default_bundle"
 GOLDEN = "golden.jsonl"
 """Optional file of held-out sentences with the reference search's translations; see `proof`."""
 Precision = Literal["int8", "fp16", "fp32"]
+PrecisionChoice = Literal["auto", Precision]
 MAX_LENGTH, MAX_VOCABULARY, MAX_FILES = 16_384, 1_000_000, 1_000
 
 

@@ -9,12 +9,12 @@ from typing import Literal, Self, get_args
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
 from service.engine.engine import Engine
-from service.engine.runner import Device, OnnxModelRunner, cuda_is_usable, runners_for
+from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.turns import Turns
-from service.engine.types import Floats, SpecialIds
+from service.engine.types import Device, DeviceChoice, Floats, SpecialIds
 from service.errors import BundleError
-from service.models.bundle import Bundle, Precision
+from service.models.bundle import Bundle, Precision, PrecisionChoice
 from service.models.observer import Observer
 from service.models.proof import (
     PROOF_SECONDS,
@@ -31,8 +31,6 @@ from service.translation.decoding import SearchPolicy
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
 
-DEVICES = ("auto", *get_args(Device))
-PRECISIONS = ("auto", *get_args(Precision))
 FIRST_RUN_SECONDS = 60.0
 """Time limit for a graph's first run, as a graph may loop forever."""
 PADDING_ON_CUDA = 256
@@ -43,8 +41,8 @@ PADDING_ON_CUDA = 256
 class ModelOptions:
     """How models are run; the same for all models of a process."""
 
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    precision: Literal["auto", "int8", "fp16", "fp32"] = "auto"
+    device: DeviceChoice = "auto"
+    precision: PrecisionChoice = "auto"
     num_workers: int = 0
     """Batches that run in parallel; 0 means one per core (1 on CUDA)."""
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -63,7 +61,8 @@ class ModelOptions:
         Raises:
             ValueError: a value is not among its choices, or is out of range.
         """
-        for name, choices in (("device", DEVICES), ("precision", PRECISIONS)):
+        for name, kind in (("device", DeviceChoice), ("precision", PrecisionChoice)):
+            choices = get_args(kind)
             if (value := getattr(self, name)) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, but is {value!r}")
         if not isinstance(self.num_workers, int) or self.num_workers < 0:

@@ -1,12 +1,13 @@
 """The operator's settings for models: which are served, where they run, and how much work they accept."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, NoDecode
 
-from service.models.bundle import DEFAULT_BUNDLE, Code
+from service.engine.types import DeviceChoice
+from service.models.bundle import DEFAULT_BUNDLE, Code, PrecisionChoice
 
 
 def split(value: object) -> object:
@@ -81,13 +82,13 @@ class ModelSettings(BaseSettings):
         ),
     ] = "en"
     device: Annotated[
-        Literal["auto", "cpu", "cuda"],
+        DeviceChoice,
         Field(
             description="Where to run; auto uses CUDA if there is a device and the bundle has graphs for it."
         ),
     ] = "auto"
     precision: Annotated[
-        Literal["auto", "int8", "fp16", "fp32"],
+        PrecisionChoice,
         Field(
             description="Precision; auto uses int8 on a CPU and fp16 on CUDA, if the bundle has them."
         ),
