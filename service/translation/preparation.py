@@ -124,7 +124,7 @@ class Preparation:
 
         Args:
             texts: any texts.
-            check: called for every sentence, at least; what it raises ends the work.
+            check: called at least once per sentence; an error that it raises ends the work.
 
         Raises:
             TextTooLongError: the only text has a sentence that is too long, or too deeply nested tags.
@@ -148,7 +148,7 @@ class Preparation:
     def _take_apart(
         self, text: str, sentences: int, tokens: int, check: Check
     ) -> tuple[Document, list[Task]]:
-        """Do the same for one text; the texts before it have so many sentences and tokens."""
+        """Do the same for one text; `sentences` and `tokens` are the size of the texts before it."""
         options = self.options
         form, ignored = options.format, options.ignored_tags
         splitting = options.splitting or ("sentences" if form == "html" else "all")

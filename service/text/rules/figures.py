@@ -97,7 +97,7 @@ class Figures:
         return self._half.match(text, at) is not None
 
     def lone_halves(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of words such as "am" and "pm"; none without an afternoon: "am" is also a verb."""
+        """Return the spans of words such as "am" and "pm" if one is of the afternoon: "am" is also a verb."""
         found = list(self._word_of_half.finditer(text))
         if not any(match[0].casefold() in self._after_noon for match in found):
             return []

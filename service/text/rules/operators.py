@@ -1,6 +1,6 @@
-"""Signs of mathematics and currencies, and those that stand between words: Settings > Privacy, x ≤ 5, 20 €.
+"""Preserves signs of mathematics and currencies, and some between words: Settings > Privacy, x ≤ 5, 20 €.
 
-Models leave one of several out, or write another in its place.
+Models omit one of several signs, or write another one instead.
 """
 
 import re
@@ -23,15 +23,15 @@ _AMOUNT = re.compile(  # 20 €, 3 Mio. €, € 1.250
     rf"(?P<sign>[{_CURRENCIES}])(?={_BLANKS}(?P<behind>{_FIGURE}(?:[-–]\d++)?)?)"
 )
 _QUOTE = re.compile("[«‹]")
-"""Where there is one, the others may close quotations: « Oui »."""
+"""If a text has one of these, » and › may close quotations: « Oui »."""
 _COMMON = frozenset("<>=+|›»·−")
-"""Of which a translation may have more, as they also stand within words."""
+"""Signs that may be more frequent in the translation, because they also occur within words."""
 _MINUS = str.maketrans("-–", "−−")
-"""Any dash does for one."""
+"""Hyphens and dashes are accepted as minus signs."""
 
 
 class Operators(Rule):
-    """Demands that each comes through as often as it stands there."""
+    """Demands that a translation has as many of these signs as its source."""
 
     name = "operators"
     scope = "sentence"
@@ -39,9 +39,9 @@ class Operators(Rule):
     is_of_signs = True
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Whether a translation has each of them as often as its source; those of `_COMMON`, at least.
+        """Check that a translation has each sign as often as its source, or more often if it is common.
 
-        A currency's sign must stand beside the same number.
+        The sign of a currency must be beside the same number.
         """
         signs = Counter(match[0] for match in _found(_OPERATOR, source.text))
         if not signs:
@@ -54,7 +54,7 @@ class Operators(Rule):
         return are_there and _amounts(source.text, 1) <= _amounts(translation.text, 2)
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """The sentence with them protected, each with the numbers beside it."""
+        """Protect the signs, each with the numbers beside it."""
         return run.protecting(match.span() for match in _found(_TERM, run.text))
 
 
@@ -64,7 +64,7 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _amounts(text: str, most: int) -> Counter[tuple[str, str]]:
-    """Signs of currencies with the digits of numbers beside them; of those that have at most so many."""
+    """Count pairs of a currency's sign and the digits beside it, for signs beside at most `most` numbers."""
     found: Counter[tuple[str, str]] = Counter()
     for match in _AMOUNT.finditer(text):
         numbers = [number for number in match.group("before", "behind") if number]
