@@ -43,7 +43,7 @@ class Alignment:
     weights: NDArray[np.float32]
     """[T, S]: the attention of each target word to each source word; rows sum to 1."""
     is_guess: bool = False
-    """Whether it is only based on the order of words, because the model cannot align."""
+    """Whether it is only based on the order of words, because there is no valid attention."""
 
     @property
     def source_words(self) -> list[str]:

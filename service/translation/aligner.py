@@ -161,14 +161,12 @@ class Aligner:
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
-        if self.attention is None:
-            in_order = _in_order(len(target_ids), len(source_ids))
-            guess = align_words(source, target, source_pieces, target_pieces, in_order, most)
-            return replace(guess, is_guess=True)
         weights = self.attended([*around[0], *source_ids, *end], target_ids, around)
-        if weights is None:  # the translation can be delivered all the same
+        is_guess = weights is None
+        if weights is None:  # tags can be placed all the same
             weights = _in_order(len(target_ids), len(source_ids))
-        return align_words(source, target, source_pieces, target_pieces, weights, most)
+        found = align_words(source, target, source_pieces, target_pieces, weights, most)
+        return replace(found, is_guess=is_guess)
 
     def attended(
         self, source: Sequence[int], target: Sequence[int], around: Around

@@ -45,8 +45,10 @@ async def align(
         return await aligner.align(translated, ((5,), ()), wanted, deadline, promise)
 
 
-def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dict[str, int]]:
-    """For each target word its source word, and what was counted."""
+def aligned(
+    attention: Attention, seconds: float = 10.0, is_guess: bool = False
+) -> tuple[list[int], dict[str, int]]:
+    """Align a sentence; return the source word of each target word, and the counted faults."""
     faults = Faults()
     aligner = aligner_of(attention, faults)
     translated = [TranslatedSentence(Sentence(SOURCE), (TARGET,), (-1.0,))]
@@ -57,6 +59,7 @@ def aligned(attention: Attention, seconds: float = 10.0) -> tuple[list[int], dic
     [alignment] = found.alignments
     assert np.isfinite(alignment.weights).all()
     assert alignment.weights.sum(axis=1) == pytest.approx(1)
+    assert alignment.is_guess == is_guess
     return alignment.links(), faults.counts
 
 
@@ -93,7 +96,7 @@ def full_of(value: float) -> Attention:
     ],
 )
 def test_invalid_attention_falls_back_to_word_order(attention: Any) -> None:
-    links, counts = aligned(attention)
+    links, counts = aligned(attention, is_guess=True)
     assert links == sorted(links)
     assert links[0] == 0
     assert len(set(links)) >= 4  # of five words, which are of few pieces each
