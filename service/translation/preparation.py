@@ -132,16 +132,17 @@ class Preparation:
         """
         documents: list[Document] = []
         tasks: list[Task] = []
-        tokens = 0
+        sentences = tokens = 0
         for text in texts:
             try:
-                document, mine = self._take_apart(text, len(tasks), tokens, check)
+                document, mine = self._take_apart(text, sentences, tokens, check)
             except TextTooLongError as error:
                 if len(texts) == 1:
                     raise
                 document, mine = Document((text,), problem=str(error)), []
             documents.append(document)
             tasks += mine
+            sentences += sum(len(task.work) for task in mine)
             tokens += sum(task.tokens for task in mine)
         return documents, tasks
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from service.errors import TextTooLongError
+from service.errors import LimitExceededError, TextTooLongError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.translation.decoding import SearchPolicy, decoding_options
-from service.translation.preparation import Preparation
+from service.translation.preparation import Preparation, SizeLimit
 from service.translation.types import Done, Translation, TranslationOptions
 from tests.conftest import TINY_BUNDLE
 
@@ -99,6 +99,19 @@ def test_with_alignment_clauses_share_the_maximum_length(models: ModelSet) -> No
     assert len(clauses[0]) < len(clauses[1])
     assert all(tokens >= 2 * len(ids) - 2 for tokens, ids in zip(room, clauses, strict=True))
     assert sum(room) + 2 * len(room) <= manifest.limits.max_target_length
+
+
+def test_clauses_of_all_texts_count_as_sentences(models: ModelSet) -> None:
+    translator = models.models[0].translator
+    manifest, tokenizers = translator.manifest, translator.tokenizers
+    options, direction = TranslationOptions(), manifest.directions[0]
+    decoding = decoding_options(manifest, direction, options, SearchPolicy(4))
+    parts = manifest, tokenizers, direction, options, decoding, translator.pipeline(direction)
+    assert len(Preparation(*parts, SizeLimit(4)).take_apart([LONG, LONG])[1]) == 2
+    with pytest.raises(LimitExceededError, match="more than 3 sentences"):
+        Preparation(*parts, SizeLimit(3)).take_apart([LONG, LONG])
+    with pytest.raises(LimitExceededError, match="more than 4 sentences"):
+        Preparation(*parts, SizeLimit(4)).take_apart([LONG, LONG, "Die Katze singt."])
 
 
 def test_a_prefix_applies_to_the_first_clause_only(models: ModelSet) -> None:
