@@ -13,6 +13,8 @@ _LONGEST_UNIT = 3
 """Maximum letters of a unit; after a longer word, a superscript number is a footnote's."""
 _OF_FOOTNOTES = "0123456789[](),*† "
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
+_BEGINS_WORD = re.compile(rf"[{re.escape(_CLOSING)}]\w")
+"""A mark that does not close anything: .NET, .05."""
 
 
 class Elements(Rule):
@@ -39,16 +41,17 @@ class Elements(Rule):
             if tag.kind == "void" and places[tag.at] == 1 and raw not in ("", tag.raw):
                 lead, trail = tag.raw.split(raw, 1)
                 lead = _space(lead, text[max(0, tag.at - 1) : tag.at], _OPENING, _CLOSING)
-                trail = _space(trail, text[tag.at : tag.at + 1], _CLOSING, _OPENING)
+                if not _BEGINS_WORD.match(text, tag.at):
+                    trail = _space(trail, text[tag.at : tag.at + 1], _CLOSING, _OPENING)
                 tags[index] = replace(tag, raw=f"{lead}{raw}{trail}")
         return replace(translation, tags=tags)
 
 
 def _space(before: str, beside: str, touching: str, apart: str) -> str:
-    """Return the space that a tag needs beside a character; beside ambiguous marks, it is as before."""
+    """Return the spaces that a tag needs beside a character; beside ambiguous marks, they are as before."""
     if not beside or beside.isspace() or beside in touching:
         return ""
-    return " " if beside.isalnum() or beside in apart else before
+    return before or " " if beside.isalnum() or beside in apart else before
 
 
 def _without_footnotes(run: Run) -> Run:
@@ -117,12 +120,14 @@ def _with_its_spaces(run: Run) -> Run:
     tags = list(run.tags)
     for index, tag in enumerate(tags):
         around = run.text[max(0, tag.at - 1) : tag.at + 1]
-        if tag.kind != "void" or around[:1] != " " or (places and places[-1][1] >= tag.at):
+        at = tag.at if around == "  " else tag.at - 1
+        if tag.kind != "void" or around[:1] != " " or (places and places[-1][1] > at):
             continue
         if around == "  ":
             tags[index] = replace(tag, raw=f"{tag.raw} ")
-            places.append((tag.at, tag.at + 1, ""))
-        elif around[1:] and around[1] in _CLOSING:
+        elif around[1:] and around[1] in _CLOSING and not _BEGINS_WORD.match(run.text, tag.at):
             tags[index] = replace(tag, raw=f" {tag.raw}")
-            places.append((tag.at - 1, tag.at, ""))
+        else:
+            continue
+        places.append((at, at + 1, ""))
     return replace(run, tags=tags).edited(places)

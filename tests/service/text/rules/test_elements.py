@@ -31,6 +31,14 @@ def test_the_space_after_an_image_stays_after_it() -> None:
     assert assembled(document, ["Dog, old, the"], [alignment]) == "<p>Dog, <img/> old, the</p>"
 
 
+def test_several_images_leave_one_space_between_words() -> None:
+    html = "<p>Der <img/> <img/> alte Hund</p>"
+    document = take_apart(html, "html", "sentences")
+    [sentence] = document.sentences
+    assert sentence.text == "Der alte Hund"
+    assert unchanged(document) == html
+
+
 @pytest.mark.parametrize(
     "mark", ["<sup>3</sup>", '<sup><a href="#f1">12</a></sup>', "<sup><b>[</b>4<b>]</b></sup>"]
 )
@@ -70,3 +78,23 @@ def test_moved_symbols_and_single_elements_have_spaces_around_them(
     [sentence] = document.sentences
     alignment = aligned(sentence.text, translation, links)
     assert assembled(document, [translation], [alignment]) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Sie nutzen 😊 .NET und Java.", "text"),
+        ("Es sind 😊 ,5 Liter.", "text"),
+        ("Sie öffnen <img/> .env jetzt.", "html"),
+        ("Danke 😊  für alles.", "text"),
+    ],
+)
+def test_spaces_before_words_that_begin_with_a_mark_and_double_spaces_are_kept(
+    text: str, form: Format
+) -> None:
+    assert unchanged(take_apart(text, form)) == text
+
+
+def test_a_word_that_begins_with_a_mark_is_not_joined_to_the_word_before_an_image() -> None:
+    [sentence] = take_apart("Sie öffnen <img/>.config jetzt.", "html").sentences
+    assert sentence.text.startswith("Sie öffnen ")
