@@ -80,13 +80,15 @@ class RequestContext:
 
         async def send_with_id(message: Message) -> None:
             nonlocal start, has_ended
-            if message["type"] == "http.response.start":
-                start = message
+            is_start = message["type"] == "http.response.start"
+            if is_start:
                 own = identifying(identity, scope["path"])
                 message["headers"] = [*message.get("headers", ()), *own]
+            await send(message)  # it may wait for the client to read, and be cancelled
+            if is_start:
+                start = message
             else:
                 has_ended = not message.get("more_body", False)
-            await send(message)
 
         self.in_flight += 1
         try:
@@ -95,6 +97,8 @@ class RequestContext:
             streams = start is not None and not has_ended and _is_event_stream(start)
             if start is None or streams:
                 await _cut_off(scope, receive, send_with_id, streams)
+            elif not has_ended:  # only closing the connection tells the client
+                raise
         except Exception:
             scope.setdefault(ERROR_CODE, "internal_error")
             raise

@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from unittest.mock import Mock
 
 import pytest
@@ -102,9 +103,39 @@ def test_a_stream_cut_off_at_shutdown_ends_with_an_error(kind: bytes, ending: by
         task = asyncio.create_task(RequestContext(app, Metrics())(scope, Mock(), take))
         await until(lambda: len(sent) == 2)
         task.cancel()
-        await task
+        with nullcontext() if ending else pytest.raises(asyncio.CancelledError):
+            await task
 
     asyncio.run(run())
     last = sent[2:]
     assert [message["body"].startswith(ending) for message in last] == [True] * bool(ending)
     assert not any(message["more_body"] for message in last)
+
+
+@pytest.mark.parametrize("waits_with", ["http.response.start", "http.response.body"])
+def test_an_answer_that_its_client_does_not_read_is_cut_off_at_shutdown(waits_with: str) -> None:
+    sent: list[Message] = []
+    is_waiting = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        length = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def send(message: Message) -> None:
+        if message["type"] == waits_with and not is_waiting.is_set():
+            is_waiting.set()
+            await asyncio.Event().wait()
+        sent.append(message)
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "GET", "path": "/translate", "headers": []}
+        task = asyncio.create_task(RequestContext(app, Metrics())(scope, Mock(), send))
+        await is_waiting.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) if sent else nullcontext():
+            await task
+
+    asyncio.run(run())
+    statuses = [message["status"] for message in sent if "status" in message]
+    assert statuses == [503 if waits_with == "http.response.start" else 200]
