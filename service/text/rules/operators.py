@@ -14,7 +14,8 @@ _CURRENCIES, _ALONE = r"$\xa2-\xa5\u20a0-\u20cf", "<>=+|›»·"
 # begins with one set, which `re` finds fast
 _SIGN = rf"[{_CURRENCIES}{_ALONE}±×÷\u2200-\u22ff](?:(?<![{_ALONE}])|(?<=\s.)(?=\s))"
 _OPERATOR = re.compile(_SIGN)
-_BLANKS, _FIGURE = r"[ \u00a0\u202f]*+", r"(?<![\w.,])[.,]?+\d++(?:[.,]\d++)*+"
+_BLANKS, _GROUPED = r"[ \u00a0\u202f]*+", r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d)){1,4}+"
+_FIGURE = rf"(?<![\w.,])[.,]?+(?:{_GROUPED}|\d++)(?:[.,]\d++)*+"
 _AND_SIGN = rf"{_BLANKS}(?:{_FIGURE}{_BLANKS})?{_SIGN}"
 _TERM = re.compile(rf"(?:{_FIGURE}{_BLANKS})?{_SIGN}(?:{_AND_SIGN})*+(?:{_BLANKS}{_FIGURE})?")
 """Operators with the numbers beside them, which are protected as one."""
@@ -64,10 +65,17 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _amounts(text: str, most: int) -> Counter[tuple[str, str]]:
-    """Count pairs of a currency's sign and the digits beside it, for signs beside at most `most` numbers."""
+    """Count pairs of a currency's sign and the number beside it, for signs beside at most `most` numbers.
+
+    Zeros at the ends of a number are ignored: 5,00 is 5, .05 is 0,05, and 50 thousand is 50,000.
+    """
     found: Counter[tuple[str, str]] = Counter()
     for match in _AMOUNT.finditer(text):
         numbers = [number for number in match.group("before", "behind") if number]
         if len(numbers) <= most:
-            found.update((match["sign"], re.sub(r"\D", "", number)) for number in numbers)
+            found.update((match["sign"], _significant(number)) for number in numbers)
     return found
+
+
+def _significant(number: str) -> str:
+    return "".join(str(int(one)) for one in number if one.isdecimal()).strip("0")

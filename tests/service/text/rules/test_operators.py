@@ -41,6 +41,23 @@ def test_the_number_of_operators_must_match(text: str, translation: str, is_whol
     assert sentence.pipeline.came_through(sentence.source, Run(translation)) is is_whole
 
 
+@pytest.mark.parametrize(
+    ("text", "translation", "is_whole"),
+    [
+        ("Za 10 000 € lub 1\u202f234\u202f567,80 £", "For €10,000 or £1,234,567.80", True),
+        ("Für 10'000 €, .05 $ und 5,00 ₺", "For €10,000, $0.05 and ₺5", True),
+        ("कीमत ₹५०० या ٥ € है", "The price is ₹500 or €5", True),
+        ("Za 20 tysięcy €, 5万¥", "For €20,000, ¥50,000", True),
+        ("W 2024 100 €", "In 2024, €100", True),
+        ("Za 10 000 €, 20 000 kotów", "For €20,000, 10,000 cats", False),
+    ],
+)
+def test_an_amount_may_be_written_in_another_way(
+    text: str, translation: str, is_whole: bool
+) -> None:
+    assert Operators().came_through(Run(text), Run(translation)) is is_whole
+
+
 def test_if_one_operator_is_lost_all_are_protected() -> None:
     [sentence] = take_apart("Nastavení > Účet > Heslo", "text").sentences
     again = sentence.with_more_protected("")
@@ -57,6 +74,7 @@ def test_if_one_operator_is_lost_all_are_protected() -> None:
         ("Es gilt x ≤ 5 und 3 · 5 = 15.", ["≤ 5", "3 · 5 = 15"]),
         ("Für 20 €, $5 oder ,50 £ je Kilo", ["20 €", "$5", ",50 £"]),
         ("In 3 Tagen für US$ 1.250,50 nach Rom", ["$ 1.250,50"]),
+        ("Für 10 000 € oder £1'000'000,50", ["10 000 €", "£1'000'000,50"]),
     ],
 )
 def test_the_numbers_beside_an_operator_are_protected_with_it(text: str, kept: list[str]) -> None:
