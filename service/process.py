@@ -58,9 +58,8 @@ def main(arguments: Sequence[str]) -> int:
         server.should_exit = True
 
     try:
-        for folder in (
-            settings.named_bundles
-        ):  # before listening, so that a bad bundle ends the process at once
+        # before listening, so that a bad bundle ends the process at once
+        for folder in settings.named_bundles:
             bundle.load(folder)
         app = create_app(settings, fail)
     except (BundleError, KeysError, TracingError) as error:

@@ -67,9 +67,8 @@ class Translator:
         """Use models that have been started; see `load`."""
         self._models = models
         self._background = Background("translator", models.check)  # notices an engine that hangs
-        atexit.register(
-            self.close
-        )  # the exit of a thread that runs a graph would abort the process
+        # the exit of a thread that runs a graph would abort the process
+        atexit.register(self.close)
 
     @classmethod
     def load(

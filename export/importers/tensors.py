@@ -180,9 +180,8 @@ def load_pickle(path: Path) -> Any:
     try:
         _check_archive(path)
         with torch.serialization.safe_globals([argparse.Namespace]), warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # they concern kinds of files and tensors that are rejected
+            # they concern kinds of files and tensors that are rejected
+            warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         if (found := CODE.search(str(error))) is None:

@@ -14,12 +14,8 @@ MAX_FIELDS = 4096
 _EMPTY = ("", None)
 _LISTS = (
     *("q", "text", "ignore_tags"),
-    *(
-        "custom_instructions",
-        "glossary_ids",
-        "splitting_tags",
-        "non_splitting_tags",
-    ),  # refused later
+    # refused later
+    *("custom_instructions", "glossary_ids", "splitting_tags", "non_splitting_tags"),
 )
 _TRIPLETS = re.compile(rb"(?:%[0-9A-Fa-f]{2})++")
 

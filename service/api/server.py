@@ -79,9 +79,8 @@ class Server(uvicorn.Server):
         logger.info("stopping")
         self.stop.announce()
         self.all.are_winding_down = True
-        if (
-            self._signal == signal.SIGTERM
-        ):  # not after Ctrl+C or a failure: no proxy needs the delay
+        # not after Ctrl+C or a failure: no proxy needs the delay
+        if self._signal == signal.SIGTERM:
             await self._until(lambda: False, self.stop.delay_seconds)
         await self._stop_listening()
         self.stop.refuse()

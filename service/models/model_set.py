@@ -257,9 +257,8 @@ class ModelSet:
         report_all = report if on_sentence is not None else None
         try:
             done = await translate_along(hops, mine, options, timeout, report_all)
-        except (
-            DeadlineExceededError
-        ) as error:  # its message names the time left when its part began
+        except DeadlineExceededError as error:
+            # its message names the time left when its part began
             raise DeadlineExceededError(
                 f"not finished within the deadline of {timeout:g} s"
             ) from error

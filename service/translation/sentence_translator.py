@@ -237,9 +237,8 @@ class SentenceTranslator:
             translated = {}
             for number, (at, attempt) in enumerate(attempts.items()):
                 check()
-                one = read(
-                    lost[at], attempt, found.get(number, [])
-                )  # [] for attempts without searches
+                # an attempt without searches has found nothing
+                one = read(lost[at], attempt, found.get(number, []))
                 if one is not None:
                     translated[at] = one
             return translated

@@ -68,7 +68,7 @@ class TranslateRequest(BaseModel):
             ge=-10,
             le=10,
             allow_inf_nan=False,
-            description="Alpha of the length penalty; higher values favour longer translations.",
+            description="Exponent of the length penalty; higher values favour longer translations.",
         ),
         NUMBER,
     ] = None

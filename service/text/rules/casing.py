@@ -43,9 +43,8 @@ def says_nothing(text: str, capitalizes_nouns: bool) -> bool:
     [True, False, True, False]
     """
     if text.islower():
-        if (
-            _CASELESS.search(text) or text == text.title()
-        ):  # Georgian: its letters have no title case
+        # Georgian letters have no title case
+        if _CASELESS.search(text) or text == text.title():
             return False
         return len(_WORD.findall(text)) >= MIN_SMALL_WORDS
     if text.isupper() or capitalizes_nouns:

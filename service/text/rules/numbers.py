@@ -65,10 +65,8 @@ class Numbers(Rule):
             run = run.protecting(one[:3] for one in self._source.times(run.text))
         scaled = self._source.scales.find(run.text)
         run = run.protecting(one[:2] for one in scaled if not one.is_shared)
-        for pattern in (
-            NUMBER,
-            _DIGITS,
-        ):  # the latter for the rest, at tags and in long words
+        # digits are the rest, at tags and in long words
+        for pattern in (NUMBER, _DIGITS):
             run = run.protecting(one.span() for one in pattern.finditer(run.text))
         return run
 
