@@ -26,9 +26,8 @@ def loops(ids: Sequence[int]) -> bool:
         return False
     for period in range(1, LONGEST_PERIOD + 1):
         wanted = period * (2 * REPETITIONS if period == 1 else REPETITIONS)
-        repeats = bytes(
-            map(eq, ids[period:], ids)
-        )  # 1 for each token that equals that a period before
+        # 1 for each token that equals the one a period before
+        repeats = bytes(map(eq, ids[period:], ids))
         if b"\1" * (wanted - period) in repeats:
             return True
     return False

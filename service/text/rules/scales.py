@@ -92,10 +92,8 @@ class Scales:
             while sums and sums[-1] < unit:
                 value += sums.pop()
             sums.append(value * unit)
-        if (
-            behind < end and sums[-1] >= unit
-        ):  # not a part of the amount, but the text's next number
-            sums.pop()
+        if behind < end and sums[-1] >= unit:
+            sums.pop()  # not a part of the amount, but the text's next number
             end = behind
         return Scaled(begin, end, f"{sum(sums, Decimal()).normalize():f}", is_shared)
 
