@@ -4,6 +4,8 @@ They need the extra `tracing`. OpenTelemetry's own environment variables, such a
 determine where they are sent. No span contains a text or a key.
 """
 
+import atexit
+import threading
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -20,6 +22,10 @@ FASTAPI_TELEMETRY: "TelemetryConfig" = {
     "auto_configure": False,
 }
 """For `FastAPI(telemetry=...)`: its own records, which contain queries and exception messages, are off."""
+
+
+REST_SECONDS = 5.0
+"""Time limit for sending the last spans when the process ends."""
 
 
 class TracingError(RuntimeError):
@@ -53,6 +59,15 @@ def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
         provider = of_process if isinstance(of_process, TracerProvider) else None
     if provider is None:
         # not set for the whole process: other libraries would then record spans of their own
-        provider = TracerProvider(resource=Resource.create({"service.name": "attendant"}))
+        resource = Resource.create({"service.name": "attendant"})
+        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        atexit.register(send_rest, provider)
     app.add_middleware(RequestSpans, tracer=provider.get_tracer("attendant"))
+
+
+def send_rest(provider: "TracerProvider") -> None:
+    """Send the last spans; a collector that does not answer delays the end of the process only briefly."""
+    sending = threading.Thread(target=provider.shutdown, name="spans", daemon=True)
+    sending.start()
+    sending.join(REST_SECONDS)

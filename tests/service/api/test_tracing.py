@@ -1,5 +1,6 @@
 """Spans of requests: their contents, which never include a text or a key."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -129,3 +130,21 @@ def test_spans_go_to_the_provider_of_the_process(
     [span] = exporter.get_finished_spans()
     assert span.instrumentation_scope is not None
     assert span.instrumentation_scope.name == "attendant", "and FastAPI's own telemetry is off"
+
+
+def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stuck(InMemorySpanExporter):
+        def shutdown(self) -> None:
+            is_sending.set()
+            assert answers.wait(60)
+            super().shutdown()
+
+    is_sending, answers = threading.Event(), threading.Event()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(Stuck()))
+    monkeypatch.setattr(tracing, "REST_SECONDS", 0.01)
+    tracing.send_rest(provider)
+    assert is_sending.wait(60)
+    answers.set()
