@@ -13,7 +13,7 @@ from service.text.run import Run
 _CURRENCIES, _ALONE = r"$\xa2-\xa5\u20a0-\u20cf", "<>=+|›»·"
 # begins with one set, which `re` finds fast
 _SIGN = rf"[{_CURRENCIES}{_ALONE}±×÷\u2200-\u22ff](?:(?<![{_ALONE}])|(?<=\s.)(?=\s))"
-_OPERATOR = re.compile(_SIGN)
+_OPERATOR, _CURRENCY = re.compile(_SIGN), re.compile(f"[{_CURRENCIES}]")
 _BLANKS, _GROUPED = r"[ \u00a0\u202f]*+", r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d)){1,4}+"
 _FIGURE = rf"(?<![\w.,])[.,]?+(?:{_GROUPED}|\d++)(?:[.,]\d++)*+"
 _AND_SIGN = rf"{_BLANKS}(?:{_FIGURE}{_BLANKS})?{_SIGN}"
@@ -55,8 +55,16 @@ class Operators(Rule):
         return are_there and _amounts(source.text, 1) <= _amounts(translation.text, 2)
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """Protect the signs, each with the numbers beside it."""
-        return run.protecting(match.span() for match in _found(_TERM, run.text))
+        """Protect the signs, each with the numbers beside it; amounts only if the translation lost a sign.
+
+        Otherwise, the model can write the sign where the target language has it.
+        """
+        keeps_amounts = self.came_through(run, translation)
+        return run.protecting(
+            match.span()
+            for match in _found(_TERM, run.text)
+            if not (keeps_amounts and _CURRENCY.search(match[0]))
+        )
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

@@ -82,6 +82,14 @@ def test_the_numbers_beside_an_operator_are_protected_with_it(text: str, kept: l
     assert [run.text[one.begin : one.end] for one in run.protected] == kept
 
 
+def test_an_amount_is_not_protected_if_only_something_else_was_lost() -> None:
+    run = Run("Od 4.57 $ i x ≤ 3")
+    kept = Operators().protect(run, Run("From $4,57 and x ≤ 8"))
+    assert [run.text[one.begin : one.end] for one in kept.protected] == ["≤ 3"]
+    lost = Operators().protect(run, Run("From 4.57 and x ≤ 3"))
+    assert [run.text[one.begin : one.end] for one in lost.protected] == ["4.57 $", "≤ 3"]
+
+
 def test_a_vertical_bar_is_an_operator() -> None:
     [sentence] = take_apart("<p>Platí P(A | B).</p>", "html").sentences
     assert not sentence.pipeline.came_through(sentence.source, Run("P (A, B) holds."))
