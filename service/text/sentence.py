@@ -94,7 +94,9 @@ class Sentence:
 
         None if there is nothing to protect, or if the prefix extends beyond the first piece.
         """
-        found = prepared(self._protected(translation), self.pipeline, for_pieces=True)
+        # again for an empty translation, which lacks everything
+        everything = self.pipeline.protect(self._protected(translation), Run())
+        found = prepared(everything, self.pipeline, for_pieces=True)
         if found is None or not found.stand_ins or found.around != self.around:
             return None
         found = found.beginning(self._begins_with)

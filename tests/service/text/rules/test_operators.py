@@ -90,6 +90,13 @@ def test_an_amount_is_not_protected_if_only_something_else_was_lost() -> None:
     assert [run.text[one.begin : one.end] for one in lost.protected] == ["4.57 $", "≤ 3"]
 
 
+def test_in_pieces_all_signs_are_protected() -> None:
+    [sentence] = take_apart("Od 4.57 $ i 8 kotów", "text").sentences
+    pieces = sentence.in_pieces("From $4,57 and 9 cats")
+    assert pieces is not None
+    assert [one.strip() for one in pieces.pieces[::2]] == ["Od", "i", "kotów"]
+
+
 def test_a_vertical_bar_is_an_operator() -> None:
     [sentence] = take_apart("<p>Platí P(A | B).</p>", "html").sentences
     assert not sentence.pipeline.came_through(sentence.source, Run("P (A, B) holds."))
