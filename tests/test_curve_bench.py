@@ -77,11 +77,11 @@ def test_bundles_for_each_stop_rule_translate_like_the_original(
             Translator.load(tiny_bundle, precision=precision, device="cpu") as expected,
             Translator.load(tmp_path / "first", precision=precision, device="cpu") as found,
         ):
-            both = (one.translate(texts, *codes) for one in (found, expected))
-            mine, theirs = (
-                [(one.text, one.sentences[0].score) for one in answers] for answers in both
-            )
-            assert mine == theirs
+            mine, theirs = (one.translate(texts, *codes) for one in (found, expected))
+            assert [one.text for one in mine] == [one.text for one in theirs]
+            # rounding in fp32 depends on the batch
+            scores = [one.sentences[0].score for one in theirs]
+            assert [one.sentences[0].score for one in mine] == pytest.approx(scores, abs=1e-5)
 
 
 def test_only_requests_that_end_under_full_load_are_counted() -> None:

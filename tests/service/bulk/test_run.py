@@ -133,7 +133,7 @@ def test_another_command_does_not_continue_a_run(tmp_path: Path, source: Path, w
     job = run.Job(source, tmp_path / "out.txt", Wanted())
     with pytest.raises(OSError, match="the power failed"):
         started(job, failing_at(85))
-    said = f"whose {what} was "
+    said = f"in which {what} was "
     if what == "part":
         job.part.write_bytes(b"")
         said = "out.txt.part has 0 bytes, but [0-9]+ were written"
