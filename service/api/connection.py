@@ -16,7 +16,7 @@ from starlette.types import Scope
 from uvicorn.server import ServerState
 
 from service.api.connections import Connections
-from service.api.errors import ERROR_CODE, TOLD_STATUS, answer, identified
+from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identified
 from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, start_of
 from service.api.head import Head, HeadReader, ProtocolError
 from service.api.middleware.context import identity_of
@@ -267,7 +267,7 @@ class Connection(asyncio.Protocol):
             response = answer(status, message, code, path=path)
             if exchange is not None:  # the application logs and counts it
                 identified(response, exchange.scope)
-                exchange.scope[ERROR_CODE], exchange.scope[TOLD_STATUS] = code, status.value
+                exchange.scope[ERROR_CODE], exchange.scope[SENT_STATUS] = code, status.value
             elif self.early_refusal is not None:
                 self.early_refusal.note(response, path)
             fields = [*self.default_fields, *response.raw_headers, CLOSE]

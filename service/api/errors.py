@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 ERROR_CODE = "error_code"
 """The key in a request's scope for the code of its first error, which is logged and counted."""
-TOLD_STATUS = "told_status"
+SENT_STATUS = "sent_status"
 """The key in a request's scope for the status that the connection sent instead of the application's."""
 CLIENT_LEFT = 499
 """Status for logs and metrics only, as in nginx: the client is no longer connected."""

@@ -51,12 +51,12 @@ class ModelPool:
         """Start with no model.
 
         Args:
-            start: loads one; what it raises is why it cannot be.
-            max_bytes: of the whole process, beyond which models are unloaded; 0 is unlimited.
-            idle_seconds: after which one is unloaded that nobody used; 0 is never.
-            observer: told of loads and unloads.
-            resident: how much memory the process has.
-            clock: in seconds.
+            start: loads a model; its exception is the reason if the model cannot be loaded.
+            max_bytes: resident memory of the process above which models are unloaded; 0 means no limit.
+            idle_seconds: idle time after which a model is unloaded; 0 means never.
+            observer: receives loads and unloads.
+            resident: returns the resident memory of the process, or None if unknown.
+            clock: returns seconds.
         """
         self._start, self._resident, self._clock = start, resident, clock
         self._max_bytes, self._idle_seconds = max_bytes, idle_seconds

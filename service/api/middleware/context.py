@@ -11,7 +11,7 @@ from http import HTTPMethod, HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.errors import ERROR_CODE, TOLD_STATUS, answer, identifying
+from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identifying
 from service.api.stream import EVENT_STREAM, error_event
 from service.errors import NotReadyError
 from service.logs import request_id
@@ -107,7 +107,7 @@ class RequestContext:
             self.in_flight -= 1
             route = getattr(scope.get("route"), "path", "unmatched")
             own = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
-            status, error = scope.get(TOLD_STATUS, own), scope.get(ERROR_CODE, "")
+            status, error = scope.get(SENT_STATUS, own), scope.get(ERROR_CODE, "")
             self.access_log.record(method, route, status, seconds, error)
 
 

@@ -21,7 +21,7 @@ OPTIONS = DecodingOptions(max_decoding_length=40, beam_size=1)
 
 
 class ScriptedEngine:
-    """Gives out what it is told, by whether repetitions are forbidden."""
+    """Returns the first result, or the second if repetitions are forbidden."""
 
     def __init__(self, first: Hypothesis, second: Hypothesis) -> None:
         self.first, self.second = first, second
