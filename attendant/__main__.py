@@ -26,10 +26,11 @@ COMMANDS = {
     "train": Command("model.train", "train a model on aligned text", "train"),
     "export": Command("export.__main__", "make a bundle from a trained model", "train"),
     "import": Command(
-        "export.importers.command", "make a bundle from a model in another format", "import"
+        "export.importers.__main__", "make a bundle from a model in another format", "import"
     ),
+    "convert": Command("export.convert", "convert an older bundle to the current format", "train"),
     "evaluate": Command("export.evaluate", "measure BLEU and chrF of a running service", "train"),
-    "inspect": Command("export.inspect", "describe a bundle", "train"),
+    "inspect": Command("service.models.inspect", "describe a bundle"),
     "keys": Command("service.keys", "make an API key"),
 }
 
@@ -66,7 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _usage() -> str:
-    lines = [f"  {name:<10} {command.summary}" for name, command in COMMANDS.items()]
+    lines = [
+        f"  {name:<10} {command.summary}" + (f" (extra {command.extra})" if command.extra else "")
+        for name, command in COMMANDS.items()
+    ]
     return "\n".join(
         [
             "usage: attendant COMMAND ...",

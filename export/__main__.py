@@ -1,22 +1,17 @@
-"""`python -m export RUN --data DIR --out BUNDLE`: turn a trained run into a bundle that the service runs.
+"""`attendant export RUN --data DIR --out BUNDLE`: turn a trained run into a bundle that the service runs.
 
 RUN may also be a bundle, which is then exported again. The weights of several runs are averaged, which helps
 if the runs started from the same weights.
-
-`python -m export import SOURCE` makes a bundle from a model of another project,
-`python -m export convert BUNDLE` converts an older bundle to the current format, and
-`python -m export inspect BUNDLE` describes a bundle.
 """
 
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import service.models.bundle
-from export import convert, inspect
 from export.bundle_writer import write_bundle
-from export.importers import command
 from export.material import ExportOptions
 from export.verify import VerificationError
 from model import bundle
@@ -29,7 +24,7 @@ from service.models.bundle import MANIFEST, MANIFESTS_ALIKE, Bundle
 logger = logging.getLogger("export")
 
 
-def parse(arguments: list[str] | None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parse and check the command line's options."""
     parser = argparse.ArgumentParser(prog="attendant export", description=__doc__)
     parser.add_argument(
@@ -112,16 +107,9 @@ def _bundle_at(folder: Path) -> Bundle | None:
         return None
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Export, or run the subcommand that the first argument names; return the exit status."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["import"]:
-        return command.main(given[1:])
-    if given[:1] == ["convert"]:
-        return convert.main(given[1:])
-    if given[:1] == ["inspect"]:
-        return inspect.main(given[1:])
-    options = parse(given)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Export; return the exit status."""
+    options = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         checkpoint = average([load(run, options.average) for run in options.runs])

@@ -1,12 +1,13 @@
-"""`python -m export convert BUNDLE`: convert a bundle of an older format to the current one.
+"""`attendant convert BUNDLE`: convert a bundle of an older format to the current one.
 
 The graphs compute exactly the same; only the place of their weights changes. Bundles whose graphs this
-version cannot run must be exported again, with held-out text: `python -m export OLD --data DIR --out NEW`.
+version cannot run must be exported again, with held-out text: `attendant export OLD --data DIR --out NEW`.
 """
 
 import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
@@ -56,9 +57,9 @@ def convert(bundle: Bundle, out: Path) -> Manifest:
     return manifest
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="attendant export convert", description=__doc__)
+    parser = argparse.ArgumentParser(prog="attendant convert", description=__doc__)
     parser.add_argument("bundle", type=Path)
     parser.add_argument(
         "--out", type=Path, help="the new bundle's folder; default: replace the old one"
@@ -73,3 +74,7 @@ def main(arguments: list[str]) -> int:
     size = sum((out / name).stat().st_size for name in manifest.files)
     print(f"{out}: {manifest.name}, format {FORMAT_VERSION}, {size / 1e6:.1f} MB")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""`python -m export.evaluate URL --data DIR`: BLEU and chrF of a running service, in all its directions.
+"""`attendant evaluate URL --data DIR`: BLEU and chrF of a running service, in all its directions.
 
 `--record BUNDLE` writes the scores to the bundle's manifest, with sacreBLEU's signature.
 `--out FOLDER` saves the translations for other metrics.

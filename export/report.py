@@ -1,4 +1,4 @@
-r"""What BLEU does not show about a running service: `python -m export.evaluate URL --data DIR --report`.
+r"""What BLEU does not show about a running service: `attendant evaluate URL --data DIR --report`.
 
 For each direction, over the lines of a test set:
 

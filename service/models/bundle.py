@@ -297,7 +297,7 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version not in formats:
         is_newer = isinstance(version, int) and version > FORMAT_VERSION
-        remedy = "update Attendant" if is_newer else "export the bundle again with python -m export"
+        remedy = "update Attendant" if is_newer else "export the bundle again with attendant export"
         raise BundleError(
             f": format_version is {printable(repr(version))}, this service reads {formats[0]} to "
             f"{formats[-1]}; {remedy}",

@@ -39,7 +39,7 @@ LINES, TOKENS = 2, 20
 TOGETHER = 8
 IMPORT = (
     "import sys; {}from export import verify; verify.TOLERANCES = verify.TOLERANCES_WITHOUT_TEXT; "
-    "from export.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    "from export.importers.__main__ import main; sys.exit(main(sys.argv[1:]))"
 )
 """Runs the import with the tolerances for random sources, since the lines are random words."""
 HIDDEN = "sys.modules['transformers'] = None; "
@@ -152,7 +152,7 @@ def main() -> None:
                 str(lines),
             ]
             began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", program, "import", *arguments], check=True)
+            subprocess.run([sys.executable, "-c", program, *arguments], check=True)
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
             seconds = time.perf_counter() - began
             print(f"import: {seconds:.0f} s, at most {peak:.1f} GiB", flush=True)

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from export.__main__ import main
+from export.convert import main
 from export.weights import MIN_MAPPED, WEIGHTS, initializers
 from service.engine.runner import OnnxModelRunner
 from service.models.bundle import FORMAT_VERSION, load, sha256
@@ -51,7 +51,7 @@ def test_an_older_bundle_loads_and_converting_it_changes_no_output(
     assert load(old).manifest.format_version == 8
     (old / "MODEL_CARD.md").write_text("about it")
     new = tmp_path / "new"
-    assert main(["convert", str(old), "--out", str(new)]) == 0
+    assert main([str(old), "--out", str(new)]) == 0
     assert f"{new}: tiny, format {FORMAT_VERSION}, 0.2 MB" in capsys.readouterr().out
     assert load(new).manifest.format_version == FORMAT_VERSION
     for one, other in zip(encoded(old), encoded(new), strict=True):
@@ -64,7 +64,7 @@ def test_an_older_bundle_loads_and_converting_it_changes_no_output(
 
 
 def test_each_weight_is_stored_once(old: Path, tmp_path: Path) -> None:
-    assert main(["convert", str(old), "--out", str(tmp_path / "new")]) == 0
+    assert main([str(old), "--out", str(tmp_path / "new")]) == 0
     large = [
         data
         for path in old.glob("*.onnx")
@@ -83,10 +83,10 @@ def test_each_weight_is_stored_once(old: Path, tmp_path: Path) -> None:
 def test_a_bundle_is_converted_in_place_and_a_second_time_without_change(
     old: Path, tmp_path: Path
 ) -> None:
-    assert main(["convert", str(old)]) == 0
+    assert main([str(old)]) == 0
     first = load(old).manifest
     assert first.format_version == FORMAT_VERSION
-    assert main(["convert", str(old)]) == 0
+    assert main([str(old)]) == 0
     assert load(old).manifest == first
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
@@ -101,7 +101,7 @@ def test_graphs_and_tables_in_subfolders_are_converted(old: Path, tmp_path: Path
     manifest["files"]["data/names.tsv"] = sha256(old / "data" / "names.tsv")
     manifest["rules"] = {"names": {"table": "data/names.tsv"}}
     (old / "manifest.json").write_text(json.dumps(manifest))
-    assert main(["convert", str(old), "--out", str(tmp_path / "new")]) == 0
+    assert main([str(old), "--out", str(tmp_path / "new")]) == 0
     new = load(tmp_path / "new")
     assert new.read_text("data/names.tsv") == "de\ten\n"
     assert new.manifest.scorer == "scorer.int8.onnx"
@@ -113,14 +113,14 @@ def test_a_bundle_that_cannot_be_converted_is_an_error_and_nothing_is_written(
 ) -> None:
     taken = tmp_path / "letters"
     taken.mkdir()
-    assert main(["convert", str(old), "--out", str(taken)]) == 1
+    assert main([str(old), "--out", str(taken)]) == 1
     assert "letters exists and is not a bundle" in capsys.readouterr().err
     manifest = json.loads((old / "manifest.json").read_text())
     (old / "manifest.json").write_text(json.dumps(manifest | {"format_version": 6}))
-    assert main(["convert", str(old)]) == 1
+    assert main([str(old)]) == 1
     assert "format_version is 6" in capsys.readouterr().err
     (old / "manifest.json").write_text(json.dumps(manifest))
     (old / "encoder.int8.onnx").write_bytes(b"damaged")
-    assert main(["convert", str(old)]) == 1
+    assert main([str(old)]) == 1
     assert "encoder.int8.onnx is damaged" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["letters", "old"]

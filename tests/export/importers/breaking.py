@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from export.__main__ import main
+from export.importers.__main__ import main
 
 Break = Callable[[Path], object]
 
@@ -65,7 +65,7 @@ def check_is_refused(
     folder = Path(shutil.copytree(whole, tmp_path / whole.name))
     change(folder)
     before = sorted(tmp_path.rglob("*"))
-    assert main(["import", str(folder), "--out", str(tmp_path / "bundle")]) == 1
+    assert main([str(folder), "--out", str(tmp_path / "bundle")]) == 1
     [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
     assert message in line
     assert len(line) < 1000

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from export.__main__ import main
+from export.importers.__main__ import main
 from export.importers.argos import read
 from export.importers.formats import format_of
 from export.importers.imported import SourceError
@@ -143,7 +143,7 @@ def test_unsupported_packages_are_refused(
     package = write_package(tmp_path / "package", model, **metadata)
     if change:
         change(package)
-    assert main(["import", str(package), "--out", str(tmp_path / "bundle")]) == 1
+    assert main([str(package), "--out", str(tmp_path / "bundle")]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "bundle").exists()
 
@@ -159,6 +159,6 @@ def test_an_archive_without_a_model_is_refused(
     ):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, b"x")
-        assert main(["import", str(path), "--out", str(tmp_path / "bundle")]) == 1
+        assert main([str(path), "--out", str(tmp_path / "bundle")]) == 1
         assert message in capsys.readouterr().err
         assert sorted(tmp_path.iterdir()) == [path]

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from export.__main__ import main
+from export.importers.__main__ import main
 from tests.export.importers.breaking import (
     Break,
     check_is_refused,
@@ -187,6 +187,6 @@ def test_an_output_folder_that_is_not_a_bundle_is_not_overwritten(
 ) -> None:
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("dear")
-    assert main(["import", str(whole), "--out", str(tmp_path / "letters")]) == 1
+    assert main([str(whole), "--out", str(tmp_path / "letters")]) == 1
     assert "exists and is not a bundle" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["a.txt"]

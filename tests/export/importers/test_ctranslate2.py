@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from export.__main__ import main
+from export.importers.__main__ import main
 from export.importers.ctranslate2_folder import read, recognises
 from export.importers.imported import Imported
 from model.tokenizer import BOS_ID
@@ -114,7 +114,7 @@ def import_folder(folder: Path, out: Path, *more: str) -> Path:
     text = folder.parent / "text.de"
     text.write_text("\n".join(german for german, _ in toy.sentences()[::9]), encoding="utf-8")
     more = ("--data", str(text), "--precisions", "fp32", *more)
-    assert main(["import", str(folder), "--out", str(out), *more]) == 0
+    assert main([str(folder), "--out", str(out), *more]) == 0
     return out
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import huggingface_hub
 import pytest
 
-from export.__main__ import main
+from export.importers.__main__ import main
 from export.importers.hub import fetched
 from export.importers.imported import SourceError
 
@@ -90,7 +90,7 @@ def test_a_failed_download_is_reported_with_its_reason(
         raise OSError("404: Repository Not Found\nmore")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    assert main(["import", NAME, "--out", str(tmp_path / "bundle")]) == 1
+    assert main([NAME, "--out", str(tmp_path / "bundle")]) == 1
     line = capsys.readouterr().err
     assert line == (
         f"error: {NAME}: is not a local file or folder, and cannot be downloaded from Hugging Face: "

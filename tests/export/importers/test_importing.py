@@ -10,12 +10,13 @@ import pytest
 import sacrebleu
 import transformers
 
-from export.__main__ import main
 from export.importers import conversion
+from export.importers.__main__ import main
 from export.verify import VerificationError
 from model import bundle
 from model.checkpoint import CheckpointError
 from service.engine.types import StopRule
+from service.models import inspect
 from service.models.bundle import load
 from service.models.proof import read_golden
 from service.settings import Settings
@@ -33,7 +34,7 @@ def _enough_sentences_for_int8() -> Iterator[None]:
 
 
 def bundle_of(folder: Path, out: Path, *more: str) -> Path:
-    assert main(["import", str(folder), "--out", str(out), *more]) == 0
+    assert main([str(folder), "--out", str(out), *more]) == 0
     return out
 
 
@@ -117,7 +118,7 @@ def test_the_manifest_and_inspect_describe_the_imported_folder(
     weights = (folder / "model.safetensors").read_bytes()
     assert origin.files["model.safetensors"] == hashlib.sha256(weights).hexdigest()
     capsys.readouterr()
-    assert main(["inspect", str(out)]) == 0
+    assert inspect.main([str(out)]) == 0
     printed = capsys.readouterr().out
     assert "Hugging Face Marian: opus-mt-toy" in printed
     assert "cc-by-4.0" in printed
@@ -154,9 +155,6 @@ def test_a_model_that_fails_verification_is_not_published(
 
     monkeypatch.setattr(conversion, "publish", fail)
     monkeypatch.setattr("export.importers.held_out.SENTENCES", 2)
-    assert (
-        main(["import", str(toy_folder[0]), "--source", "de", "--out", str(tmp_path / "bundle")])
-        == 1
-    )
+    assert main([str(toy_folder[0]), "--source", "de", "--out", str(tmp_path / "bundle")]) == 1
     assert "error: the graphs differ" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == []

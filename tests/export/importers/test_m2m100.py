@@ -12,7 +12,7 @@ import torch
 from ctranslate2.converters import TransformersConverter
 from safetensors.torch import load_file, save_file
 
-from export.__main__ import main
+from export.importers.__main__ import main
 from export.importers.imported import SourceError
 from export.importers.languages import directions_of
 from export.importers.m2m100 import read, recognises
@@ -239,6 +239,6 @@ def test_a_broken_folder_is_refused(
 ) -> None:
     folder = Path(shutil.copytree(learnt[0], tmp_path / "model"))
     change(folder)
-    assert main(["import", str(folder), "--out", str(tmp_path / "bundle")]) == 1
+    assert main([str(folder), "--out", str(tmp_path / "bundle")]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "bundle").exists()

@@ -1,4 +1,4 @@
-"""`python -m export import SOURCE --out BUNDLE`: make a bundle from a model of another project.
+"""`attendant import SOURCE --out BUNDLE`: make a bundle from a model of another project.
 
 The format is recognised by the files. The bundle is verified: its graphs are compared with the network in
 torch, and the network with the format's own library, if that is installed.
@@ -8,6 +8,7 @@ import argparse
 import logging
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from export.importers.conversion import import_model
@@ -62,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit status."""
     options = parser().parse_args(arguments)
     options.precisions = tuple(options.precisions.split(","))
@@ -104,3 +105,7 @@ def main(arguments: list[str]) -> int:
         print(f"licence: {licence}{', which allows no commercial use' if forbids else ''}")
     print(f"{options.out}: {manifest.name}, {count} direction(s), {size / 1e6:.1f} MB")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,13 +1,13 @@
-"""`python -m export inspect BUNDLE`: describe a bundle's contents, origin and licence."""
+"""`attendant inspect BUNDLE`: describe a bundle's contents, origin and licence."""
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-import service.models.bundle
 from service.engine.types import LengthNorm
 from service.errors import BundleError
-from service.models.bundle import Bundle
+from service.models.bundle import Bundle, load
 from service.text import languages
 
 MAX_DIRECTIONS = 12
@@ -61,15 +61,19 @@ SIZES = (
 )
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the description of a bundle, and return the exit status."""
     parser = argparse.ArgumentParser(prog="attendant inspect", description=__doc__)
     parser.add_argument("bundle", type=Path, help="the bundle's folder")
     options = parser.parse_args(arguments)
     try:
-        described = describe(service.models.bundle.load(options.bundle))
+        described = describe(load(options.bundle))
     except BundleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(described)
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
