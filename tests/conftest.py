@@ -45,7 +45,7 @@ def settings() -> Settings:
         bundle=(TINY_BUNDLE,),
         precision="fp32",
         device="cpu",
-        num_loops=1,
+        num_workers=1,
         max_text_characters=2000,
         max_body_bytes=10_000,
     )
@@ -54,7 +54,7 @@ def settings() -> Settings:
 @pytest.fixture(scope="session")
 def client(settings: Settings) -> Iterator[TestClient]:
     """A service shared by all tests, which must not change it or rely on earlier requests."""
-    with started(settings.model_copy(update={"num_loops": 2})) as client:
+    with started(settings.model_copy(update={"num_workers": 2})) as client:
         yield client
 
 

@@ -35,7 +35,7 @@ class ModelStore:
         self.settings, self.metrics = settings, metrics
         self.current: ModelSet | None = None
         self._options = model_options(settings)
-        self._turns = Turns(settings.num_loops or available_cores())
+        self._turns = Turns(settings.num_workers or available_cores())
         self._pool = self._new_pool() if settings.bundles else None
         self.is_stopping = False
         """Whether the service is no longer ready. Requests may still be served."""
@@ -223,7 +223,7 @@ def model_options(settings: Settings) -> ModelOptions:
     return ModelOptions(
         device=settings.device,
         precision=settings.precision,
-        num_workers=settings.num_loops,
+        num_workers=settings.num_workers,
         engine=EngineConfig(
             max_num_seqs=settings.max_num_seqs,
             max_num_batched_tokens=settings.max_num_batched_tokens,

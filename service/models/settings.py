@@ -93,7 +93,7 @@ class ModelSettings(BaseSettings):
             description="Precision; auto uses int8 on a CPU and fp16 on CUDA, if the bundle has them."
         ),
     ] = "auto"
-    num_loops: Annotated[
+    num_workers: Annotated[
         int,
         Field(
             ge=0,

@@ -40,7 +40,7 @@ def replica_app(settings: Settings) -> FastAPI:
     assigned = ray.get_runtime_context().get_assigned_resources()
     if not assigned.get("GPU"):  # Ray does not confine a replica to the cores that it assigns
         cores = math.ceil(assigned.get("CPU", 0))
-        settings = settings.model_copy(update={"num_loops": settings.num_loops or cores})
+        settings = settings.model_copy(update={"num_workers": settings.num_workers or cores})
     _share_the_log()
     app = create_app(settings, failures.append)
     services: Services = app.state.services

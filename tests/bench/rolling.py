@@ -48,7 +48,7 @@ def start(port: int) -> "subprocess.Popen[bytes]":
         "ATTENDANT_PORT": str(port),
         "ATTENDANT_STOP_DELAY_SECONDS": str(DELAY_SECONDS),
         "ATTENDANT_LOG_LEVEL": "error",
-        "ATTENDANT_NUM_LOOPS": "1",
+        "ATTENDANT_NUM_WORKERS": "1",
         "ATTENDANT_RERANK": "off",
     }
     return subprocess.Popen([sys.executable, "-m", "service"], env={**os.environ, **settings})

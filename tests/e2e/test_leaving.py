@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
     """One that takes its time."""
     with serving(
         TINY_BUNDLE,
-        num_loops="1",
+        num_workers="1",
         max_num_seqs="2",
         max_waiting="20000",
         request_timeout_seconds="3600",  # nobody is refused for lack of time

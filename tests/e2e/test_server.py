@@ -155,7 +155,7 @@ def test_sigterm_answers_what_was_admitted_and_exits_with_0() -> None:
             server.process.send_signal(signal.SIGTERM)
             return list(await asyncio.gather(*pending))
 
-    with serving(TINY_BUNDLE, num_loops="1", max_num_seqs="2") as server:
+    with serving(TINY_BUNDLE, num_workers="1", max_num_seqs="2") as server:
         answers = asyncio.run(post_and_terminate(server))
         assert [answer.status_code for answer in answers] == [200] * 20
         assert sum(len(answer.json()["translatedText"]) for answer in answers) == 200

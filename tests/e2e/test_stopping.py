@@ -27,7 +27,7 @@ REQUEST = request("/translate", BODY, CLOSE)
 
 def test_requests_cut_off_by_the_drain_get_an_error(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    slow = {"num_loops": "1", "max_num_seqs": "1", "drain_seconds": "0.1"}
+    slow = {"num_workers": "1", "max_num_seqs": "1", "drain_seconds": "0.1"}
     slow |= {"max_waiting": "10000", "request_timeout_seconds": "3600"}
 
     async def post_and_terminate(server: Server) -> list[httpx.Response]:
@@ -120,7 +120,7 @@ def test_a_hanging_aligner_ends_the_process_and_fails_its_requests(
             asked.append(client.post(f"{url}/translate", json=bodies[0], headers=streams))
             return await asyncio.gather(*asked)
 
-    with serving(TINY_BUNDLE, log, script, num_loops="2", stall_seconds="0.5") as server:
+    with serving(TINY_BUNDLE, log, script, num_workers="2", stall_seconds="0.5") as server:
         started = time.monotonic()
         *plain, stream = asyncio.run(post(server.url))
         assert time.monotonic() - started < 10

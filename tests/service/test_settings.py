@@ -70,6 +70,12 @@ def test_misspelt_variables_are_reported() -> None:
     ]
 
 
+def test_the_former_name_of_a_setting_is_reported_with_the_present_one() -> None:
+    assert misspelt({"ATTENDANT_NUM_LOOPS": "2"}) == [
+        "ATTENDANT_NUM_LOOPS is not a setting and has no effect; did you mean ATTENDANT_NUM_WORKERS?"
+    ]
+
+
 @pytest.mark.parametrize(
     "given", ["", "*", "10.0.0.1", "10.0.0.0/8, ::1,fd00::/8", "fe80::1%eth0", "172.16.0.0/12,"]
 )

@@ -24,7 +24,11 @@ GERMAN = {"source": "de", "target": "en"}
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     settings = Settings(
-        bundle=(TINY_BUNDLE,), precision="fp32", device="cpu", num_loops=1, max_text_characters=2000
+        bundle=(TINY_BUNDLE,),
+        precision="fp32",
+        device="cpu",
+        num_workers=1,
+        max_text_characters=2000,
     )
     with started(settings) as client:
         yield client
@@ -277,7 +281,7 @@ def test_the_model_that_is_named_translates(tmp_path: Path) -> None:
         direction["target"] = direction["target"].replace("en", "fr")
         direction["source"] = direction["source"].replace("en", "fr")
     (other / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    settings = Settings(bundle=(TINY_BUNDLE, other), precision="fp32", device="cpu", num_loops=1)
+    settings = Settings(bundle=(TINY_BUNDLE, other), precision="fp32", device="cpu", num_workers=1)
     with started(settings) as client:
         refused = client.post("/v2/models/other/infer", json=asked())
         assert (refused.status_code, refused.json()["error"]) == (400, "en is not supported")
@@ -298,7 +302,7 @@ def test_a_key_is_required_if_configured(tmp_path: Path) -> None:
         bundle=(TINY_BUNDLE,),
         precision="fp32",
         device="cpu",
-        num_loops=1,
+        num_workers=1,
         api_keys=keys,
         key_required=True,
     )

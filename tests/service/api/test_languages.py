@@ -33,7 +33,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("bundles")
     bundles = tuple(renamed(code, folder) for code in ("deu_Latn", "zt", "pb", "zh-Hans"))
     with started(
-        Settings(bundle=bundles, precision="fp32", device="cpu", num_loops=1, pivot="off")
+        Settings(bundle=bundles, precision="fp32", device="cpu", num_workers=1, pivot="off")
     ) as client:
         yield client
 
@@ -143,7 +143,7 @@ def test_detected_languages_have_the_codes_of_the_list(client: TestClient) -> No
 def test_two_codes_of_one_language_are_merged(tmp_path: Path) -> None:
     bundles = tuple(renamed(code, tmp_path) for code in ("deu_Latn", "ger"))
     with started(
-        Settings(bundle=bundles, precision="fp32", device="cpu", num_loops=1, pivot="off")
+        Settings(bundle=bundles, precision="fp32", device="cpu", num_workers=1, pivot="off")
     ) as client:
         assert [one["code"] for one in client.get("/languages").json()] == ["de", "en"]
         assert len(client.get("/v2/models/ger").json()["inputs"]) == 1

@@ -45,7 +45,7 @@ def settings_of(folder: Path, **changed: Any) -> Settings:
         "bundles": folder,
         "precision": "fp32",
         "device": "cpu",
-        "num_loops": 1,
+        "num_workers": 1,
         "pivot": "off",
     }
     return Settings(**{**chosen, **changed})

@@ -29,7 +29,7 @@ def client(
 ) -> Iterator[TestClient]:
     """Return a client of two models: German and English, and English and a copy of German named nl."""
     folder = tmp_path_factory.mktemp("bundles")
-    options: dict[str, Any] = {"precision": "fp32", "device": "cpu", "num_loops": 1}
+    options: dict[str, Any] = {"precision": "fp32", "device": "cpu", "num_workers": 1}
     if request.param == "named":
         options["bundle"] = (TINY_BUNDLE, add(folder, "nl"))
     else:
@@ -123,7 +123,7 @@ def test_the_first_model_can_be_unloaded_for_the_second(tmp_path: Path) -> None:
     for code in ("de", "nl"):
         add(tmp_path, code)
     settings = Settings(
-        bundles=tmp_path, precision="fp32", device="cpu", num_loops=1, max_memory_mb=1
+        bundles=tmp_path, precision="fp32", device="cpu", num_workers=1, max_memory_mb=1
     )
     with started(settings) as client:
         assert translate(client, SENTENCES[0], "de", "nl")["translatedText"] == SENTENCES[0]
@@ -134,7 +134,7 @@ def test_the_first_model_can_be_unloaded_for_the_second(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pivot", ["off", "fr"])
 def test_pivoting_can_be_turned_off(tmp_path: Path, pivot: str) -> None:
     bundles = (TINY_BUNDLE, add(tmp_path, "nl"))
-    settings = Settings(bundle=bundles, precision="fp32", device="cpu", num_loops=1, pivot=pivot)
+    settings = Settings(bundle=bundles, precision="fp32", device="cpu", num_workers=1, pivot=pivot)
     with started(settings) as client:
         body = {"q": SENTENCES[0], "source": "de", "target": "nl"}
         answer = client.post("/translate", json=body)
