@@ -3,11 +3,12 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from service.engine.types import Floats
 from service.errors import TextTooLongError, quoted
 from service.models.bundle import MAX_LENGTH, SpecialTokens
+from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.text.words import Alignment, align_words, word_spans
 from service.translation.backlog import Backlog, Promise
@@ -103,61 +105,77 @@ class Aligner:
             DeadlineExceededError: the deadline passed before the last sentence was aligned.
             TextTooLongError: an alignment is wanted and would be too large.
         """
-        promise.left = sum(
-            cost_of(one.sentence.text, text)
-            for one in translated
-            if wanted or one.sentence.tags
-            for text in one.targets
-        )
-        aligned: list[TranslatedSentence] = []
-        steps = self._steps(translated, around, wanted, aligned)
-        while len(aligned) < len(translated):
+        chosen = [one for one in translated if wanted or one.sentence.tags]
+        pairs = [(one.sentence, text) for one in chosen for text in one.targets]
+        promise.left = sum(cost_of(sentence.text, text) for sentence, text in pairs)
+        alignments: list[Alignment] = []
+        while len(alignments) < len(pairs):
             # the executor's queue is first in, first out: the next turn follows those of other requests
-            turn = partial(_turn, steps)
-            cost, seconds = await run_in_thread(turn, self.clock, deadline, self._threads)
+            turn = partial(self._turn, pairs, len(alignments), around, wanted)
+            found, cost, seconds = await run_in_thread(turn, self.clock, deadline, self._threads)
+            alignments += found
             promise.left -= cost
             self.backlog.measured(cost, seconds)
-        return aligned
+        rest = iter(alignments)
+        return [
+            replace(one, alignments=tuple(islice(rest, len(one.targets))))
+            if wanted or one.sentence.tags
+            else one
+            for one in translated
+        ]
 
     def measure(self, one: TranslatedSentence, around: Around) -> None:
         """Align a sentence on the calling thread, for a first measurement of the time this takes."""
-        steps = self._steps([one], around, True, [])
-        self.backlog.measured(*_turn(steps, lambda: None))
+        pairs = [(one.sentence, text) for text in one.targets]
+        _, cost, seconds = self._turn(pairs, 0, around, True, lambda: None)
+        self.backlog.measured(cost, seconds)
 
-    def _steps(
+    def _turn(
         self,
-        translated: Sequence[TranslatedSentence],
+        pairs: Sequence[tuple[Sentence, str]],
+        first: int,
         around: Around,
         wanted: bool,
-        into: list[TranslatedSentence],
-    ) -> Iterator[int]:
-        """Append the aligned sentences to `into`, and yield the cost of each alignment after it.
+        check: Check,
+    ) -> tuple[list[Alignment], int, float]:
+        """Align pairs, from the one at index `first`, until the turn is over or no pair is left.
+
+        Returns:
+            the alignments, their cost, and the duration in seconds.
 
         Raises:
-            TextTooLongError: an alignment is wanted and would be too large. The limits of tokens do not
-                exclude this, because some vocabularies encode many unknown characters as one token.
+            TextTooLongError: an alignment is wanted and would be too large.
         """
-        for one in translated:
-            if not (wanted or one.sentence.tags):
-                into.append(one)
-                continue
-            source = one.sentence.text
-            words = len(word_spans(source)) * max(map(len, map(word_spans, one.targets)))
-            is_too_large = words > MAX_WORD_PAIRS
-            if is_too_large and wanted:
-                raise TextTooLongError(
-                    f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
-                    f"{MAX_WORD_PAIRS}: {quoted(one.sentence.as_written)}"
-                )
-            most = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
-            alignments = []
-            for text in one.targets:
-                alignments.append(self._alignment(source, text, around, most))
-                yield cost_of(source, text)
-            into.append(replace(one, alignments=tuple(alignments)))
+        started, cost, alignments = time.perf_counter(), 0, []
+        for index in range(first, len(pairs)):
+            check()
+            sentence, text = pairs[index]
+            alignments.append(self._alignment(sentence, text, around, wanted))
+            cost += cost_of(sentence.text, text)
+            if time.perf_counter() - started >= TURN_SECONDS:
+                break
+        return alignments, cost, time.perf_counter() - started
 
-    def _alignment(self, source: str, target: str, around: Around, most: int | None) -> Alignment:
-        """Return the alignment of a sentence with one of its translations, each merged to `most` words."""
+    def _alignment(
+        self, sentence: Sentence, target: str, around: Around, wanted: bool
+    ) -> Alignment:
+        """Return the alignment of a sentence with one of its translations.
+
+        If it is too large and not wanted itself, words are merged.
+
+        Raises:
+            TextTooLongError: it is wanted and would be too large. The limits of tokens do not exclude this,
+                because some vocabularies encode many unknown characters as one token.
+        """
+        source = sentence.text
+        words = len(word_spans(source)) * len(word_spans(target))
+        is_too_large = words > MAX_WORD_PAIRS
+        if is_too_large and wanted:
+            raise TextTooLongError(
+                f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
+                f"{MAX_WORD_PAIRS}: {quoted(sentence.as_written)}"
+            )
+        most = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
@@ -220,16 +238,3 @@ def _in_order(targets: int, sources: int) -> Floats:
 def cost_of(source: str, target: str) -> int:
     """Return the cost of an alignment, in characters."""
     return CHARACTERS_A_PAIR + len(source) + len(target)
-
-
-def _turn(steps: Iterator[int], check: Check) -> tuple[int, float]:
-    """Take steps until the turn is over or no step is left; return their cost and duration in seconds."""
-    started, cost, seconds = time.perf_counter(), 0, 0.0
-    while seconds < TURN_SECONDS:
-        check()
-        step = next(steps, None)
-        if step is None:
-            break
-        cost += step
-        seconds = time.perf_counter() - started
-    return cost, seconds
