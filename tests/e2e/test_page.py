@@ -6,15 +6,17 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import httpx
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import Body, FastAPI, Response
+from fastapi.responses import HTMLResponse
 
 from service.api import docs, page
 from tests.conftest import TINY_BUNDLE
@@ -24,6 +26,9 @@ PAGE = Path(__file__).parents[2] / "service" / "web" / "index.html"
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+
+
+Request = Annotated[dict[str, Any], Body()]
 
 
 def test_the_page_contacts_no_other_host() -> None:
@@ -41,7 +46,7 @@ def test_the_page_translates_and_shows_the_alignment() -> None:
         fragment = f"text={quote('Der alte Hund schläft.')}&source=auto&target=en"
         shown, console = visit(f"{server.url}/#{fragment}")
     assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', shown)
-    assert "Detected: German (" in shown
+    assert re.search(r'<span id="detected"[^>]*>Detected: German</span>', shown)
     assert shown.count("<path d=") >= 5, "a line for each target word at least"
     assert '"q":"Der alte Hund schläft."' in shown, "the request as curl"
     assert not blocked(console)
@@ -54,6 +59,73 @@ def test_the_page_reports_by_how_much_a_text_is_too_long() -> None:
         shown, _ = visit(f"{server.url}/#text={quote('Der alte Hund schläft 😀.')}")
     assert "The text has 24 characters, the limit is 10." in shown
     assert re.search(r'<div id="output"[^>]*></div>', shown)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_text_in_the_target_language_is_translated_into_another() -> None:
+    with serving(TINY_BUNDLE, precision="fp32") as server:
+        fragment = f"text={quote('Der alte Hund schläft.')}&source=auto&target=de"
+        shown, _ = visit(f"{server.url}/#{fragment}")
+    assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', shown)
+    assert '"source":"auto","target":"en"' in shown, "the request as curl"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_the_page_tries_again_while_the_service_is_unavailable() -> None:
+    attempts: list[dict[str, Any]] = []
+
+    def translate(asked: Request, answer: Response) -> dict[str, str]:
+        attempts.append(asked)
+        if len(attempts) < 3:
+            answer.status_code = 503
+            return {"error": "the service is stopping"}
+        return {"translatedText": "Hello!"}
+
+    with serving_scripted_page("", translate) as url:
+        shown, _ = visit(f"{url}/#text=Hallo&source=de&target=en")
+    assert re.search(r'<div id="output"[^>]*>Hello!</div>', shown)
+    assert re.search(r'<span id="error"[^>]*></span>', shown)
+    assert [asked["q"] for asked in attempts] == ["Hallo"] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize(
+    ("name", "content", "output", "error"),
+    [
+        ("letter.html", "'<p>a</p>'", "html of 8", ""),
+        ("letter.docx", "Uint8Array.of(80, 75, 255)", "", "letter.docx is not a UTF-8 text file."),
+    ],
+)
+def test_a_dropped_file_is_translated(name: str, content: str, output: str, error: str) -> None:
+    def translate(asked: Request) -> dict[str, str]:
+        return {"translatedText": f"{asked['format']} of {len(asked['q'])}"}
+
+    script = f"""
+        const files = new DataTransfer();
+        files.items.add(new File([{content}], "{name}"));
+        const event = {{bubbles: true, cancelable: true, dataTransfer: files}};
+        document.body.dispatchEvent(new DragEvent("drop", event));"""
+    with serving_scripted_page(script, translate) as url:
+        shown, _ = visit(url)
+    assert re.search(rf'<div id="output"[^>]*>{output}</div>', shown)
+    assert re.search(rf'<span id="error"[^>]*>{error}</span>', shown)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_the_page_remembers_the_languages() -> None:
+    script = """
+        if (document.getElementById("source").value === "auto") {
+          document.getElementById("source").value = "en";
+          document.getElementById("source").dispatchEvent(new Event("change"));
+          location.reload();
+        }"""
+    with serving_scripted_page(script, lambda: {}) as url:
+        shown, _ = visit(url)
+    assert '"source":"en","target":"de"' in shown, "the request as curl"
 
 
 @pytest.mark.slow
@@ -109,6 +181,28 @@ def serving_pages() -> Iterator[str]:
     app.post("/t", operation_id="t", description="What is to be translated.")(lambda: None)
     page.install(app)
     docs.install(app)
+    with serving_app(app) as url:
+        yield url
+
+
+@contextmanager
+def serving_scripted_page(script: str, translate: Callable[..., object]) -> Iterator[str]:
+    """Serve the page with a fake translation; `script` runs once the page has started."""
+    app = FastAPI()
+    language = {"code": "de", "name": "German", "targets": ["en"]}
+    other = {"code": "en", "name": "English", "targets": ["de"]}
+    settings = {"charLimit": 20, "language": {"target": language}}
+    app.get("/languages")(lambda: [language, other])
+    app.get("/frontend/settings")(lambda: settings)
+    app.post("/translate")(translate)
+    driver = f"""<script>
+      const poll = setInterval(() => {{
+        if (!document.getElementById("source").options.length) return;
+        clearInterval(poll);
+        {script}
+      }}, 50);
+    </script>"""
+    app.get("/", response_class=HTMLResponse)(lambda: PAGE.read_text("utf-8") + driver)
     with serving_app(app) as url:
         yield url
 
