@@ -61,9 +61,10 @@ class Keys:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise KeysError(f"{path}: {place}: {first['msg']}") from None
-        except (ValueError, RecursionError) as error:
-            # not TOML, not UTF-8, a number with too many digits, or nested too deeply
+        except ValueError as error:  # not TOML, not UTF-8, or a number with too many digits
             raise KeysError(f"{path}: {error}") from None
+        except RecursionError:
+            raise KeysError(f"{path}: it is nested too deeply") from None
         owners: dict[str, str] = {}
         for name, entry in entries.items():
             if (other := owners.setdefault(entry.sha256, name)) != name:

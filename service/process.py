@@ -104,6 +104,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
             max_head_bytes=2 * settings.max_header_bytes + FRAMING_BYTES,
         ),
         ws="none",
+        workers=1,  # otherwise uvicorn reads WEB_CONCURRENCY, which may be no number
         log_config=None,
         access_log=False,
         server_header=False,

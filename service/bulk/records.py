@@ -106,8 +106,10 @@ class Field:
             return Record(line)
         try:
             value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             return Record(line, problem=f"it is not JSON: {error}")
+        except RecursionError:
+            return Record(line, problem="it is nested too deeply")
         if not isinstance(value, dict):
             return Record(line, problem="it is not a JSON object")
         text = value.get(self.name)

@@ -107,8 +107,10 @@ def read_pieces(path: Path) -> list[str | None]:
     """
     try:
         pieces: Any = json.loads(read_text(path, MAX_BYTES))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BundleError(": is not JSON", path, str(error)) from None
+    except RecursionError:
+        raise BundleError(": is nested too deeply", path) from None
     if not isinstance(pieces, list):
         raise BundleError(": is not a list of pieces", path)
     seen: set[str] = set()

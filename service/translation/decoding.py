@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from service.engine.types import DecodingOptions, StopRule
-from service.errors import LimitExceededError
+from service.errors import LimitExceededError, quoted
 from service.models.bundle import Direction, Manifest
 from service.translation.types import TranslationOptions
 
@@ -34,18 +34,19 @@ def decoding_options(
     beam_size = options.beam_size or min(max(defaults.beam_size, wanted), max_beam_size)
     if beam_size > max_beam_size:
         raise LimitExceededError(
-            f"Invalid request: beam_size parameter must be <= {max_beam_size}, but is {beam_size}"
+            f"Invalid request: beam_size parameter must be <= {max_beam_size}, but is "
+            f"{quoted(beam_size)}"
         )
     if wanted > beam_size:
         raise LimitExceededError(
             f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
-            f"beams), but is {options.alternatives}"
+            f"beams), but is {quoted(options.alternatives)}"
         )
     longest, rule = manifest.limits.max_target_length, defaults.stop_rule
     if (options.max_decoding_length or 0) > longest:
         raise LimitExceededError(
             f"Invalid request: max_decoding_length parameter must be <= {longest}, but is "
-            f"{options.max_decoding_length}"
+            f"{quoted(options.max_decoding_length)}"
         )
     reranks = policy.rerank if options.rerank is None else options.rerank
     channel = None

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.process import GC_THRESHOLD, tune_garbage_collection
+from service.app import create_app
+from service.process import GC_THRESHOLD, _server, tune_garbage_collection
+from service.settings import Settings
 
 
 class Node:
@@ -33,3 +35,10 @@ def test_objects_from_startup_are_exempt_from_garbage_collection_and_later_ones_
     made = [Node() for _ in range(2 * GC_THRESHOLD)]  # what is freed meanwhile is subtracted
     assert later() is None
     assert len(made) > GC_THRESHOLD
+
+
+def test_the_number_of_processes_is_not_read_from_the_environment(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEB_CONCURRENCY", "auto")
+    assert _server(settings, create_app(settings)).config.workers == 1

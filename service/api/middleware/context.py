@@ -135,6 +135,8 @@ async def _cut_off(scope: Scope, receive: Receive, send: Send, streams: bool) ->
         last = error_event(message, code).encode()
         await send({"type": "http.response.body", "body": last, "more_body": False})
         return
-    response = answer(HTTPStatus.SERVICE_UNAVAILABLE, message, code, path=scope["path"])
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    scope.setdefault(SENT_STATUS, status.value)  # even if the client does not read it any more
+    response = answer(status, message, code, path=scope["path"])
     response.headers["connection"] = "close"
     await response(scope, receive, send)

@@ -54,12 +54,12 @@ class TranslateRequest(BaseModel):
     )
     alternatives: Annotated[
         int,
-        Field(ge=0, le=1_000, description="Number of further translations to return."),
+        Field(ge=0, description="Number of further translations to return."),
         INTEGER,
     ] = 0
     beam_size: Annotated[
         int | None,
-        Field(ge=1, le=1_000, description="Number of beams; 1 is greedy search."),
+        Field(ge=1, description="Number of beams; 1 is greedy search."),
         INTEGER,
     ] = None
     length_penalty: Annotated[
@@ -76,7 +76,6 @@ class TranslateRequest(BaseModel):
         int | None,
         Field(
             ge=1,
-            le=1_000_000,
             description="Maximum length of a sentence's translation in tokens. By default the source's "
             "length plus 50.",
         ),
@@ -123,7 +122,6 @@ class TranslateRequest(BaseModel):
         float | None,
         Field(
             ge=0.1,
-            le=86_400,
             allow_inf_nan=False,
             description="Deadline, after which the answer is 504. The default and maximum is the operator's "
             "limit.",

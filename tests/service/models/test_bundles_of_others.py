@@ -75,7 +75,7 @@ def one_way(folder: Path) -> Path:
     ("content", "message"),
     [
         ("{}", "is not a list of pieces"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
         ('["<unk>", "a", "a"]', '"a", of id 2, is there twice'),
         ('["<unk>", ""]', '"", of id 1, is no piece'),
         ('["<unk>", 7]', '"7", of id 1, is no piece'),

@@ -139,3 +139,28 @@ def test_an_answer_that_its_client_does_not_read_is_cut_off_at_shutdown(waits_wi
     asyncio.run(run())
     statuses = [message["status"] for message in sent if "status" in message]
     assert statuses == [503 if waits_with == "http.response.start" else 200]
+
+
+def test_an_error_at_shutdown_that_its_client_does_not_read_is_counted_as_503() -> None:
+    metrics, is_waiting = Metrics(), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(_: Message) -> None:
+        is_waiting.set()
+        await asyncio.Event().wait()
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "GET", "path": "/translate", "headers": []}
+        task = asyncio.create_task(RequestContext(app, metrics)(scope, Mock(), send))
+        for _ in range(2):  # at the end of the drain, and when the process ends
+            await is_waiting.wait()
+            is_waiting.clear()
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    counted = metrics.render().decode()
+    assert 'attendant_requests_total{method="GET",route="unmatched",status="503"} 1.0' in counted
