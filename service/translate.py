@@ -9,36 +9,31 @@ import argparse
 import io
 import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
-from queue import Queue
 from typing import get_args
 
 from service.bulk.command import add_options, check_options, translate_files
 from service.bulk.errors import BulkError
+from service.bulk.progress import Progress
+from service.bulk.pump import Translate, translated
+from service.bulk.reader import Window
+from service.bulk.records import Lines
 from service.engine.types import DeviceChoice
 from service.errors import (
     AttendantError,
     MissingParameterError,
-    TextTooLongError,
     UnsupportedLanguageError,
 )
 from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice
 from service.python_api import Translator
 from service.text.run import Format
 from service.text.segmenter import Splitting
-from service.translation.types import Done, Translation
+from service.translation.types import Done
 
 MAX_IN_FLIGHT = 64
 """Lines that are translated concurrently."""
-PROGRESS_SECONDS = 0.2
-Line = tuple[str, str]
-"""A translated line and "", or the untranslated line and the reason."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,18 +56,20 @@ def main(arguments: Sequence[str]) -> int:
             Translator.load(
                 options.bundle, device=options.device, precision=options.precision
             ) as translator,
-            closing(_Progress()) as progress,
+            closing(Progress(is_shown=not sys.stdout.isatty())) as progress,
         ):
             names = ("source", "target", "format", "splitting", "beam_size")
             asked = {name: getattr(options, name) for name in names}
             if options.file is None:
-                return _translate_lines(partial(translator.translate, **asked), progress)
+                return _translate_lines(
+                    lambda texts: translator.translate(texts, **asked), progress
+                )
             text = _text(options.file.read_bytes(), str(options.file))  # with its line breaks
             for event in translator.stream(text, **asked):
                 if isinstance(event, Done):
                     _write(event.translations[0].text)
                 else:
-                    progress.add("sentences")
+                    progress.add(0, 1)
             return 0
     except BrokenPipeError:
         # redirected, so that the interpreter's flush at exit does not fail, too
@@ -138,18 +135,20 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _translate_lines(translate: "partial[Translation]", progress: "_Progress") -> int:
+def _translate_lines(translate: Translate, progress: Progress) -> int:
     """Write a line of output for each line of input; return the exit status."""
     status = 0
     # not sys.stdin, and never closed: both would wait for the lock of a reader that waits for a line
     lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
-    results = _in_order(_decoded(lines), partial(_translated_line, translate))
-    for number, (line, problem) in enumerate(results, 1):
-        if problem:
-            print(f"line {number} is not translated: {problem}", file=sys.stderr)
-            status = 1
-        _write(line)
-        progress.add("lines")
+    single = (Window(0, number, [line], 0) for number, line in enumerate(_decoded(lines), 1))
+    work = translated(single, [Lines()], translate, requests=MAX_IN_FLIGHT, ahead=MAX_IN_FLIGHT)
+    with closing(work):
+        for done in work:
+            for number, problem in done.problems.items():
+                print(f"line {number} is not translated: {problem}", file=sys.stderr)
+                status = 1
+            _write("".join(done.lines))
+            progress.add(len(done.lines), done.sentences)
     return status
 
 
@@ -176,70 +175,9 @@ def _text(content: bytes, name: str) -> str:
         raise ValueError(f"{name} is not valid UTF-8: {place}") from None
 
 
-def _translated_line(translate: "partial[Translation]", line: str) -> Line:
-    text = line.removesuffix("\n")
-    try:
-        return translate(text).text + line[len(text) :], ""
-    except TextTooLongError as error:
-        return line, str(error)
-
-
-def _in_order(lines: Iterable[str], translate: Callable[[str], Line]) -> Iterator[Line]:
-    """Translate lines concurrently, and yield each as early as possible, even while no new line arrives."""
-    pending: Queue[Future[Line] | None] = Queue(MAX_IN_FLIGHT)
-    threads, is_over = ThreadPoolExecutor(MAX_IN_FLIGHT), threading.Event()
-
-    def read() -> None:
-        try:
-            for line in lines:
-                pending.put(threads.submit(translate, line))
-        except BaseException as error:  # any error must reach the consumer, which waits for a line
-            if is_over.is_set():  # no consumer is left
-                return
-            failed: Future[Line] = Future()
-            failed.set_exception(error)
-            pending.put(failed)
-        pending.put(None)
-
-    # a daemon, as it may wait for a line that never comes, and must not delay the end of the program
-    threading.Thread(target=read, name="reader", daemon=True).start()
-    try:
-        while (future := pending.get()) is not None:
-            yield future.result()
-    finally:
-        is_over.set()
-        threads.shutdown(wait=False, cancel_futures=True)
-
-
 def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-class _Progress:
-    """Shows progress on standard error if that is a terminal and standard output is not."""
-
-    def __init__(self) -> None:
-        self.is_shown = sys.stderr.isatty() and not sys.stdout.isatty()
-        self.count, self.unit = 0, ""
-        self.started = self.shown_at = time.monotonic()
-
-    def add(self, unit: str) -> None:
-        """Count one more unit, such as "lines"."""
-        self.count, self.unit = self.count + 1, unit
-        if self.is_shown and time.monotonic() >= self.shown_at + PROGRESS_SECONDS:
-            self._show()
-
-    def close(self) -> None:
-        """Show the final count."""
-        if self.is_shown:
-            self._show("\n")
-
-    def _show(self, end: str = "") -> None:
-        self.shown_at = time.monotonic()
-        rate = self.count / max(self.shown_at - self.started, 1e-3)
-        text = f"\r{self.count} {self.unit}, {rate:.1f} a second"
-        print(text, end=end, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A progress line on a terminal: share done, speed and remaining time."""
+"""A progress line on a terminal: what is done, the speed and, if the total is known, the time left."""
 
 import sys
 import time
@@ -8,20 +8,25 @@ BAR_CELLS = 20
 SHOWN_SECONDS = 0.5
 
 
-class ProgressBar:
+class Progress:
     """A progress line on standard error, shown only if that is a terminal."""
 
-    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start at zero of `total` input bytes."""
+    def __init__(
+        self,
+        total: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        is_shown: bool = True,
+    ) -> None:
+        """Start at zero of `total` input bytes, if that is known; show nothing unless `is_shown`."""
         self.total, self.clock = total, clock
         self.done = self.lines = self.sentences = 0
-        self.is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self.is_shown = is_shown and sys.stderr is not None and sys.stderr.isatty()
         self._started = self._shown_at = clock()
         self._first: tuple[float, int] | None = (
             None  # time and bytes; an earlier run may have done much
         )
 
-    def add(self, done: int, lines: int, sentences: int) -> None:
+    def add(self, lines: int, sentences: int, done: int = 0) -> None:
         """Add translated lines and sentences; `done` is the number of input bytes done so far."""
         self.done = done
         self._first = self._first or (self.clock(), done)
@@ -32,16 +37,19 @@ class ProgressBar:
 
     def close(self) -> None:
         """Show the final state, and end the line."""
-        if self.is_shown and self.lines:
+        if self.is_shown and (self.lines or self.sentences):
             self._show("\n")
 
     def line(self) -> str:
         """Return the progress line."""
         now = self.clock()
         rate = self.sentences / max(now - self._started, 1e-3)
+        count = f"{self.lines:,} lines" if self.lines else f"{self.sentences:,} sentences"
+        line = f"{count}, {rate:,.1f} sentences/s"
+        if self.total is None:
+            return line
         share = min(1.0, self.done / self.total) if self.total else 1.0
-        bar = f"[{'#' * int(share * BAR_CELLS):<{BAR_CELLS}}] {share:4.0%}"
-        line = f"{bar}  {self.lines:,} lines, {rate:,.1f} sentences/s"
+        line = f"[{'#' * int(share * BAR_CELLS):<{BAR_CELLS}}] {share:4.0%}  {line}"
         if self._first and self.done > self._first[1]:
             since, begun = self._first
             left = max(0, self.total - self.done) * (now - since) / (self.done - begun)

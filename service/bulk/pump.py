@@ -1,9 +1,11 @@
 """Concurrent translation of windows of lines, which keeps the engine busy; windows stay in order."""
 
-from collections import deque
+import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, Queue
 
 from service.bulk.reader import Window
 from service.bulk.records import Layout, Record
@@ -41,32 +43,55 @@ class _Pending:
 
 
 def translated(
-    windows: Iterable[Window], layouts: Sequence[Layout], translate: Translate
+    windows: Iterable[Window],
+    layouts: Sequence[Layout],
+    translate: Translate,
+    requests: int = REQUESTS,
+    ahead: int = WINDOWS,
 ) -> Generator[Done]:
-    """Translate the lines of every window.
+    """Translate the lines of every window, which a thread reads.
 
     Args:
         windows: windows of files, in order.
         layouts: the layout of each file.
         translate: translates several texts; called from several threads.
+        requests: number of concurrent requests.
+        ahead: number of windows read ahead, at least 2.
 
     Yields:
-        The translated windows, in the same order.
+        The translated windows, in the same order, each as early as possible, even while `windows` waits for
+        the next one.
 
     Raises:
-        Exception: any error of `windows` or `translate`; a few windows before it may be lost.
+        Exception: any error of `windows` or `translate`, after the windows before it.
     """
-    threads = ThreadPoolExecutor(REQUESTS, "bulk")
-    pending: deque[_Pending] = deque()
+    threads, is_over = ThreadPoolExecutor(requests, "bulk"), threading.Event()
+    pending: Queue[_Pending | BaseException | None] = Queue(ahead - 1)  # and one waits for a place
+
+    def read() -> None:
+        try:
+            for window in windows:
+                pending.put(_submit(window, layouts[window.file], translate, threads))
+                if is_over.is_set():
+                    return
+            pending.put(None)
+        except BaseException as error:  # any error must reach the consumer, which waits
+            if not is_over.is_set():
+                pending.put(error)
+
+    # a daemon, as it may wait for a line that never comes, and must not delay the end of the program
+    threading.Thread(target=read, name="reader", daemon=True).start()
     try:
-        for window in windows:
-            pending.append(_submit(window, layouts[window.file], translate, threads))
-            if len(pending) > WINDOWS:
-                yield _finish(pending.popleft())
-        while pending:
-            yield _finish(pending.popleft())
+        while (one := pending.get()) is not None:
+            if isinstance(one, BaseException):
+                raise one
+            yield _finish(one)
     finally:
+        is_over.set()
         threads.shutdown(wait=False, cancel_futures=True)
+        with suppress(Empty):  # the reader may wait for a place
+            while True:
+                pending.get_nowait()
 
 
 def _submit(

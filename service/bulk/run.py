@@ -11,7 +11,7 @@ from typing import Any
 from service.bulk.errors import BulkError
 from service.bulk.files import File, Wanted, files_of, fingerprint
 from service.bulk.journal import Journal, Place
-from service.bulk.progress import ProgressBar
+from service.bulk.progress import Progress
 from service.bulk.pump import Done, Translate, translated
 from service.bulk.reader import Window, windows
 from service.bulk.writer import Writer
@@ -97,14 +97,14 @@ def _check_part(files: list[File], journal: Journal) -> None:
 def _translate(files: list[File], journal: Journal, translate: Translate) -> None:
     layouts = [file.layout for file in files]
     before = [sum(file.size for file in files[:at]) for at in range(len(files))]
-    bar = ProgressBar(sum(file.size for file in files))
+    progress = Progress(sum(file.size for file in files))
     work = translated(_windows(files, journal.place), layouts, translate)
-    with closing(bar), closing(work), closing(_Output(files, journal)) as output:
+    with closing(progress), closing(work), closing(_Output(files, journal)) as output:
         for done in work:
             output.write(done)
             _report(files[done.window.file].source, done.problems)
             position = before[done.window.file] + done.window.position
-            bar.add(position, len(done.lines), done.sentences)
+            progress.add(len(done.lines), done.sentences, position)
         output.finish()
 
 

@@ -4,13 +4,12 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from service.translate import _in_order, main
+from service.translate import main
 from tests.conftest import TINY_BUNDLE
 
 OPTIONS = ["--bundle", str(TINY_BUNDLE)]
@@ -45,18 +44,6 @@ def test_lines_are_translated_in_order(translate: Command) -> None:
     english = [DOG_IN_ENGLISH, "", WOMAN_IN_ENGLISH, "42", f"  {DOG_IN_ENGLISH}\r", "\u2028"] * 40
     expected = "\n".join([*english, WOMAN_IN_ENGLISH])
     assert translate("\n".join(lines).encode(), *TO_ENGLISH) == (0, expected, "")
-
-
-def test_any_error_of_the_reading_thread_is_raised() -> None:
-    """Otherwise, the consumer would wait for the next line forever."""
-
-    def lines() -> Iterator[str]:
-        yield DOG
-        raise MemoryError
-
-    with ThreadPoolExecutor(1) as threads:
-        copied = threads.submit(list, _in_order(lines(), lambda line: (line, "")))
-        assert isinstance(copied.exception(60), MemoryError)
 
 
 def test_a_line_is_translated_before_the_next_one_arrives() -> None:
@@ -189,4 +176,4 @@ def test_progress_is_shown_on_a_terminal() -> None:
         os.close(terminal)
     assert done.stdout.decode() == f"{DOG_IN_ENGLISH}\n{WOMAN_IN_ENGLISH}\n"
     assert "\r2 lines, " in shown
-    assert shown.endswith(" a second\r\n")
+    assert shown.endswith(" sentences/s\x1b[K\r\n")

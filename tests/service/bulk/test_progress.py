@@ -1,11 +1,11 @@
-"""The text of the progress bar, with a fake clock, and when it is shown."""
+"""The text of the progress line, with a fake clock, and when it is shown."""
 
 import io
 import sys
 
 import pytest
 
-from service.bulk.progress import ProgressBar
+from service.bulk.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -15,23 +15,33 @@ class Terminal(io.StringIO):
 
 def test_rate_and_time_left() -> None:
     now = 100.0
-    bar = ProgressBar(1_000_000, clock=lambda: now)
+    progress = Progress(1_000_000, clock=lambda: now)
     now = 110.0
-    bar.add(100_000, 1_000, 1_200)  # an earlier run may have done some of it
-    assert bar.line() == "[##                  ]  10%  1,000 lines, 120.0 sentences/s"
+    progress.add(1_000, 1_200, 100_000)  # an earlier run may have done some of it
+    assert progress.line() == "[##                  ]  10%  1,000 lines, 120.0 sentences/s"
     now = 120.0
-    bar.add(200_000, 1_000, 1_200)
+    progress.add(1_000, 1_200, 200_000)
     # 800,000 bytes left at 100,000 in ten seconds
-    assert bar.line() == (
+    assert progress.line() == (
         "[####                ]  20%  2,000 lines, 120.0 sentences/s, 0:01:20 left"
     )
 
 
+def test_without_a_total_only_counts_and_rate_are_shown() -> None:
+    now = 100.0
+    progress = Progress(clock=lambda: now)
+    now = 110.0
+    progress.add(0, 20)
+    assert progress.line() == "20 sentences, 2.0 sentences/s"
+    progress.add(1_500, 1_580)
+    assert progress.line() == "1,500 lines, 160.0 sentences/s"
+
+
 @pytest.mark.parametrize("total", [0, 10])
 def test_the_final_line_shows_the_total(total: int) -> None:
-    bar = ProgressBar(total, clock=lambda: 0.0)
-    bar.add(total, 1, 1)
-    assert "] 100%  1 lines" in bar.line()
+    progress = Progress(total, clock=lambda: 0.0)
+    progress.add(1, 1, total)
+    assert "] 100%  1 lines" in progress.line()
 
 
 def test_the_line_is_updated_on_a_terminal(
@@ -39,23 +49,23 @@ def test_the_line_is_updated_on_a_terminal(
 ) -> None:
     now, terminal = 0.0, Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    bar = ProgressBar(100, clock=lambda: now)
+    progress = Progress(100, clock=lambda: now)
     now = 0.25
-    bar.add(10, 1, 1)
+    progress.add(1, 1, 10)
     assert terminal.getvalue() == ""
     now = 1.0
-    bar.add(50, 1, 1)
+    progress.add(1, 1, 50)
     first = "\r[##########          ]  50%  2 lines, 2.0 sentences/s, 0:00:01 left\x1b[K"
     assert terminal.getvalue() == first
     now = 2.0
-    bar.add(100, 2, 6)
-    bar.close()
+    progress.add(2, 6, 100)
+    progress.close()
     shown = "\r[####################] 100%  4 lines, 4.0 sentences/s, 0:00:00 left\x1b[K"
     assert terminal.getvalue() == f"{first}{shown}{shown}\n"
 
 
 def test_nothing_is_written_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = ProgressBar(10)
-    bar.add(10, 1, 1)
-    bar.close()
+    progress = Progress(10)
+    progress.add(1, 1, 10)
+    progress.close()
     assert capsys.readouterr() == ("", "")

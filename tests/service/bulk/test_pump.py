@@ -60,6 +60,8 @@ def test_requests_group_lines_of_similar_length_and_prefetch_a_window() -> None:
     threading.Thread(target=let_go).start()
     work = translated(watched(), [Lines()], translate)
     next(work)
+    while len(read) < WINDOWS + 1:
+        time.sleep(0.001)
     assert len(read) == WINDOWS + 1, "no more is read than is needed"
     assert len(list(work)) == 5
     assert all(len(lengths) <= REQUEST_LINES for lengths in requests)
@@ -92,3 +94,44 @@ def test_an_error_ends_the_run_without_pending_work() -> None:
 
     with pytest.raises(OSError, match="broken"):
         list(translated(windows([1000] * 5), [Lines()], translate))
+
+
+def test_windows_before_an_error_of_the_reader_are_returned() -> None:
+    def failing() -> Iterator[Window]:
+        yield from windows([3, 3])
+        raise MemoryError
+
+    work = translated(failing(), [Lines()], upper)
+    assert [next(work).window.first, next(work).window.first] == [1, 4]
+    with pytest.raises(MemoryError):
+        next(work)
+
+
+def test_a_window_is_returned_before_the_next_one_is_read() -> None:
+    is_read = threading.Event()
+
+    def slow() -> Iterator[Window]:
+        yield from windows([1])
+        assert is_read.wait(60)
+
+    work = translated(slow(), [Lines()], upper)
+    assert next(work).window.first == 1
+    is_read.set()
+    assert list(work) == []
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_the_reader_ends_when_the_work_is_given_up(taken: int) -> None:
+    def endless() -> Iterator[Window]:
+        while True:
+            yield from windows([1])
+
+    before = set(threading.enumerate())
+    work = translated(endless(), [Lines()], upper)
+    next(work)
+    for _ in range(taken):
+        next(work)
+    work.close()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+        assert not thread.is_alive()
