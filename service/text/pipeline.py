@@ -9,6 +9,7 @@ from service.text.languages import NEUTRAL, Language, profile
 from service.text.rules.already import Already
 from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
+from service.text.rules.currencies import Currencies
 from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
@@ -44,6 +45,7 @@ ORDER: tuple[type[Rule], ...] = (
     Ellipses,
     Slashes,
     Operators,
+    Currencies,
     Punctuation,
     Case,
     Names,

@@ -86,6 +86,8 @@ class Language:
     """Words after a number that make it a time of day: Uhr."""
     powers_of_ten: Links = ()
     """Words after digits for 10, 100 and so on, in this order, which may precede larger ones: 5천만."""
+    range_words: Words = frozenset()
+    """Words between the two numbers of a range: 5 to 10."""
     compound_links: Links = ()
     """Possible links between the parts of a compound word: "", s (Gast-haus, Amt-s-gericht)."""
     speech_tags: Words = frozenset()

@@ -1,8 +1,8 @@
 """Reads the numbers in a text, according to how its language writes decimals and times of day."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import regex
@@ -12,25 +12,46 @@ from service.text.rules.months import Months
 from service.text.rules.scales import Scales
 from service.text.words import TOUCHING
 
-# scripts with spaces between words, in which a word with a digit is not a whole sentence
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
+"""Letters of scripts with spaces between words, in which a word with a digit is not a whole sentence."""
+BLANKS = " \u00a0\u202f"
+"""Spaces within a line."""
 _WORD = rf"[{_LETTER}]{{0,20}}+\p{{Nd}}[{_LETTER}\p{{Nd}}]*+"
-_RELEASE = r"[a-z]{1,8}+[.-]\p{Nd}++"  # 2.0-rc.1
-_JOINED = rf"(?:[-./,:'’_+٫٬](?:{_WORD}|\p{{Lu}}{{1,8}}+(?![{_LETTER}])|{_RELEASE}))*+"
-_IN_FRONT = r"(?:\p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})|\p{Lu}{1,8}+[-./])?+"  # HH-AB 12, AX-9920
-_SIGN = r"(?<![\w)\]])[-−–]"
-_TIMES = rf"(?:[ ]?[x×][ ]?(?=\p{{Nd}}){_WORD}{_JOINED})*+"  # 30 x 40
-_POINT = r"(?<![\w.,])[.,](?=\p{Nd})"  # .05
-_BEGINS = rf"(?:{_SIGN})?(?<![{_LETTER}\p{{Nd}}])(?:[+#]|§{{1,2}}[ \u00a0]?)?+(?:{_POINT})?+"
-_FIGURE = rf"{_BEGINS}{_IN_FRONT}{_WORD}{_JOINED}{_TIMES}"
-_PHONE = r"(?<![\w.,])(?:\+|0)\p{Nd}{1,5}+(?:[ \u00a0]\p{Nd}[\p{Nd}-]*+)++(?![\w.,:/]\p{Nd})"
-_FIGURES = regex.compile(rf"{_PHONE}|{_FIGURE}")
+"""A word with digits: 12, B2, 1990er."""
+_JOINED = rf"""(?:
+    [-./,:'’_+٫٬]
+    (?: {_WORD}
+      | \p{{Lu}}{{1,8}}+(?![{_LETTER}])  # AX-12-B
+      | [a-z]{{1,8}}+[.-]\p{{Nd}}++      # 2.0-rc.1
+    )
+)*+"""
+"""Words that are joined to a number by marks: 1.234,56 - 10:15 - 2024-05-03."""
+_IN_FRONT = r"""(?:
+    \p{Lu}{1,3}-\p{Lu}{1,3}[ ](?=\p{Nd})  # HH-AB 12
+  | \p{Lu}{1,8}+[-./]                     # AX-9920
+)?+"""
+_BEGIN = rf"""
+    (?: (?<![\w)\]])[-−–] )?     # a minus sign
+    (?<![{_LETTER}\p{{Nd}}])
+    (?: [+#] | §{{1,2}}[ \u00a0]? )?+
+    (?: (?<![\w.,])[.,](?=\p{{Nd}}) )?+  # .05
+"""
+_FIGURE = rf"""
+    {_BEGIN} {_IN_FRONT} {_WORD} {_JOINED}
+    (?: [ ]?[x×][ ]?(?=\p{{Nd}}) {_WORD} {_JOINED} )*+  # 30 x 40
+"""
+_PHONE = r"""
+    (?<![\w.,]) (?:\+|0)\p{Nd}{1,5}+
+    (?: [ \u00a0]\p{Nd}[\p{Nd}-]*+ )++
+    (?! [\w.,:/]\p{Nd} )
+"""
+_FIGURES = regex.compile(rf"{_PHONE}|{_FIGURE}", regex.VERBOSE)
+_FOLLOWING = rf"[{BLANKS}–] \p{{Nd}}[{_LETTER}\p{{Nd}}]*+ {_JOINED}"
+NUMBER = regex.compile(rf"{_FIGURE} (?:{_FOLLOWING})*+", regex.VERBOSE)
+"""A number that is protected as a whole, with groups of digits and ranges: DE89 3704 0044 - 9–17."""
 _DIGIT = re.compile(r"\d")
-# also with groups of digits, or ranges: DE89 3704 0044 - +49 30 1234567 - 9–17
-NUMBER = regex.compile(rf"{_FIGURE}(?:[ \u00a0\u202f–]\p{{Nd}}[{_LETTER}\p{{Nd}}]*+{_JOINED})*+")
-"""A number that is protected as a whole."""
-_BLANKS = " \u00a0\u202f"
-_GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{_BLANKS}]\d{{3}}(?!\d))++")
+_GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{BLANKS}]\d{{3}}(?!\d))++")
+_DECIMALS = re.compile(r"(?:[.,]\d++)?")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
 _CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d|§")  # AX-9920, v2.0-rc.1, § 433
@@ -57,6 +78,17 @@ class Time(NamedTuple):
     """The 24-hour time, always with minutes (14:00), or the original text if it is invalid."""
 
 
+class Number(NamedTuple):
+    """A number in a text; groups of digits, and words for powers of ten, are part of it."""
+
+    begin: int
+    end: int
+    end_of_digits: int
+    """Where its words for powers of ten begin, if it has any."""
+    written: str
+    values: Sequence[str]
+
+
 class Figures:
     """Reads the numbers of one language."""
 
@@ -69,7 +101,7 @@ class Figures:
         """How the language writes times of day, for comparison with another."""
         self._marked_time = _marked_time(language) if language.clock_marks else None
         self._capitalizes_nouns = language.capitalizes_nouns
-        space, clock = r"[ \u00a0\u202f]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
+        space, clock = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
         halves = _any(self._halves if self.has_halves else ())
         hours = _any(language.hour_words)
         self._time = re.compile(
@@ -81,7 +113,7 @@ class Figures:
         self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
         self._after_noon = language.after_noon
         mark, group = _marks(language.code)
-        self._groups_by_blanks = group != "" and group in _BLANKS
+        self._groups_by_blanks = group != "" and group in BLANKS
         self._arabic = str.maketrans("٫٬", ",." if mark == "," else ".,")
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
         self.scales = Scales(language, self._number)
@@ -132,7 +164,7 @@ class Figures:
     def in_digits(self, text: str) -> str:
         """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces."""
         if self._groups_by_blanks:
-            text = _GROUPED.sub(lambda number: re.sub(rf"[{_BLANKS}]", "", number[0]), text)
+            text = _GROUPED.sub(lambda number: re.sub(rf"[{BLANKS}]", "", number[0]), text)
         parts, at = [], 0
         for one in self.scales.find(text):
             parts += [text[at : one.begin], f"{one.value} "]
@@ -152,13 +184,44 @@ class Figures:
             rest.append(text[at : time.begin])
             at = time.end
         text = " ".join([*rest, text[at:]])
-        for match in _FIGURES.finditer(text):
-            figure = _DIGIT.sub(lambda digit: str(int(digit[0])), match[0]).translate(self._arabic)
-            figure = _FIRST_POINT.sub("0", figure)
-            is_code = _CODE.search(figure) or self._is_named(figure, text, match.start())
-            values = [f"{figure} exactly"] if is_code else list(self._values(figure))
-            found.append((figure, values))
+        found += [self._read(text, *match.span()) for match in _FIGURES.finditer(text)]
         return found
+
+    def numbers(self, text: str, *, scaled: bool = True) -> Iterator[Number]:
+        """Yield the numbers of a text, in order; a time of day is not told apart from other numbers.
+
+        With `scaled`, the value of 3 million is 3000000, otherwise 3.
+        """
+        grouped = {one.start(): one.end() for one in _GROUPED.finditer(text)}
+        amounts = deque(self.scales.find(text))
+        at = 0
+        for match in _FIGURES.finditer(text):
+            begin, end = match.span()
+            if begin < at:
+                continue
+            if begin in grouped:
+                end = _DECIMALS.match(text, grouped[begin]).end()  # type: ignore[union-attr]
+                written = re.sub(rf"[{BLANKS}]", "", text[begin:end])
+                values = [self._number(written)]
+            else:
+                written, values = self._read(text, begin, end)
+            at = end
+            while amounts and amounts[0].begin < begin:
+                amounts.popleft()
+            if amounts and amounts[0].begin < end:
+                amount = amounts.popleft()
+                at = amount.end
+                if scaled:
+                    values = [*self._read(text, begin, amount.begin)[1], amount.value]
+                    written = f"{written} {amount.value}"
+            yield Number(begin, at, end, written, values)
+
+    def _read(self, text: str, begin: int, end: int) -> tuple[str, list[str]]:
+        """Return a number as it is written, in ASCII, and its values."""
+        figure = _DIGIT.sub(lambda digit: str(int(digit[0])), text[begin:end])
+        figure = _FIRST_POINT.sub("0", figure.translate(self._arabic))
+        is_code = _CODE.search(figure) or self._is_named(figure, text, begin)
+        return figure, [f"{figure} exactly"] if is_code else list(self._values(figure))
 
     def _is_named(self, figure: str, text: str, at: int) -> bool:
         """Check whether a name precedes a number, so that it is not a decimal: Python 3.11."""
@@ -197,7 +260,7 @@ def _marked_time(language: Language) -> re.Pattern[str]:
     """
     halves = _any([*language.before_noon, *language.after_noon])
     hour, minute, past, duration = (f"[{marks}]" for marks in language.clock_marks)
-    blank = f"[{_BLANKS}]?"
+    blank = f"[{BLANKS}]?"
     return re.compile(
         rf"(?:(?P<half>{halves}){blank}|(?<![^\W{TOUCHING}])(?<![.,:/]))(?P<hour>\d{{1,2}})"
         rf"(?:[:：](?P<digits>\d\d)(?![:：]?\d)|{hour}"

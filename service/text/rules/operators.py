@@ -1,4 +1,4 @@
-"""Preserves signs of mathematics and currencies, and some between words: Settings > Privacy, x ≤ 5, 20 €.
+"""Preserves signs of mathematics, and some between words: x ≤ 5, 3 · 4 = 12, Settings > Privacy.
 
 Models omit one of several signs, or write another one instead.
 """
@@ -7,25 +7,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from service.text.rules.figures import BLANKS, NUMBER
 from service.text.rules.rule import Rule
 from service.text.run import Run
 
-_CURRENCIES, _ALONE = r"$\xa2-\xa5\u20a0-\u20cf", "<>=+|›»·"
-# begins with one set, which `re` finds fast
-_SIGN = rf"[{_CURRENCIES}{_ALONE}±×÷\u2200-\u22ff](?:(?<![{_ALONE}])|(?<=\s.)(?=\s))"
-_OPERATOR, _CURRENCY = re.compile(_SIGN), re.compile(f"[{_CURRENCIES}]")
-_BLANKS, _GROUPED = r"[ \u00a0\u202f]*+", r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3}(?!\d)){1,4}+"
-_FIGURE = rf"(?<![\w.,])[.,]?+(?:{_GROUPED}|\d++)(?:[.,]\d++)*+"
-_AND_SIGN = rf"{_BLANKS}(?:{_FIGURE}{_BLANKS})?{_SIGN}"
-_TERM = re.compile(rf"(?:{_FIGURE}{_BLANKS})?{_SIGN}(?:{_AND_SIGN})*+(?:{_BLANKS}{_FIGURE})?")
-"""Operators with the numbers beside them, which are protected as one."""
-_AMOUNT = re.compile(  # 20 €, 3 Mio. €, € 1.250
-    rf"(?:(?P<before>{_FIGURE}(?:[-–]\d++)?){_BLANKS}(?:[^\W\d_]{{1,12}}+\.?{_BLANKS})?)?"
-    rf"(?P<sign>[{_CURRENCIES}])(?={_BLANKS}(?P<behind>{_FIGURE}(?:[-–]\d++)?)?)"
+_BETWEEN_SPACES = "<>=+|›»·"
+"""Signs that are operators only between spaces; within words, they have other meanings."""
+_ANYWHERE = "±×÷\u2200-\u22ff"
+_SIGN = re.compile(  # begins with one set, which `re` finds fast
+    rf"[{_BETWEEN_SPACES}{_ANYWHERE}](?:(?<![{_BETWEEN_SPACES}])|(?<=\s.)(?=\s))"
 )
 _QUOTE = re.compile("[«‹]")
 """If a text has one of these, » and › may close quotations: « Oui »."""
-_COMMON = frozenset("<>=+|›»·−")
+_MAY_BE_MORE = frozenset(f"{_BETWEEN_SPACES}−")
 """Signs that may be more frequent in the translation, because they also occur within words."""
 _MINUS = str.maketrans("-–", "−−")
 """Hyphens and dashes are accepted as minus signs."""
@@ -40,50 +34,36 @@ class Operators(Rule):
     is_of_signs = True
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Check that a translation has each sign as often as its source, or more often if it is common.
-
-        The sign of a currency must be beside the same number.
-        """
-        signs = Counter(match[0] for match in _found(_OPERATOR, source.text))
+        """Check that a translation has each sign as often as its source; some may be more frequent."""
+        signs = Counter(match[0] for match in _signs(source.text))
         if not signs:
             return True
         has = Counter(translation.text.translate(_MINUS))
-        are_there = all(
-            has[one] == count or (has[one] > count and one in _COMMON)
-            for one, count in signs.items()
+        return all(
+            has[sign] == count or (has[sign] > count and sign in _MAY_BE_MORE)
+            for sign, count in signs.items()
         )
-        return are_there and _amounts(source.text, 1) <= _amounts(translation.text, 2)
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """Protect the signs, each with the numbers beside it; amounts only if the translation lost a sign.
-
-        Otherwise, the model can write the sign where the target language has it.
-        """
-        keeps_amounts = self.came_through(run, translation)
-        return run.protecting(
-            match.span()
-            for match in _found(_TERM, run.text)
-            if not (keeps_amounts and _CURRENCY.search(match[0]))
-        )
+        """Protect the signs, each with the numbers beside it."""
+        return run.protecting(_terms(run.text))
 
 
-def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def _signs(text: str) -> Iterator[re.Match[str]]:
     has_quotes = _QUOTE.search(text) is not None
-    return (one for one in pattern.finditer(text) if not (has_quotes and one[0] in "›»"))
+    return (match for match in _SIGN.finditer(text) if not (has_quotes and match[0] in "›»"))
 
 
-def _amounts(text: str, most: int) -> Counter[tuple[str, str]]:
-    """Count pairs of a currency's sign and the number beside it, for signs beside at most `most` numbers.
-
-    Zeros at the ends of a number are ignored: 5,00 is 5, .05 is 0,05, and 50 thousand is 50,000.
-    """
-    found: Counter[tuple[str, str]] = Counter()
-    for match in _AMOUNT.finditer(text):
-        numbers = [number for number in match.group("before", "behind") if number]
-        if len(numbers) <= most:
-            found.update((match["sign"], _significant(number)) for number in numbers)
-    return found
-
-
-def _significant(number: str) -> str:
-    return "".join(str(int(one)) for one in number if one.isdecimal()).strip("0")
+def _terms(text: str) -> list[tuple[int, int]]:
+    """Return the stretches of signs and the numbers beside them, such as 3 · 4 = 12."""
+    signs = [(*match.span(), True) for match in _signs(text)]
+    if not signs:
+        return []
+    numbers = [(*match.span(), False) for match in NUMBER.finditer(text)]
+    terms: list[tuple[int, int, bool]] = []
+    for begin, end, is_sign in sorted(signs + numbers):
+        if terms and text[terms[-1][1] : begin].strip(BLANKS) == "":
+            first, last, has_sign = terms.pop()
+            begin, end, is_sign = first, max(last, end), has_sign or is_sign
+        terms.append((begin, end, is_sign))
+    return [(begin, end) for begin, end, has_sign in terms if has_sign]

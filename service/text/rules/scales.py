@@ -65,6 +65,11 @@ class Scales:
         """Whether most languages have words for all of its powers."""
         return all(power % _SHARED == 0 for power in self._powers)
 
+    @property
+    def are_known(self) -> bool:
+        """Whether the language has such words."""
+        return bool(self._powers)
+
     def find(self, text: str) -> Iterator[Scaled]:
         """Yield the amounts in a text."""
         for amount in self._amount.finditer(text):

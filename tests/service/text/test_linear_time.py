@@ -23,9 +23,11 @@ from service.text.languages import lookup, profile
 from service.text.markup import lexer
 from service.text.rules import casing
 from service.text.rules.clauses import Clauses
+from service.text.rules.currencies import Currencies
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
+from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.slashes import Slashes
 from service.text.rules.unknown_names import UnknownNames
@@ -116,6 +118,8 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
     "ellipses": lambda text: Ellipses().prepare(Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text), Run()),
+    "operators": lambda text: Operators().protect(Run(text), Run()),
+    "currencies": lambda text: Currencies(profile("de"), profile("en")).protect(Run(text), Run()),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),

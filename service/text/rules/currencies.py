@@ -1,0 +1,61 @@
+"""Compares the amounts of money in source and translation: a sign must stay with its number."""
+
+from functools import lru_cache
+from typing import Self
+
+from service.text.languages import NEUTRAL, Language
+from service.text.rules.figures import difference
+from service.text.rules.money import CODES, SIGN, Money
+from service.text.rules.rule import Rule, Setting
+from service.text.run import Run
+
+_money = lru_cache(maxsize=256)(Money)
+"""Directions share the languages, and looking names up takes 10 ms."""
+
+
+class Currencies(Rule):
+    """Demands the same amounts, which may be written in another way: $20 to $30 is 20–30 Dollar.
+
+    The numbers themselves are compared by the rule `numbers`.
+    """
+
+    name = "currencies"
+    scope = "sentence"
+    is_default = True
+
+    def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
+        """Set the languages, which determine how amounts are read."""
+        self._source, self._target = _money(source), _money(target)
+        self._scaled = self._source.knows_scales and self._target.knows_scales
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """Build the rule for both languages."""
+        return cls(*setting.languages)
+
+    def came_through(self, source: Run, translation: Run) -> bool:
+        """Check that each number has the same currency; a source without signs or codes has no amounts.
+
+        The translation may have a currency's name in the place of its sign or code, and one sign for a range.
+        """
+        if not _may_have_amounts(source):
+            return True
+        ours = self._source.read(source.unprotected(), scaled=self._scaled)
+        theirs = self._target.read(translation.unprotected(), scaled=self._scaled)
+        lost, new = difference(ours.certain, theirs.certain)
+        return lost <= theirs.possible and new <= ours.possible
+
+    def protect(self, run: Run, translation: Run) -> Run:
+        """Protect each sign with its number, unless only something else was lost.
+
+        In that case, the model can write the sign where the target language has it.
+        """
+        if self.came_through(run, translation):
+            return run
+        return run.protecting(sorted(self._source.read(run.text).stretches))
+
+
+def _may_have_amounts(run: Run) -> bool:
+    text = run.text
+    has_sign = "$" in text or not (text.isascii() or SIGN.search(text) is None)
+    return has_sign or not CODES.keys().isdisjoint(run.words)
